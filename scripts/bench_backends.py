@@ -26,14 +26,14 @@ from typing import Any
 
 import psutil
 
-from vaultseek.evaluate.vault import measured_vault
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.models.choice import choose_models
-from vaultseek.paths import folder_bytes
-from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import SearchRequest
+from vaultseek.base.paths import folder_bytes
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.model import Settings
+from vaultseek.tools.evaluate.vault import measured_vault
 
 WORDS = 50_000
 PASSAGES = 3

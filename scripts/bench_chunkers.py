@@ -22,11 +22,11 @@ from llama_index.core import Document
 from llama_index.core.node_parser import MarkdownNodeParser, SentenceSplitter
 from llama_index.core.schema import BaseNode
 
-from vaultseek.evaluate.judgements import ALL
-from vaultseek.evaluate.variants import DEFAULT, SEMANTIC
-from vaultseek.indexing import reading, unembedded
-from vaultseek.markdown.chunk import chunk
-from vaultseek.model import Chunk, Note, TokenCount
+from vaultseek.base.model import Chunk, Note, TokenCount
+from vaultseek.content.markdown.chunk import chunk
+from vaultseek.core.indexing import reading, unembedded
+from vaultseek.tools.evaluate.judgements import ALL
+from vaultseek.tools.evaluate.variants import DEFAULT, SEMANTIC
 
 OWN = "vaultseek"
 NAMES_SHARE = 0.8

@@ -20,9 +20,9 @@ from typing import Any
 
 from bench_quality import arguments_for_sets, is_held_out, measure
 
-from vaultseek.evaluate.judgements import ALL
-from vaultseek.index.keyword import bm25f
-from vaultseek.search import formula
+from vaultseek.core.search import formula
+from vaultseek.store.keyword import bm25f
+from vaultseek.tools.evaluate.judgements import ALL
 
 CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
     "proximity weight": (formula, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),

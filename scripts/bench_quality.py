@@ -20,7 +20,10 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from vaultseek.evaluate import (
+from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.semantic.models.choice import AUTO, choose_models
+from vaultseek.settings.model import Settings
+from vaultseek.tools.evaluate import (
     Report,
     cache_directory,
     evaluate,
@@ -28,13 +31,10 @@ from vaultseek.evaluate import (
     read_queries,
     variants,
 )
-from vaultseek.evaluate.judgements import ALL
-from vaultseek.evaluate.report import REFUSAL_HEAD, as_text
-from vaultseek.evaluate.run import Outcome
-from vaultseek.evaluate.variants import KEYWORD, SEMANTIC
-from vaultseek.indexing.open_vault import VaultOptions
-from vaultseek.models.choice import AUTO, choose_models
-from vaultseek.settings.model import Settings
+from vaultseek.tools.evaluate.judgements import ALL
+from vaultseek.tools.evaluate.report import REFUSAL_HEAD, as_text
+from vaultseek.tools.evaluate.run import Outcome
+from vaultseek.tools.evaluate.variants import KEYWORD, SEMANTIC
 
 FOREIGN_QUESTIONS = 10
 """Questions of another set that are asked as ones without an answer."""

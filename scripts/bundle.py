@@ -87,8 +87,8 @@ def manifest(project: dict[str, Any]) -> dict[str, Any]:
 
 async def tools() -> list[dict[str, str]]:
     """Return name and first sentence of each tool of the server."""
-    from vaultseek.mcp.notes import Place
-    from vaultseek.mcp.server import server
+    from vaultseek.doors.mcp.notes import Place
+    from vaultseek.doors.mcp.server import server
 
     async def nothing(method: str, params: dict[str, Any]) -> dict[str, Any]:
         return {}

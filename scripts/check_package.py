@@ -23,7 +23,7 @@ from mcp import Client, StdioServerParameters
 
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
-NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/cli/__init__.py"}
+NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/doors/cli/__init__.py"}
 MADE = {"__pycache__", "node_modules"}
 PLUGIN = {"main.js", "manifest.json", "styles.css"}
 LOADED_BY_PLUGIN = {"obsidian", "@codemirror/state", "@codemirror/view"} | {

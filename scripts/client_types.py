@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from vaultseek.client.methods import RENAMED, TABLE, Methods
-from vaultseek.messages.methods import METHODS
+from vaultseek.protocol.messages.methods import METHODS
 
 STUB = Path(__file__).parents[1] / "src" / "vaultseek" / "client" / "methods.pyi"
 HEAD = """\
@@ -19,8 +19,8 @@ HEAD = """\
 # fmt: off
 from typing import Any
 
-from vaultseek.messages import answers
-from vaultseek.model import CompletionKind, Mode
+from vaultseek.protocol.messages import answers
+from vaultseek.base.model import CompletionKind, Mode
 
 TABLE: dict[str, tuple[str, ...]]
 RENAMED: dict[str, str]

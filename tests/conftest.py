@@ -18,9 +18,6 @@ hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vaultseek")
 
 pytest_plugins = ["raw_server", "daemons"]
-HERE = Path(__file__).parent
-OF_PROCESSES = {HERE / name for name in ("e2e", "faults", "worker", "daemon", "index", "indexing", "client")}
-"""Folders of tests that wait for programs. One that fails is tried again, and named as tried again."""
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
 
@@ -39,15 +36,10 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out long tests and, if faults are asked for, tests of others; report the faults of a test.
-
-    A test of programs gets a second try, unless it is run to say what is survived.
-    """
+    """Leave out long tests and, if faults are asked for, tests of others; report the faults of a test."""
     wanted: list[str] | None = config.getoption("--fault")
     left_out = []
     for item in items:
-        if wanted is None and OF_PROCESSES & {*item.path.parents}:
-            item.add_marker(pytest.mark.flaky(reruns=1))
         numbers = [number for mark in item.iter_markers("fault") for number in mark.args]
         item.user_properties += [("fault", number) for number in numbers]
         is_long = item.get_closest_marker("long") and not config.getoption("--long")

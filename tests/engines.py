@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.index.backend.lite import lite_server
+from vaultseek.engines.milvus.lite import lite_server
 from vaultseek.settings.engine import MilvusOptions
 
 MISSING = "needs the extra: pip install 'vaultseek[milvus]'"

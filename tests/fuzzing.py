@@ -95,10 +95,10 @@ PIECES = [
 
 def try_note(data: bytes) -> None:
     """Parse and chunk a note."""
-    from vaultseek.markdown.chunk import chunk
-    from vaultseek.markdown.decode import decode
-    from vaultseek.markdown.parse import parse
-    from vaultseek.models.tokens import count_words
+    from vaultseek.content.markdown.chunk import chunk
+    from vaultseek.content.markdown.decode import decode
+    from vaultseek.content.markdown.parse import parse
+    from vaultseek.semantic.models.tokens import count_words
 
     text, problems = decode(data)
     note = parse(text, "fuzz.md", problems)
@@ -108,8 +108,8 @@ def try_note(data: bytes) -> None:
 
 def try_query(data: bytes) -> None:
     """Parse a query."""
+    from vaultseek.content.query.grammar import parse_query
     from vaultseek.errors import BadQuery
-    from vaultseek.query.grammar import parse_query
 
     try:
         str(parse_query(data.decode("utf-8", "replace")).filter)
@@ -120,8 +120,8 @@ def try_query(data: bytes) -> None:
 def try_frame(data: bytes) -> None:
     """Read frames of a stream, and what is in them."""
     from vaultseek.errors import VaultseekError
-    from vaultseek.wire.frame import FrameReader, encode
-    from vaultseek.wire.protocol import read
+    from vaultseek.protocol.wire.frame import FrameReader, encode
+    from vaultseek.protocol.wire.protocol import read
 
     for stream in (data, b"Content-Length: %d\r\n\r\n%b" % (len(data), data)):
         reader = FrameReader()
@@ -151,10 +151,10 @@ def try_settings(data: bytes) -> None:
 
 def try_expression(data: bytes) -> None:
     """Search for a regular expression in a few texts."""
+    from vaultseek.content.query.expression import Budget, find, within
+    from vaultseek.content.query.filters import patterns_of
+    from vaultseek.content.query.grammar import parse_query
     from vaultseek.errors import BadQuery
-    from vaultseek.query.expression import Budget, find, within
-    from vaultseek.query.filters import patterns_of
-    from vaultseek.query.grammar import parse_query
 
     try:
         patterns = patterns_of(parse_query(f"/{data.decode('utf-8', 'replace')}/").filter)
@@ -168,9 +168,9 @@ def try_expression(data: bytes) -> None:
 
 def try_base(data: bytes) -> None:
     """Evaluate a base over a vault of a few notes."""
+    from vaultseek.core.tables.run import tables_of
+    from vaultseek.core.tables.scope import Budget
     from vaultseek.errors import UsageError
-    from vaultseek.tables.run import tables_of
-    from vaultseek.tables.scope import Budget
 
     world = _world()
     (world.root / "fuzz.base").write_bytes(data)
@@ -193,8 +193,8 @@ def _world() -> Any:
 
 def try_app_settings(data: bytes) -> None:
     """List a vault with Obsidian's settings in it."""
-    from vaultseek.vault.ignore import Ignore
-    from vaultseek.vault.scan import scan
+    from vaultseek.content.files.ignore import Ignore
+    from vaultseek.content.files.scan import scan
 
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)

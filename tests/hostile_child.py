@@ -12,10 +12,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from vaultseek.extractors import child
-from vaultseek.extractors.composition import name_of
-from vaultseek.extractors.table import EXTRACTORS, Extractor
-from vaultseek.model import Note
+from vaultseek.base.model import Note
+from vaultseek.content.extractors import child
+from vaultseek.content.extractors.composition import name_of
+from vaultseek.content.extractors.table import EXTRACTORS, Extractor
 
 
 def attempts(places: dict[str, str]) -> dict[str, Callable[[], object]]:
@@ -58,7 +58,7 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
 
 
 if __name__ == "__main__":
-    module = cast(Any, ModuleType("vaultseek.extractors.hostile"))
+    module = cast(Any, ModuleType("vaultseek.content.extractors.hostile"))
     module.read = read
     sys.modules[module.__name__] = module
     cast(dict[str, Extractor], EXTRACTORS)["text"] = Extractor("hostile", 1, 1_000_000)

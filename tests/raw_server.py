@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.wire.frame import FrameReader, encode
-from vaultseek.wire.server import Limits, Server
+from vaultseek.protocol.wire.frame import FrameReader, encode
+from vaultseek.protocol.wire.server import Limits, Server
 
 PATIENCE = 10.0
 

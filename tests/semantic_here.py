@@ -10,20 +10,20 @@ from typing import Any
 
 import numpy as np
 
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.evaluate.vault import index_vault, open_measured
-from vaultseek.index.vectors.index import VectorIndex
-from vaultseek.index.vectors.matrix import VectorHits
-from vaultseek.index.vectors.port import MemoryStore, VectorBatch
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.unembedded import EmbeddingSpec
-from vaultseek.models.catalogue import find_model
-from vaultseek.models.hashing import HashingEncoder
-from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import SearchRequest
+from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.vectors.index import VectorIndex
+from vaultseek.semantic.vectors.matrix import VectorHits
+from vaultseek.semantic.vectors.port import MemoryStore, VectorBatch
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.semantic.worker.state import WorkerState
 from vaultseek.settings.search import SearchSettings
-from vaultseek.worker import SemanticAnswer
-from vaultseek.worker.state import WorkerState
+from vaultseek.tools.evaluate.vault import index_vault, open_measured
 
 
 class WorkerHere:

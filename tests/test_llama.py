@@ -20,9 +20,9 @@ with warnings.catch_warnings():
     from vaultseek.llama import VaultNodeParser, VaultRetriever
 
 from vaultseek.client import Client, launch
+from vaultseek.content.markdown.chunk import chunk
+from vaultseek.content.markdown.parse import parse
 from vaultseek.errors import Unavailable, UsageError
-from vaultseek.markdown.chunk import chunk
-from vaultseek.markdown.parse import parse
 
 pytestmark = pytest.mark.slow
 

@@ -14,27 +14,27 @@ from pathlib import Path
 import pytest
 
 from messages_in_source import ERRORS, problems, raised
-from vaultseek import limits
-from vaultseek.cli.exit_codes import NO_MATCH, UNAVAILABLE, USAGE
-from vaultseek.cli.main import main
+from vaultseek.base import limits
 from vaultseek.client import Client
+from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.files.read import read_note
+from vaultseek.content.files.scan import scan
+from vaultseek.content.query.grammar import parse_query
+from vaultseek.core.indexing.reconcile import compare_vault
+from vaultseek.core.notes.inspect import Inspector
+from vaultseek.core.notes.lookup import resolve_note
+from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.doors.cli.exit_codes import NO_MATCH, UNAVAILABLE, USAGE
+from vaultseek.doors.cli.main import main
 from vaultseek.errors import UsageError, VaultseekError
-from vaultseek.index.keyword.index import KeywordIndex
-from vaultseek.index.ledger import Ledger
-from vaultseek.indexing.reconcile import compare_vault
-from vaultseek.messages.params import SearchParams, read
-from vaultseek.notes.inspect import Inspector
-from vaultseek.notes.lookup import resolve_note
-from vaultseek.query.grammar import parse_query
-from vaultseek.search.request import SearchRequest, parse_request
+from vaultseek.protocol.messages.params import SearchParams, read
+from vaultseek.protocol.wire.endpoint import Endpoint
+from vaultseek.protocol.wire.frame import FrameReader, decode
+from vaultseek.protocol.wire.server import Limits, Server
 from vaultseek.settings.load import load, with_overrides
 from vaultseek.settings.search import SearchSettings
-from vaultseek.vault.ignore import Ignore
-from vaultseek.vault.read import read_note
-from vaultseek.vault.scan import scan
-from vaultseek.wire.endpoint import Endpoint
-from vaultseek.wire.frame import FrameReader, decode
-from vaultseek.wire.server import Limits, Server
+from vaultseek.store.keyword.index import KeywordIndex
+from vaultseek.store.ledger import Ledger
 
 VERBS = (
     "add|ask|check|choose|connect|correct|delete|drop|end|fetch|free|give|go|install|keep|leave|list|look|make|move|put|"
@@ -109,7 +109,7 @@ def ask_for_a_note(name: str, root: Path) -> None:
 
 
 def worker_without_program(root: Path) -> None:
-    from vaultseek.worker.child import Child
+    from vaultseek.semantic.worker.child import Child
 
     asyncio.run(Child.spawn({}, lambda death: None, command=[str(root / "none")]))
 
@@ -180,7 +180,7 @@ def test_messages_are_one_plain_clause() -> None:
 
 def test_messages_say_what_to_do_next() -> None:
     """The worker's own errors are left out: people read them as the reason of a missing lane."""
-    read = [message for message in raised() if not message.place.startswith("worker/")]
+    read = [message for message in raised() if not message.place.startswith("semantic/worker/")]
     assert [it for it in read if not (ADVICE.search(it.text) or WRAPPER.search(it.text))] == []
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from vaultseek.models.directories import bundled_directory
+from vaultseek.semantic.models.directories import bundled_directory
 
 
 def save_cross_encoder(directory: Path) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vaultseek.models.packed import MULTILINGUAL, PACKED, PackedModel
+from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED, PackedModel
 
 PIECES = (
     *("<s>", "<pad>", "</s>", "<unk>"),

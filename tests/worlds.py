@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from semantic_here import open_here
-from vaultseek.index.graph import Graph
-from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.notes.lookup import resolve_note
+from vaultseek.core.notes.lookup import resolve_note
+from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import Ledger, NoteRow
 
 
 def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from vaultseek.indexing.legibility import legibility
-from vaultseek.models.catalogue import BUNDLED, find_model
-from vaultseek.models.choice import counter_of
-from vaultseek.models.directories import bundled_directory
+from vaultseek.core.indexing.legibility import legibility
+from vaultseek.semantic.models.catalogue import BUNDLED, find_model
+from vaultseek.semantic.models.choice import counter_of
+from vaultseek.semantic.models.directories import bundled_directory
 
 WORD_COUNTS = (1, 2, 4, 8, 12)
 _WORD = re.compile(r"[^\W\d_][\w']*")

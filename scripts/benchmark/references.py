@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.models.directories import bundled_directory
+from vaultseek.semantic.models.directories import bundled_directory
 
 
 class SentenceTransformers:

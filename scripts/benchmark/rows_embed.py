@@ -15,10 +15,10 @@ import numpy as np
 from benchmark.figures import Figure, alternate, number
 from benchmark.registry import row
 from benchmark.worlds import Bench
-from vaultseek.models.catalogue import BUNDLED, find_model
-from vaultseek.models.embed import load
-from vaultseek.models.encoder import Vectors
-from vaultseek.worker import SemanticWorker
+from vaultseek.semantic.models.catalogue import BUNDLED, find_model
+from vaultseek.semantic.inference.embed import load
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.worker import SemanticWorker
 
 BATCH = 32
 CHOICE_SECONDS = 45.0

@@ -242,11 +242,11 @@ def idle(bench: Bench) -> Iterator[Figure]:
 @row("parse")
 def parse(bench: Bench) -> Iterator[Figure]:
     """Parsing and splitting notes on one core, in processor time."""
-    from vaultseek.markdown.chunk import chunk
-    from vaultseek.markdown.decode import decode
-    from vaultseek.markdown.parse import parse as parse_note
-    from vaultseek.models.directories import bundled_directory
-    from vaultseek.models.tokens import TokenCounter
+    from vaultseek.content.markdown.chunk import chunk
+    from vaultseek.content.markdown.decode import decode
+    from vaultseek.content.markdown.parse import parse as parse_note
+    from vaultseek.semantic.models.directories import bundled_directory
+    from vaultseek.semantic.models.tokens import TokenCounter
 
     folder = bench.folder / "parse"
     size = _linked(bench, folder)

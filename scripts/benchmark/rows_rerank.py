@@ -10,7 +10,7 @@ from typing import Any
 from benchmark.figures import Figure, Times, alternate, number
 from benchmark.registry import row
 from benchmark.worlds import Bench, World
-from vaultseek.models.directories import bundled_directory
+from vaultseek.semantic.models.directories import bundled_directory
 
 LOAD_SECONDS = 60.0
 

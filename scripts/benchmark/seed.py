@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import vaultseek.indexing.embed
+import vaultseek.core.indexing.embed
 from benchmark.notes import number_of, share_of
-from vaultseek import paths
-from vaultseek.evaluate.vault import index_vault
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.unembedded import EmbeddingSpec
-from vaultseek.models.catalogue import BUNDLED, find_model
-from vaultseek.worker import CHUNKS, NOTES, SemanticWorker
+from vaultseek.base import paths
+from vaultseek.tools.evaluate.vault import index_vault
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.semantic.models.catalogue import BUNDLED, find_model
+from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticWorker
 
 NOISE = 0.3
 """Length of the noise beside a vector of length 1: cosines to the sample's vector are near 0.96."""
@@ -75,7 +75,7 @@ async def seed(root: Path, sample: Vectors, *, check: bool) -> dict[str, Any]:
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
     directory = paths.private_directory(paths.vault_data_directory(root))
     # Fetching the next texts costs as much as sorting all that are left.
-    vaultseek.indexing.embed.WAITING_TEXTS = WAITING_TEXTS
+    vaultseek.core.indexing.embed.WAITING_TEXTS = WAITING_TEXTS
     vault = OpenVault.open(VaultOptions(root.name, root), directory, worker, spec)
     try:
         await index_vault(vault)

@@ -3,7 +3,7 @@
 
 def main() -> None:
     """Run the command line and end the process with its exit code."""
-    from vaultseek.cli.main import run
+    from vaultseek.doors.cli.main import run
 
     run()
 

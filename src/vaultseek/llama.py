@@ -22,13 +22,13 @@ from llama_index.core.schema import (
 )
 from pydantic import Field, PrivateAttr
 
+from vaultseek.base.limits import MODEL_WINDOW
+from vaultseek.base.model import JSON, Chunk, Note, TokenCount
 from vaultseek.client import AsyncClient, Client
+from vaultseek.content.markdown.chunk import chunk
+from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.errors import NotFound, Unavailable
-from vaultseek.limits import MODEL_WINDOW
-from vaultseek.markdown.chunk import chunk
-from vaultseek.markdown.parse import parse
-from vaultseek.markdown.plain import plain_heading
-from vaultseek.model import JSON, Chunk, Note, TokenCount
 
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
 """Metadata that is useless to a model."""
@@ -128,8 +128,8 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
 
 
 def _bundled_count() -> TokenCount:
-    from vaultseek.models.directories import bundled_directory
-    from vaultseek.models.tokens import TokenCounter
+    from vaultseek.semantic.models.directories import bundled_directory
+    from vaultseek.semantic.models.tokens import TokenCounter
 
     return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
 

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.client import Client
 from vaultseek.errors import BadQuery, Busy, Cancelled, ProtocolError, Unavailable, UsageError, VaultseekError
-from vaultseek.wire.endpoint import Endpoint
-from vaultseek.wire.frame import encode
-from vaultseek.wire.server import Limits, Server
+from vaultseek.protocol.wire.endpoint import Endpoint
+from vaultseek.protocol.wire.frame import encode
+from vaultseek.protocol.wire.server import Limits, Server
 
 
 async def echo(params, context):
@@ -326,7 +326,7 @@ def test_answers_may_hold_what_requests_may_not(listening):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_nothing_is_said_to_the_daemon_of_another_user(tmp_path, monkeypatch):
-    monkeypatch.setattr("vaultseek.wire.reach.os.geteuid", lambda: 12345)
+    monkeypatch.setattr("vaultseek.protocol.wire.reach.os.geteuid", lambda: 12345)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as squatter:
         squatter.bind(str(tmp_path / "s"))
         squatter.listen()

@@ -7,8 +7,8 @@ import pytest
 
 from vaultseek.client.conversation import Answer, Conversation, Notification, may_repeat, pauses
 from vaultseek.errors import BadQuery, Busy, ProtocolError, Unavailable
-from vaultseek.wire.frame import decode, encode
-from vaultseek.wire.loopback import Secrets
+from vaultseek.protocol.wire.frame import decode, encode
+from vaultseek.protocol.wire.loopback import Secrets
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.client import launch
 from vaultseek.client.blocking import Client
 from vaultseek.client.launch import start_daemon
@@ -23,8 +23,8 @@ PATIENCE = 30.0
 DAEMON = """
     import asyncio, os, sys
     from vaultseek.errors import VaultseekError
-    from vaultseek.wire.endpoint import Endpoint
-    from vaultseek.wire.server import Server
+    from vaultseek.protocol.wire.endpoint import Endpoint
+    from vaultseek.protocol.wire.server import Server
 
     async def serve(endpoint):
         stopped = asyncio.Event()

@@ -5,7 +5,7 @@ import pytest
 
 from vaultseek.client import AsyncClient, Client
 from vaultseek.client.methods import TABLE, Methods
-from vaultseek.messages.methods import METHODS
+from vaultseek.protocol.messages.methods import METHODS
 
 
 class Sent(Methods):

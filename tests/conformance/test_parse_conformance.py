@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from vaultseek.markdown.parse import parse
-from vaultseek.model import Note
+from vaultseek.base.model import Note
+from vaultseek.content.markdown.parse import parse
 
 CASES = [json.loads(line) for line in (Path(__file__).parent / "parse.jsonl").read_text("utf-8").splitlines()]
 

@@ -10,9 +10,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from vaultseek.markdown.resolve import Names, link_key, name_keys
-from vaultseek.model import Link
-from vaultseek.notes.inspect import Inspector
+from vaultseek.base.model import Link
+from vaultseek.content.markdown.resolve import Names, link_key, name_keys
+from vaultseek.core.notes.inspect import Inspector
 
 CASES = [
     json.loads(line)

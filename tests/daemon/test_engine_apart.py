@@ -18,17 +18,17 @@ import pytest
 
 from engines import lite_engine
 from semantic_here import WorkerHere
+from vaultseek.core.indexing import engine_sync
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
 from vaultseek.daemon import follow as follow_module
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.index.backend import milvus_client, milvus_connection
-from vaultseek.index.backend.lite import lite_server
-from vaultseek.indexing import engine_sync
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.unembedded import EmbeddingSpec
-from vaultseek.models.catalogue import find_model
-from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import SearchRequest
+from vaultseek.engines.milvus import milvus_client, milvus_connection
+from vaultseek.engines.milvus.lite import lite_server
+from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from semantic_here import WorkerHere
+from vaultseek.core.indexing import embed
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.indexing import embed
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.unembedded import EmbeddingSpec
-from vaultseek.models.catalogue import find_model
+from vaultseek.semantic.models.catalogue import find_model
 
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
 
@@ -91,7 +91,7 @@ async def test_texts_that_wait_say_what_for(follow, caplog, trouble, said):
         assert status["reason"].startswith(f"texts cannot be embedded: {said}")
         assert status["pending"]
     await until(lambda: worker.refused > 5)
-    assert len([record for record in caplog.records if record.name == "vaultseek.indexing.embed"]) <= 1
+    assert len([record for record in caplog.records if record.name == "vaultseek.core.indexing.embed"]) <= 1
     worker.trouble = None
     await until(lambda: not follower.pending)
     assert follower.status().as_json()["reason"] is None

@@ -17,7 +17,13 @@ import pytest
 
 from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.heartbeat import STOPPED, Heartbeat
+from vaultseek.core.indexing.model_source import ModelSource
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.shard_writer import shard_of
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import shard_follow
 from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
@@ -25,24 +31,18 @@ from vaultseek.daemon.shards import with_shards
 from vaultseek.daemon.team.gate import ALLOWED
 from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.engines.milvus import milvus_client, milvus_connection
+from vaultseek.engines.milvus.lite import LiteServer, lite_server
+from vaultseek.engines.milvus.milvus import MilvusBackend
 from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
-from vaultseek.evaluate.vault import index_vault
-from vaultseek.index.backend import milvus_client, milvus_connection
-from vaultseek.index.backend.lite import LiteServer, lite_server
-from vaultseek.index.backend.milvus import MilvusBackend
-from vaultseek.index.ledger.copies import NoteCopies
-from vaultseek.indexing.heartbeat import STOPPED, Heartbeat
-from vaultseek.indexing.model_source import ModelSource
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.shard_writer import shard_of
-from vaultseek.indexing.unembedded import EmbeddingSpec
-from vaultseek.model import Reason
-from vaultseek.models.choice import choose_models
+from vaultseek.protocol.wire.context import ClientInfo, RequestContext
+from vaultseek.semantic.models.choice import choose_models
+from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
 from vaultseek.settings.team import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.wire.context import ClientInfo, RequestContext
-from vaultseek.worker.pool import WorkerPool
+from vaultseek.store.ledger.copies import NoteCopies
+from vaultseek.tools.evaluate.vault import index_vault
 from worlds import write_files
 
 pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.scoped_vault import general
 from vaultseek.daemon.team.audit import AuditLog, entry_of
 from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
 from vaultseek.daemon.team.quota import Quotas
-from vaultseek.doctor.team import check_team
 from vaultseek.errors import Busy
-from vaultseek.indexing.scoped_vault import general
-from vaultseek.model import Reason
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.team import TeamSettings, TokenSettings, address_of
+from vaultseek.tools.doctor.team import check_team
 
 
 def token(*sees: str, **more: int) -> TokenSettings:

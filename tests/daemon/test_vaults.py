@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from semantic_here import WorkerHere
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon import folder_watch, vaults
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.indexing.model_source import ModelSource
-from vaultseek.models.choice import choose_models
+from vaultseek.semantic.models.choice import choose_models
+from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.worker.pool import WorkerPool
 
 
 @pytest.fixture

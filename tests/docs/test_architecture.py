@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import tomllib
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from test_layout import group_of
-from vaultseek.messages.methods import METHODS
+from vaultseek.protocol.messages.methods import METHODS
 
 PROJECT = Path(__file__).parents[2]
 SOURCE = PROJECT / "src" / "vaultseek"
@@ -81,25 +80,31 @@ def test_every_page_names_files_that_exist():
 
 def test_a_stale_path_or_name_is_noticed():
     for real in (
-        "search/",
+        "core/search/",
         "tests/test_layout.py",
         "note/get",
-        "model.py:Chunk.prose_text",
+        "base/model.py:Chunk.prose_text",
         "SearchSettings",
     ):
         assert exists(real), real
-    for stale in ("serch/", "tests/none.py", "model.py:Chunk.poem", "NoSuchClass", "NO_SUCH_NAME", "none.md"):
+    for stale in (
+        "serch/",
+        "tests/none.py",
+        "base/model.py:Chunk.poem",
+        "NoSuchClass",
+        "NO_SUCH_NAME",
+        "none.md",
+    ):
         assert not exists(stale), stale
 
 
-def test_the_tour_visits_every_folder_in_the_order_of_imports():
+def test_the_tour_visits_every_room_in_the_order_of_imports():
     tour = ARCHITECTURE.read_text("utf-8").split("## The folders")[1].split("\n## ")[0]
-    visited = [re.findall(r"`([a-z_]+)/?`", line) for line in tour.splitlines() if line.startswith("### ")]
+    headings = [line for line in tour.splitlines() if line.startswith("### ")]
+    visited = [name for line in headings for name in re.findall(r"`([a-z_]+)/?`", line)]
     parts = {path.stem for path in SOURCE.iterdir() if path.suffix in ("", ".py")}
-    assert {part for part in parts if not part.startswith("__")} == {name for row in visited for name in row}
-    wrong = [
-        (upper, lower)
-        for upper, lower in pairwise(visited)
-        if max(map(group_of, upper)) > min(map(group_of, lower))
-    ]
-    assert wrong == [], "headings in another order than in tests/test_layout.py"
+    assert {part for part in parts if not part.startswith("__")} == {*visited}
+    project = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))
+    layers = project["tool"]["importlinter"]["contracts"][0]["layers"]
+    order = [name for layer in reversed(layers) for name in layer.split(" | ")]
+    assert visited == order, "headings in another order than the layers in pyproject.toml"

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from vaultseek.models.catalogue import SUGGESTED
+from vaultseek.semantic.models.catalogue import SUGGESTED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
 

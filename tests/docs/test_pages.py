@@ -11,7 +11,7 @@ from urllib.parse import unquote
 import click
 import pytest
 
-from vaultseek.cli.commands import vaultseek
+from vaultseek.doors.cli.commands import vaultseek
 
 PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.cli.commands.search import search
-from vaultseek.index.ledger import Ledger
-from vaultseek.query.fields import FIELDS
-from vaultseek.query.grammar import parse_query
-from vaultseek.query.operators import OPERATORS
-from vaultseek.search.filter import filter_notes
+from vaultseek.content.query.fields import FIELDS
+from vaultseek.content.query.grammar import parse_query
+from vaultseek.content.query.operators import OPERATORS
+from vaultseek.core.search.filter import filter_notes
+from vaultseek.doors.cli.commands.search import search
+from vaultseek.store.ledger import Ledger
 from worlds import World
 
 PROJECT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek import paths
+from vaultseek.base import paths
 
 SECRET = "zanzibarquux9"
 

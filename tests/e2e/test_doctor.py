@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek import paths
-from vaultseek.doctor import system
+from vaultseek.base import paths
+from vaultseek.tools.doctor import system
 
 NOTES = {"Secret Diary.md": "# Hidden thoughts\n", "sub/b.md": "# B\n"}
 

@@ -8,7 +8,7 @@ import stat
 
 import psutil
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.client import Client
 
 

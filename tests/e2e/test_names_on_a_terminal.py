@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from vaultseek.text import acts_on_terminal
+from vaultseek.base.text import acts_on_terminal
 
 EVIL = "\x1b]0;owned\x07 \u202eb'\\\x85"
 NOTE = f"Zebra{EVIL}.md"

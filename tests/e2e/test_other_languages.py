@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vaultseek.errors import ConfigError
-from vaultseek.models.packed import MULTILINGUAL
+from vaultseek.semantic.models.packed import MULTILINGUAL
 
 ENGLISH = {
     f"n{i}.md": f"# Stone {i}\n\nThis is a note about the granite of quarry {i}.\n" for i in range(9)

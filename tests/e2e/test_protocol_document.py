@@ -13,13 +13,14 @@ from typing import Any
 import jsonschema
 import pytest
 
-from vaultseek import errors, limits
+from vaultseek import errors
+from vaultseek.base import limits
+from vaultseek.base.model import REASON_CODES
 from vaultseek.client import Client
 from vaultseek.errors import Cancelled, UsageError, VaultseekError
-from vaultseek.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
-from vaultseek.messages.schema import schemas
-from vaultseek.model import REASON_CODES
-from vaultseek.wire import protocol
+from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
+from vaultseek.protocol.messages.schema import schemas
+from vaultseek.protocol.wire import protocol
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "protocol.md"

@@ -25,12 +25,12 @@ import pytest
 
 from daemons import eventually
 from semantic_here import WorkerHere
-from vaultseek.index.ledger import Ledger
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.unembedded import EmbeddingSpec, Unembedded
-from vaultseek.limits import BATCH_TEXTS
-from vaultseek.models import embed
-from vaultseek.models.catalogue import find_model
+from vaultseek.base.limits import BATCH_TEXTS
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
+from vaultseek.semantic.inference import embed
+from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.store.ledger import Ledger
 from worlds import write_files
 
 pytestmark = pytest.mark.skipif(

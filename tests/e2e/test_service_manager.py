@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.client import Client
 from vaultseek.errors import Unavailable
-from vaultseek.wire import reach
+from vaultseek.protocol.wire import reach
 
 DEADLINE = 30.0
 

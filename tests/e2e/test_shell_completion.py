@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.cli import completion_values
-from vaultseek.cli.bash_line import BashLine
-from vaultseek.query.operators import OPERATORS
-from vaultseek.wire import reach
+from vaultseek.content.query.operators import OPERATORS
+from vaultseek.doors.cli import completion_values
+from vaultseek.doors.cli.bash_line import BashLine
+from vaultseek.protocol.wire import reach
 
 BREAKS = " \t\n\"'@><=;|&(:"
 TOOLS = Path(sys.executable).parent

@@ -707,9 +707,8 @@ def test_the_page_ends_with_its_parent_and_when_nobody_uses_it(vault):
     if psutil.pid_exists(pid):
         psutil.wait_procs([psutil.Process(pid)], timeout=60)
     assert not psutil.pid_exists(pid)
-    unused = (
-        "from vaultseek.ui.server import serve; serve(lambda: None, print, lambda *_: None, unused_seconds=0)"
-    )
+    served = "serve(lambda: None, print, lambda *_: None, unused_seconds=0)"
+    unused = f"from vaultseek.doors.ui.server import serve; {served}"
     ended = subprocess.run(
         [sys.executable, "-c", unused],
         env=environment,

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from vaultseek import paths
+from vaultseek.base import paths
 
 
 @pytest.fixture

@@ -14,21 +14,21 @@ import numpy as np
 import pytest
 
 from semantic_here import WorkerHere
-from vaultseek import limits, paths
+from vaultseek.base import limits, paths
+from vaultseek.content.files import read
+from vaultseek.content.files.watch import Watcher
+from vaultseek.core.indexing import advance, concepts, embed, outdated_vectors, rebuilds, unembedded
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import folder_watch, main, tasks
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.upkeep import IndexUpkeep
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.indexing import advance, concepts, embed, outdated_vectors, rebuilds, unembedded
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.unembedded import EmbeddingSpec
-from vaultseek.models.catalogue import find_model
-from vaultseek.models.embed import embed as embed_texts
-from vaultseek.models.hashing import HashingEncoder
-from vaultseek.vault import read
-from vaultseek.vault.watch import Watcher
-from vaultseek.worker import SemanticWorker
+from vaultseek.semantic.inference.embed import embed as embed_texts
+from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.worker import SemanticWorker
 
 Follow = Callable[..., VaultFollower]
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}

@@ -20,10 +20,10 @@ NOTES = 60
 BURST = 450
 PATIENCE = 2.0
 PROCESSES = {
-    "vaultseek.worker.main": "worker",
-    "vaultseek.worker.store_main": "store",
-    "vaultseek.indexing.reader_process": "reader of notes",
-    "vaultseek.extractors.child": "reader of files",
+    "vaultseek.semantic.worker.main": "worker",
+    "vaultseek.semantic.worker.store_main": "store",
+    "vaultseek.core.indexing.reader_process": "reader of notes",
+    "vaultseek.content.extractors.child": "reader of files",
 }
 WORDS = [
     "pump",

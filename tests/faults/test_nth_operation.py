@@ -24,8 +24,8 @@ import pytest
 from fresh_index import IndexHere, fresh_answers
 from semantic_here import WorkerHere
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.evaluate import vault as measured
-from vaultseek.index.ledger import database
+from vaultseek.store.ledger import database
+from vaultseek.tools.evaluate import vault as measured
 from worlds import write_files
 
 NOTES = {

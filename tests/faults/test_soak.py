@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from daemons import eventually
-from vaultseek.limits import MIB
-from vaultseek.paths import folder_bytes
+from vaultseek.base.limits import MIB
+from vaultseek.base.paths import folder_bytes
 
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(3000)]
 EDITS = 10_000

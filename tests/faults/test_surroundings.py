@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from fresh_index import IndexHere
-from vaultseek import paths
-from vaultseek.doctor import system
+from vaultseek.base import paths
 from vaultseek.errors import BadQuery
+from vaultseek.protocol.wire.endpoint import Endpoint
+from vaultseek.semantic.worker.child import environment
 from vaultseek.settings.load import load
-from vaultseek.wire.endpoint import Endpoint
-from vaultseek.worker.child import environment
+from vaultseek.tools.doctor import system
 
 SOURCE = Path(__file__).parents[2] / "src" / "vaultseek"
 
@@ -162,7 +162,7 @@ def test_h4_no_query_matches_everything_at_great_cost(vault, tmp_path):
 @pytest.mark.fault("I7")
 def test_i7_models_run_on_the_processor_wherever_they_are_loaded():
     devices, sessions, seen = [], 0, 0
-    for file in (SOURCE / "models").rglob("*.py"):
+    for file in (SOURCE / "semantic").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
@@ -185,7 +185,7 @@ def test_i10_libraries_are_told_to_stay_offline_before_they_are_imported():
         "1",
         "False",
     )
-    program = "import sys, vaultseek.worker.main, vaultseek.daemon.main; print(*sys.modules)"
+    program = "import sys, vaultseek.semantic.worker.main, vaultseek.daemon.main; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not {"transformers", "sentence_transformers", "chromadb", "huggingface_hub"} & {
         *done.stdout.split()

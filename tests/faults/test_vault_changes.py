@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from fresh_index import IndexHere, fresh_answers
-from vaultseek.notes.inspect import Inspector
-from vaultseek.vault.read import read_note
-from vaultseek.vault.watch import Watcher
+from vaultseek.content.files.read import read_note
+from vaultseek.content.files.watch import Watcher
+from vaultseek.core.notes.inspect import Inspector
 from worlds import write_files
 
 DAY = 86_400
@@ -192,7 +192,7 @@ def test_c22_a_note_that_may_be_read_again_is_read(world, monkeypatch):
 
     (indexed.root / "a.md").chmod(0)
     with monkeypatch.context() as patch:
-        patch.setattr("vaultseek.vault.read.os.open", refuse)
+        patch.setattr("vaultseek.content.files.read.os.open", refuse)
         indexed.index()
     problems = {path: problem.code for path, problem in indexed.ledger.problems.all()}
     assert (problems, found(indexed, "basalt")) == ({"a.md": "unreadable"}, ["b.md"])

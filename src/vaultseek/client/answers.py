@@ -1,3 +1,3 @@
 """Types of the daemon's answers, for annotations."""
 
-from vaultseek.messages.answers import *  # noqa: F403
+from vaultseek.protocol.messages.answers import *  # noqa: F403

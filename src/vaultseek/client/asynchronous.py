@@ -14,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from vaultseek.base.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
+from vaultseek.base.model import JSON
 from vaultseek.client.conversation import (
     DEFAULT_TIMEOUT,
     Answer,
@@ -27,11 +29,9 @@ from vaultseek.client.conversation import (
 )
 from vaultseek.client.methods import AsyncMethods
 from vaultseek.errors import Unavailable, VaultseekError
-from vaultseek.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
-from vaultseek.model import JSON
-from vaultseek.wire import reach
-from vaultseek.wire.outbox import Outbox
-from vaultseek.wire.protocol import INITIALIZE
+from vaultseek.protocol.wire import reach
+from vaultseek.protocol.wire.outbox import Outbox
+from vaultseek.protocol.wire.protocol import INITIALIZE
 
 OnNotification = Callable[[str, JSON], object]
 OnDisconnect = Callable[[], object]
@@ -62,7 +62,7 @@ class AsyncClient(AsyncMethods):
         self._validate = validate
         if validate:
             # Only here: it takes longer to import than all the rest, and a screen waits for it otherwise.
-            import vaultseek.messages.check  # noqa: F401
+            import vaultseek.protocol.messages.check  # noqa: F401
         self._on_notification = on_notification
         self._on_disconnect = on_disconnect
         self._ids = count(1)
@@ -89,7 +89,7 @@ class AsyncClient(AsyncMethods):
         """Return the daemon's answer to ``method``; arguments and errors as for ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
-            from vaultseek.messages.check import check_answer, check_request
+            from vaultseek.protocol.messages.check import check_answer, check_request
 
             check_request(method, params or {})
         try:

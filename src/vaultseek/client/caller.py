@@ -6,6 +6,7 @@ import time
 from collections import deque
 from itertools import count
 
+from vaultseek.base.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
 from vaultseek.client.conversation import (
     DEFAULT_TIMEOUT,
     Answer,
@@ -19,9 +20,8 @@ from vaultseek.client.conversation import (
     went_away,
 )
 from vaultseek.errors import Cancelled, Unavailable
-from vaultseek.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
-from vaultseek.wire import reach
-from vaultseek.wire.protocol import INITIALIZE
+from vaultseek.protocol.wire import reach
+from vaultseek.protocol.wire.protocol import INITIALIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Self
 
-    from vaultseek.model import JSON
+    from vaultseek.base.model import JSON
 
     OnNotification = Callable[[str, JSON], object]
 
@@ -97,7 +97,7 @@ class Caller:
         call = _Call(method, params or {}, deadline, on_notification or self._keep, meanwhile)
         if not self._validate:
             return self._call(call)
-        from vaultseek.messages import check
+        from vaultseek.protocol.messages import check
 
         check.check_request(method, call.params)
         answer = self._call(call)

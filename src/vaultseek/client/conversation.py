@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import time
 
+from vaultseek.base.limits import ANSWER_BYTES, RECONNECT_FIRST_SECONDS
+from vaultseek.base.text import quote
 from vaultseek.errors import Cancelled, ProtocolError, Unavailable, VaultseekError
-from vaultseek.limits import ANSWER_BYTES, RECONNECT_FIRST_SECONDS
-from vaultseek.text import quote
-from vaultseek.wire import protocol
-from vaultseek.wire.frame import FrameReader, encode
+from vaultseek.protocol.wire import protocol
+from vaultseek.protocol.wire.frame import FrameReader, encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Final
 
-    from vaultseek.model import JSON
-    from vaultseek.wire.loopback import Secrets
+    from vaultseek.base.model import JSON
+    from vaultseek.protocol.wire.loopback import Secrets
 
 DEFAULT_TIMEOUT: Final = -1.0
 """Stands for the timeout of the client."""

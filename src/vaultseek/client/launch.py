@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.limits import ERROR_CHARS, KIB
+from vaultseek.base.text import one_line
 from vaultseek.errors import ConfigError, Unavailable
-from vaultseek.limits import ERROR_CHARS, KIB
-from vaultseek.text import one_line
-from vaultseek.wire.reach import answers, make_folders
+from vaultseek.protocol.wire.reach import answers, make_folders
 
 LAUNCH_POLL_SECONDS = 0.02
 LAUNCH_LOST_SECONDS = 1.0

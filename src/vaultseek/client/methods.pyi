@@ -2,8 +2,8 @@
 # fmt: off
 from typing import Any
 
-from vaultseek.messages import answers
-from vaultseek.model import CompletionKind, Mode
+from vaultseek.base.model import CompletionKind, Mode
+from vaultseek.protocol.messages import answers
 
 TABLE: dict[str, tuple[str, ...]]
 RENAMED: dict[str, str]

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
+from vaultseek.base.model import JSON
 from vaultseek.client.asynchronous import AsyncClient
 from vaultseek.errors import NotRunning
-from vaultseek.model import JSON
 
 
 class Daemon:

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 
-from vaultseek import paths
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.model import Reason
+from vaultseek.base import paths
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.open_vault import OpenVault
 
 log = logging.getLogger(__name__)
 

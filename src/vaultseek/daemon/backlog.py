@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
+from vaultseek.core.indexing.advance import Advance
+from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.daemon.scans import Scans
 from vaultseek.daemon.snapshot import waiting_reason
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.indexing.advance import Advance
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.worker import SemanticWorker
+from vaultseek.semantic.worker import SemanticWorker
 
 EMBED_POLL_SECONDS = 0.05
 

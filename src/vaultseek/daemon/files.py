@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from vaultseek.kinds import is_markdown, turn
-from vaultseek.limits import EXTRACTION_RETRY_SECONDS
-from vaultseek.vault.diff import Changes
+from vaultseek.base.limits import EXTRACTION_RETRY_SECONDS
+from vaultseek.content.files.diff import Changes
+from vaultseek.content.kinds import is_markdown, turn
 
 PART_SECONDS = 1.0
 """Time that reading a part should take: a note that is saved meanwhile waits for it."""

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from vaultseek.vault.settle import HintBatch, Hints
-from vaultseek.vault.watch import Watcher
+from vaultseek.content.files.settle import HintBatch, Hints
+from vaultseek.content.files.watch import Watcher
 
 LIVENESS_SECONDS = 2.0
 """Interval at which the watcher and the vault's folder are checked."""

@@ -9,6 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from vaultseek.base.limits import RETRY_SECONDS
+from vaultseek.base.model import JSON, Reason
+from vaultseek.content.files.diff import Changes
+from vaultseek.content.files.settle import HintBatch
+from vaultseek.core.indexing import concepts, embed, reconcile, second_space
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.status import Activity, VaultStatus
+from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.activity import ActivityReporter
 from vaultseek.daemon.backlog import EMBED_POLL_SECONDS, Backlog
 from vaultseek.daemon.changed_notes import ChangedNotes
@@ -21,15 +29,7 @@ from vaultseek.daemon.speaker import Speaker
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.daemon.upkeep import IndexUpkeep
 from vaultseek.errors import Cancelled, IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
-from vaultseek.indexing import concepts, embed, reconcile, second_space
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.indexing.status import Activity, VaultStatus
-from vaultseek.limits import RETRY_SECONDS
-from vaultseek.model import JSON, Reason
-from vaultseek.notes.complete import VaultCompleter
-from vaultseek.vault.diff import Changes
-from vaultseek.vault.settle import HintBatch
-from vaultseek.worker import SemanticWorker
+from vaultseek.semantic.worker import SemanticWorker
 
 NOTES_BEHIND = 20
 """Unread notes above which an answer says that it may be incomplete."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.text import fold
+from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.daemon.shards import engine_of
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.indexing.open_vault import VaultOptions
 from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.text import fold
-from vaultseek.vault.obsidian import has_obsidian
 
 
 @dataclass(frozen=True, slots=True)

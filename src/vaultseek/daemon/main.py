@@ -15,7 +15,11 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
 
-from vaultseek import limits, paths
+from vaultseek.base import limits, paths
+from vaultseek.base.model import JSON
+from vaultseek.base.text import one_line
+from vaultseek.base.threads import Threads
+from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon.crash import report_crashes
 from vaultseek.daemon.ending import STOP_SECONDS, Ending
 from vaultseek.daemon.follow import VaultFollower
@@ -26,23 +30,19 @@ from vaultseek.daemon.team.grants import TeamGate
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
-from vaultseek.indexing.model_source import ModelSource
-from vaultseek.model import JSON
-from vaultseek.models.choice import choose_models
-from vaultseek.models.service import sent_text
+from vaultseek.protocol.wire.auth import Authenticator, OwnGate
+from vaultseek.protocol.wire.endpoint import Endpoint
+from vaultseek.protocol.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
+from vaultseek.protocol.wire.reach import answers
+from vaultseek.protocol.wire.server import Server
+from vaultseek.semantic.models.choice import choose_models
+from vaultseek.semantic.models.service import sent_text
+from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
+from vaultseek.semantic.worker.pool import WorkerPool, log_name
+from vaultseek.semantic.worker.state import Model
 from vaultseek.settings.model import Settings
 from vaultseek.settings.team import TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.text import one_line
-from vaultseek.threads import Threads
-from vaultseek.wire.auth import Authenticator, OwnGate
-from vaultseek.wire.endpoint import Endpoint
-from vaultseek.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
-from vaultseek.wire.reach import answers
-from vaultseek.wire.server import Server
-from vaultseek.worker import SemanticWorker, WorkerSettings
-from vaultseek.worker.pool import WorkerPool, log_name
-from vaultseek.worker.state import Model
 
 LOG_FILES = 5
 CRASH_FILE = "daemon.crash"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from vaultseek.index.ledger import NoteRow
-from vaultseek.indexing.open_vault import VaultOptions
-from vaultseek.indexing.status import VaultStatus
-from vaultseek.markdown.resolve import Names
-from vaultseek.model import Reason
-from vaultseek.notes.complete import VaultCompleter
-from vaultseek.search.port import SearchedVault
+from vaultseek.base.model import Reason
+from vaultseek.content.markdown.resolve import Names
+from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.indexing.status import VaultStatus
+from vaultseek.core.notes.complete import VaultCompleter
+from vaultseek.core.search.port import SearchedVault
+from vaultseek.store.ledger import NoteRow
 
 
 class LinkTargets(Protocol):

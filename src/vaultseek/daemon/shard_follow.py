@@ -7,12 +7,12 @@ import contextlib
 import time
 from dataclasses import replace
 
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.shard_copy import ShardCopy
 from vaultseek.daemon.activity import ActivityReporter
 from vaultseek.daemon.scans import Scans
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.indexing.shard_copy import ShardCopy
-from vaultseek.model import Reason
 
 COPY_SECONDS = 2.0
 """Time between two questions of a searcher whether a shard has changed."""

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.errors import ConfigError, Unavailable, UsageError
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.model import Settings, VaultSettings
@@ -62,7 +62,7 @@ def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool
 
     Raises UsageError, or Unavailable.
     """
-    from vaultseek.index.backend.milvus import MilvusBackend
+    from vaultseek.engines.milvus.milvus import MilvusBackend
 
     with _changing, closing(MilvusBackend(replace(engine, shard=root.name))) as backend:
         known = _before(engine)
@@ -99,8 +99,8 @@ def _known(engine: MilvusOptions) -> dict[str, str]:
 
 def _now(engine: MilvusOptions, before: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the vaults by the shards that the engine has. Raises Unavailable."""
-    from vaultseek.index.backend.milvus import MilvusBackend
-    from vaultseek.indexing.shard_writer import vault_names
+    from vaultseek.core.indexing.shard_writer import vault_names
+    from vaultseek.engines.milvus.milvus import MilvusBackend
 
     with closing(MilvusBackend(replace(engine, shard="-"))) as backend:
         now = [shard for shard in backend.shards() if _SHARD.fullmatch(shard)]

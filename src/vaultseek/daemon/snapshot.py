@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vaultseek.index.graph import GRAPH_MISSING
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.indexing.status import VaultStatus
-from vaultseek.model import JSON, Reason, reason_json
-from vaultseek.worker import SemanticWorker
+from vaultseek.base.model import JSON, Reason, reason_json
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.status import VaultStatus
+from vaultseek.semantic.worker import SemanticWorker
+from vaultseek.store.graph import GRAPH_MISSING
 
 
 def status_of(vault: OpenVault, worker: SemanticWorker) -> VaultStatus:

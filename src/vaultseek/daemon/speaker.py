@@ -9,12 +9,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+from vaultseek.base.failpoints import seconds_of
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.engine import OpenEngine
+from vaultseek.core.indexing.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
+from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.errors import VaultseekError
-from vaultseek.failpoints import seconds_of
-from vaultseek.indexing.engine import OpenEngine
-from vaultseek.indexing.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.model import Reason
 
 GOODBYE_SECONDS = 2.0
 """Longest wait for an engine when a vault is closed."""

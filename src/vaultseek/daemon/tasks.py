@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from vaultseek.limits import WORKER_BACKOFF_SECONDS
+from vaultseek.base.limits import WORKER_BACKOFF_SECONDS
 
 PAUSES = WORKER_BACKOFF_SECONDS
 """Seconds before a task that failed is begun again; the last one repeats."""

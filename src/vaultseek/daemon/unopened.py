@@ -11,12 +11,12 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.model import Reason, reason_json
+from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.indexing.status import Activity, VaultStatus
 from vaultseek.errors import Unavailable, VaultseekError
-from vaultseek.index.ledger import Counts
-from vaultseek.indexing.open_vault import VaultOptions
-from vaultseek.indexing.status import Activity, VaultStatus
-from vaultseek.model import Reason, reason_json
+from vaultseek.store.ledger import Counts
 
 RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
 """Pauses before a vault is opened again that could not be opened; the last one repeats."""

@@ -8,9 +8,9 @@ import sqlite3
 import time
 from collections.abc import Callable
 
+from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.daemon import folder_watch
 from vaultseek.errors import Busy, IndexDamaged
-from vaultseek.indexing.open_vault import OpenVault
 
 COMPACT_SECONDS = 86_400.0
 """Time after which what is left of deleted text is removed from the files of the index."""

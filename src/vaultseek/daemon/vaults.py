@@ -10,19 +10,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.text import quote
+from vaultseek.core.indexing.model_source import ModelSource
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.succession import OldModels
 from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.known_vaults import KnownVaults
 from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
 from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
-from vaultseek.indexing.model_source import ModelSource
-from vaultseek.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.indexing.succession import OldModels
-from vaultseek.models.choice import VaultModels
+from vaultseek.semantic.models.choice import VaultModels
+from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
-from vaultseek.text import quote
-from vaultseek.worker import SemanticWorker
 
 LANGUAGE_SECONDS = 2.0
 """Time between a change of notes and judging the language of their vault."""
@@ -115,7 +115,7 @@ class VaultRegistry:
         """Raise Unavailable if the index of a vault cannot be deleted, as the engine that has it is away."""
         engine = self.settings.index.engine
         if engine is not None:
-            from vaultseek.indexing.shard_writer import check_reachable
+            from vaultseek.core.indexing.shard_writer import check_reachable
 
             await asyncio.to_thread(check_reachable, engine, paths.vault_data_directory(root))
 
@@ -222,7 +222,7 @@ class VaultRegistry:
     def _delete_index(self, directory: Path) -> None:
         engine = self.settings.index.engine
         if engine is not None and not self.is_searcher:
-            from vaultseek.indexing.shard_writer import drop_shard
+            from vaultseek.core.indexing.shard_writer import drop_shard
 
             drop_shard(engine, directory)  # first: the folder has the name of the shard
         shutil.rmtree(directory, ignore_errors=True)

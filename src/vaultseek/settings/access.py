@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from vaultseek.errors import ConfigError
-from vaultseek.models.service import Service, secret_option
+from vaultseek.semantic.models.service import Service, secret_option
 from vaultseek.settings.describe import Location
 from vaultseek.settings.model import IndexSettings, Settings
 from vaultseek.settings.origin import Origin, SettingProblem

@@ -17,8 +17,8 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from vaultseek import limits
-from vaultseek.text import printable
+from vaultseek.base import limits
+from vaultseek.base.text import printable
 
 Location = tuple[int | str, ...]
 Model = type[BaseModel]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 from vaultseek.settings import toml
 

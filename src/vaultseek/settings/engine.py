@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 
 EMBEDDED, MILVUS = "embedded", "milvus"

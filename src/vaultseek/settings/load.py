@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.text import printable
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings import describe, toml
 from vaultseek.settings.describe import Location, dotted_key
@@ -30,7 +31,6 @@ from vaultseek.settings.model import (
 from vaultseek.settings.origin import Origin, SettingProblem
 from vaultseek.settings.resolve import resolve_paths
 from vaultseek.settings.search import SearchSettings
-from vaultseek.text import printable
 
 
 def load(path: Path | None = None) -> Settings:

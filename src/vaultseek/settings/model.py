@@ -14,8 +14,8 @@ from pydantic import AfterValidator, Field, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
-from vaultseek import limits
-from vaultseek.kinds import DEFAULT_SWITCHES, Switch
+from vaultseek.base import limits
+from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings import describe
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vaultseek import limits
+from vaultseek.base import limits
+from vaultseek.base.text import printable
 from vaultseek.settings.describe import Location, dotted_key
 from vaultseek.settings.model import ENV_DELIMITER, ENV_PREFIX, EnvironmentSource, Settings
-from vaultseek.text import printable
 
 
 @dataclass(frozen=True, slots=True)

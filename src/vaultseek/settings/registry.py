@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.settings.model import VaultSettings
 
 

@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.errors import ConfigError
-from vaultseek.models.catalogue import BUNDLED, HASHING
-from vaultseek.models.choice import AUTO, OFF
-from vaultseek.models.packed import MULTILINGUAL, PACKED
+from vaultseek.semantic.models.catalogue import BUNDLED, HASHING
+from vaultseek.semantic.models.choice import AUTO, OFF
+from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
 from vaultseek.settings.describe import Location, quote_value
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem

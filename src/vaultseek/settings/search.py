@@ -8,9 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from vaultseek import limits
-from vaultseek.model import Mode
-from vaultseek.models.service import SERVER
+from vaultseek.base import limits
+from vaultseek.base.model import Mode
+from vaultseek.semantic.models.service import SERVER
 from vaultseek.settings import describe
 from vaultseek.settings.section import Section
 

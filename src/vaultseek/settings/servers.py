@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from vaultseek import limits
-from vaultseek.models.choice import AUTO
-from vaultseek.models.service import Service
+from vaultseek.base import limits
+from vaultseek.semantic.models.choice import AUTO
+from vaultseek.semantic.models.service import Service
 from vaultseek.settings import describe
 from vaultseek.settings.section import Section
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, field_validator
 
-from vaultseek import limits
+from vaultseek.base import limits
 from vaultseek.settings.section import Section
 
 

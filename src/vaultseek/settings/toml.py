@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from vaultseek import limits
+from vaultseek.base import limits
 from vaultseek.errors import ConfigError
 from vaultseek.settings.describe import quote_value
 from vaultseek.settings.toml_lines import MARK

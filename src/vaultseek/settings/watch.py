@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vaultseek import paths
+from vaultseek.base import paths
 from vaultseek.settings.load import load
 from vaultseek.settings.model import Settings
 from vaultseek.settings.registry import RegisteredVaults, read_registry, registry_file, write_registry

@@ -11,7 +11,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from vaultseek import __version__, limits, paths
+from vaultseek import __version__
+from vaultseek.base import limits, paths
+from vaultseek.base.model import JSON, reason_json
 from vaultseek.daemon.methods.index import IndexMethods
 from vaultseek.daemon.methods.links import LinkMethods
 from vaultseek.daemon.methods.notes import NoteMethods
@@ -28,10 +30,9 @@ from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.view import Views
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable
-from vaultseek.messages.params import Nothing, VaultParams, read
-from vaultseek.model import JSON, reason_json
+from vaultseek.protocol.messages.params import Nothing, VaultParams, read
+from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.wire.context import Handler, RequestContext
 
 __all__ = ["Methods", "Subscribers"]
 
@@ -91,7 +92,7 @@ class Methods:
     async def schema(self, params: JSON, context: RequestContext) -> JSON:
         """Return the JSON Schema of every method's parameters and answer."""
         read(Nothing, params)
-        from vaultseek.messages.schema import schemas  # the types of answers take long to read
+        from vaultseek.protocol.messages.schema import schemas  # the types of answers take long to read
 
         return await asyncio.to_thread(schemas)
 

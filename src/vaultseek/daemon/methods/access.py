@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
-from vaultseek import limits
+from vaultseek.base import limits
+from vaultseek.base.model import JSON, Reason
+from vaultseek.base.text import quote
+from vaultseek.core.notes.lookup import resolve_note
+from vaultseek.core.notes.similar import similar_names
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import Forbidden, NotFound, Unavailable
-from vaultseek.index.ledger import NoteRow
-from vaultseek.messages.params import VaultParams
-from vaultseek.model import JSON, Reason
-from vaultseek.notes.lookup import resolve_note
-from vaultseek.notes.similar import similar_names
-from vaultseek.text import quote
+from vaultseek.protocol.messages.params import VaultParams
+from vaultseek.store.ledger import NoteRow
 
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""

@@ -10,7 +10,10 @@ from contextlib import nullcontext
 
 import numpy as np
 
-from vaultseek import paths
+from vaultseek.base import paths
+from vaultseek.base.model import JSON
+from vaultseek.core.indexing.comparison import compare, fill_again
+from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, about_vault, folder_of, whole
 from vaultseek.daemon.methods.progress import progress_reported
@@ -19,9 +22,7 @@ from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
-from vaultseek.indexing.comparison import compare, fill_again
-from vaultseek.indexing.note_handout import NoteHandout
-from vaultseek.messages.params import (
+from vaultseek.protocol.messages.params import (
     FilesParams,
     ParsedParams,
     RefreshParams,
@@ -33,10 +34,9 @@ from vaultseek.messages.params import (
     WaitParams,
     read,
 )
-from vaultseek.model import JSON
-from vaultseek.models.encoder import Vectors
+from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.settings.engine import EMBEDDED, MILVUS
-from vaultseek.wire.context import Handler, RequestContext
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
 """A function that adds an open vault to the vaults of this user; false if it is one already."""

@@ -5,22 +5,29 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 
+from vaultseek.base.model import JSON, Link
+from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.content.markdown.spelling import new_target
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.notes import rename
+from vaultseek.core.notes.lookup import vault_path
+from vaultseek.core.notes.mentions import named_in
+from vaultseek.core.notes.new_links import Manner, manner_of
+from vaultseek.core.notes.similar import similar_names
+from vaultseek.core.notes.targets import link_target, problem_message
 from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, whole
 from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import UsageError
-from vaultseek.index.ledger import NoteRow
-from vaultseek.indexing.open_vault import OpenVault
-from vaultseek.markdown.spelling import new_target
-from vaultseek.messages.params import MentionedParams, Move, RenameParams, ResolveParams, WrittenLink, read
-from vaultseek.model import JSON, Link
-from vaultseek.notes import rename
-from vaultseek.notes.lookup import vault_path
-from vaultseek.notes.mentions import named_in
-from vaultseek.notes.new_links import Manner, manner_of
-from vaultseek.notes.similar import similar_names
-from vaultseek.notes.targets import link_target, problem_message
-from vaultseek.vault.obsidian import has_obsidian
-from vaultseek.wire.context import Handler, RequestContext
+from vaultseek.protocol.messages.params import (
+    MentionedParams,
+    Move,
+    RenameParams,
+    ResolveParams,
+    WrittenLink,
+    read,
+)
+from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.store.ledger import NoteRow
 
 
 class LinkMethods:

@@ -6,12 +6,22 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Literal
 
+from vaultseek.base.model import JSON
+from vaultseek.content.markdown.spelling import new_target
+from vaultseek.core.notes import links as linked
+from vaultseek.core.notes import mentions
+from vaultseek.core.notes import read as reading
+from vaultseek.core.notes import tags as vocabulary
+from vaultseek.core.notes.complete import VaultCompleter, complete_blocks
+from vaultseek.core.notes.duplicates import duplicates
+from vaultseek.core.notes.lookup import vault_path
+from vaultseek.core.notes.new_links import manner_of
+from vaultseek.core.notes.problems import problems
+from vaultseek.core.notes.related import related
 from vaultseek.daemon.methods.access import Find, about_note, about_vault, find_note, with_degraded
 from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import Unavailable, UsageError
-from vaultseek.index.ledger import Ledger, NoteRow
-from vaultseek.markdown.spelling import new_target
-from vaultseek.messages.params import (
+from vaultseek.protocol.messages.params import (
     CompleteParams,
     DuplicatesParams,
     GetParams,
@@ -26,18 +36,8 @@ from vaultseek.messages.params import (
     VaultParams,
     read,
 )
-from vaultseek.model import JSON
-from vaultseek.notes import links as linked
-from vaultseek.notes import mentions
-from vaultseek.notes import read as reading
-from vaultseek.notes import tags as vocabulary
-from vaultseek.notes.complete import VaultCompleter, complete_blocks
-from vaultseek.notes.duplicates import duplicates
-from vaultseek.notes.lookup import vault_path
-from vaultseek.notes.new_links import manner_of
-from vaultseek.notes.problems import problems
-from vaultseek.notes.related import related
-from vaultseek.wire.context import Handler, RequestContext
+from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.store.ledger import Ledger, NoteRow
 
 
 class NoteMethods:

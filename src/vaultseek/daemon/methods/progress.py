@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
-from vaultseek import limits
+from vaultseek.base import limits
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.wire.context import RequestContext
+from vaultseek.protocol.wire.context import RequestContext
 
 
 @asynccontextmanager

@@ -6,6 +6,16 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from vaultseek.base.model import JSON, Reason
+from vaultseek.core.notes.property_places import with_property_places
+from vaultseek.core.notes.similar import unknown_names
+from vaultseek.core.notes.why import why
+from vaultseek.core.search.merge import merge_answers
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.response import search_method
+from vaultseek.core.search.retrieve import wants_semantic
+from vaultseek.core.search.saved import unknown_searches, with_saved_searches
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
     Find,
@@ -19,20 +29,10 @@ from vaultseek.daemon.methods.access import (
 from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.seen import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-from vaultseek.messages.params import AllVaultsParams, SearchParams, WhyParams, read
-from vaultseek.model import JSON, Reason
-from vaultseek.notes.property_places import with_property_places
-from vaultseek.notes.similar import unknown_names
-from vaultseek.notes.why import why
-from vaultseek.search.merge import merge_answers
-from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import SearchRequest, parse_request
-from vaultseek.search.response import search_method
-from vaultseek.search.retrieve import wants_semantic
-from vaultseek.search.saved import unknown_searches, with_saved_searches
+from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, WhyParams, read
+from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
-from vaultseek.wire.context import Handler, RequestContext
 
 BEGUN_NAMES = 64
 """Names that begin with what is being typed, of which those that pass the filter come first."""

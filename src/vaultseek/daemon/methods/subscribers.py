@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from vaultseek import limits
+from vaultseek.base import limits
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import about_vault
-from vaultseek.wire.context import RequestContext
+from vaultseek.protocol.wire.context import RequestContext
 
 NOTIFIED_PATHS = 1_000
 """Changed notes that one notification names."""

@@ -7,23 +7,23 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from vaultseek import limits
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.base.threads import Threads
+from vaultseek.core.search.filter import filter_notes
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.saved import unknown_searches, with_saved_searches
+from vaultseek.core.tables.notes import table_of_notes
+from vaultseek.core.tables.place import base_path, has_base
+from vaultseek.core.tables.run import tables_of
+from vaultseek.core.tables.scope import Budget
 from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, whole, with_degraded
 from vaultseek.daemon.seen import SeenFollower
 from vaultseek.errors import NotFound, Unavailable, UsageError
-from vaultseek.messages.params import TableParams, read
-from vaultseek.model import JSON
-from vaultseek.search.filter import filter_notes
-from vaultseek.search.pipeline import Searcher
-from vaultseek.search.request import SearchRequest, parse_request
-from vaultseek.search.saved import unknown_searches, with_saved_searches
+from vaultseek.protocol.messages.params import TableParams, read
+from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.model import Settings
-from vaultseek.tables.notes import table_of_notes
-from vaultseek.tables.place import base_path, has_base
-from vaultseek.tables.run import tables_of
-from vaultseek.tables.scope import Budget
-from vaultseek.threads import Threads
-from vaultseek.wire.context import Handler, RequestContext
 
 T = TypeVar("T")
 

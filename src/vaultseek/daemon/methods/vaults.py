@@ -10,18 +10,24 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from vaultseek.base.model import JSON
+from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import refuse_unsuitable
 from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
-from vaultseek.messages.params import AddVaultParams, NamedVaultParams, Nothing, RemoveVaultParams, read
-from vaultseek.model import JSON
+from vaultseek.protocol.messages.params import (
+    AddVaultParams,
+    NamedVaultParams,
+    Nothing,
+    RemoveVaultParams,
+    read,
+)
+from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.describe import first_problem
 from vaultseek.settings.model import VaultSettings
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.text import quote
-from vaultseek.wire.context import Handler, RequestContext
 
 _Write = Callable[[], None]
 log = logging.getLogger(__name__)

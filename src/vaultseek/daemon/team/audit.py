@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from vaultseek import limits, paths
-from vaultseek.model import JSON
-from vaultseek.text import one_line
+from vaultseek.base import limits, paths
+from vaultseek.base.model import JSON
+from vaultseek.base.text import one_line
 
 AUDIT_FILES = 20
 """Full files that are kept beside the one that is written."""

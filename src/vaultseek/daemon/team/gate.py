@@ -7,22 +7,36 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from vaultseek.base.model import JSON
+from vaultseek.core.indexing.scoped_vault import general_json
 from vaultseek.daemon.team.audit import AuditLog, entry_of
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.quota import Quotas
 from vaultseek.errors import Forbidden, VaultseekError
-from vaultseek.index.ledger import Counts
-from vaultseek.indexing.scoped_vault import general_json
-from vaultseek.model import JSON
+from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.team import TeamSettings
-from vaultseek.wire.context import Handler, RequestContext
+from vaultseek.store.ledger import Counts
 
 ALLOWED = frozenset(
     {
-        *("search", "search/all", "search/why", "note/get", "note/related", "graph/neighbors", "complete"),
+        *(
+            "search",
+            "search/all",
+            "search/why",
+            "note/get",
+            "note/related",
+            "graph/neighbors",
+            "complete",
+        ),
         *("links/outgoing", "links/backlinks", "links/unresolved", "links/unlinked"),
-        *("vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list"),
+        *(
+            "vault/tags",
+            "vault/properties",
+            "vault/orphans",
+            "vault/duplicates",
+            "vault/list",
+        ),
         *("index/status", "$/schema"),
     }
 )

@@ -9,12 +9,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 
+from vaultseek.base.model import JSON
 from vaultseek.errors import Forbidden
-from vaultseek.model import JSON
+from vaultseek.protocol.wire.auth import Admission
+from vaultseek.protocol.wire.loopback import PROOF, TOKEN
 from vaultseek.settings.model import Settings
 from vaultseek.settings.team import TokenSettings
-from vaultseek.wire.auth import Admission
-from vaultseek.wire.loopback import PROOF, TOKEN
 
 EVERY_VAULT = "*"
 

@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.wire.http import serving_http
-from vaultseek.wire.loopback import listen
+from vaultseek.protocol.wire.http import serving_http
+from vaultseek.protocol.wire.loopback import listen
 
 HEALTH, METRICS = "/health", "/metrics"
 

@@ -6,17 +6,17 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.scoped_vault import ScopedVault, general
+from vaultseek.core.indexing.status import VaultStatus
+from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, UsageError
-from vaultseek.index.ledger import Counts
-from vaultseek.index.ledger.scoped import Folders
-from vaultseek.indexing.scoped_vault import ScopedVault, general
-from vaultseek.indexing.status import VaultStatus
-from vaultseek.model import Reason
-from vaultseek.notes.complete import VaultCompleter
+from vaultseek.store.ledger import Counts
+from vaultseek.store.ledger.scoped import Folders
 
 KEPT_VIEWS = 32
 """Views that are kept until the next commit of their vault."""

@@ -1,0 +1,1 @@
+"""Foundations of every other room: errors' limits, paths, texts, values."""

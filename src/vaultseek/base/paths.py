@@ -1,0 +1,287 @@
+"""The directories of vaultseek, by XDG variables on every platform, and writing private files there.
+
+Nothing is ever written into a vault.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import stat
+import sys
+
+from vaultseek.base.limits import STATE_BYTES
+from vaultseek.errors import AlreadyRunning, Unavailable
+
+TYPE_CHECKING = False  # pathlib is imported late: the command line needs only the name of the socket
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import IO, Any
+
+APP = "vaultseek"
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+REPORT = "report.json"
+"""Name of the last measurement of a vault, in its ``evaluation_directory``."""
+_OPEN_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OPEN_LOCK = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_OF_LINUX = {
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+}
+_OUT_OF_RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+
+
+def config_file() -> Path:
+    """Return the path of ``config.toml`` in the user's configuration directory; it need not exist."""
+    return _directory("XDG_CONFIG_HOME", "user_config_dir") / "config.toml"
+
+
+def data_directory() -> Path:
+    """Return the directory of ledgers and indexes, one folder per vault."""
+    return _directory("XDG_DATA_HOME", "user_data_dir")
+
+
+def state_directory() -> Path:
+    """Return the directory of logs, and of the socket if there is no runtime directory."""
+    return _directory("XDG_STATE_HOME", "user_state_dir")
+
+
+def runtime_directory() -> Path:
+    """Return the socket's folder: ``$XDG_RUNTIME_DIR/vaultseek``, or ``run`` in the state directory."""
+    return _path(_runtime_folder())
+
+
+def socket_file() -> Path:
+    """Return the path of the daemon's socket."""
+    return _path(socket_name())
+
+
+def socket_name() -> str:
+    """Return ``socket_file`` as a string, without the cost of importing pathlib."""
+    return os.path.join(_runtime_folder(), "daemon.sock")
+
+
+def log_file() -> Path:
+    """Return the path of the daemon's log."""
+    return state_directory() / "daemon.log"
+
+
+def vault_data_directory(root: Path) -> Path:
+    """Return the data folder of the vault at ``root``, a resolved path: its name and a digest of the path."""
+    import hashlib
+
+    digest = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in root.name)[:40]
+    return data_directory() / "vaults" / f"{name or 'vault'}-{digest}"
+
+
+def evaluation_directory(root: Path) -> Path:
+    """Return the folder of the index that the vault at ``root``, a resolved path, is measured with."""
+    return data_directory() / "evaluate" / vault_data_directory(root).name
+
+
+def models_directory() -> Path:
+    """Return the directory of fetched models; it need not exist."""
+    return data_directory() / "models"
+
+
+def model_directory(name: str) -> Path | None:
+    """Return the folder for the fetched model ``name`` (``owner/model``); None if the name is not valid."""
+    if len(name) > 200 or not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or name.startswith("."):
+        return None
+    return models_directory() / name.replace("/", "--")
+
+
+def private_directory(path: Path) -> Path:
+    """Create ``path`` with mode 0700, or give it that mode, and return it.
+
+    Raises Unavailable if that is not permitted, or if the folder belongs to another user.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
+        status = path.stat()
+        if status.st_uid != os.geteuid():
+            raise Unavailable(
+                f"the folder {path} belongs to another user, who could read and change what is in it; "
+                "remove it, or run `sudo chown -R $USER` on it"
+            )
+        if status.st_mode & 0o077:
+            path.chmod(DIRECTORY_MODE)
+    except OSError as error:
+        if error.errno in _OUT_OF_RESOURCES:
+            raise
+        reason = error.strerror or "it cannot be used"
+        raise Unavailable(f"cannot create the folder {path}: {reason}; check the folder above it") from None
+    return path
+
+
+def read_private(file: Path, most_bytes: int) -> bytes | None:
+    """Return the beginning of a file; None if another user may read it or owns it. Raises OSError."""
+    with file.open("rb") as stream:
+        status = os.fstat(stream.fileno())
+        if status.st_mode & 0o077 or status.st_uid != os.geteuid():
+            return None
+        return stream.read(most_bytes)
+
+
+def folder_bytes(path: Path) -> int:
+    """Return the size of all files in a folder and its subfolders, without those that vanish meanwhile."""
+    sizes = 0
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with contextlib.suppress(OSError):
+                sizes += os.lstat(os.path.join(folder, name)).st_size
+    return sizes
+
+
+def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
+    """Replace ``file`` as a whole: readers see the old content or the new, even after a crash.
+
+    Raises OSError and leaves the old file unchanged.
+    """
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+        with os.fdopen(os.open(temporary, _OPEN_NEW, FILE_MODE), "wb") as stream:
+            os.fchmod(stream.fileno(), mode)
+            stream.write(text.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(file)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
+    """Return the JSON value in a small file of the daemon's own; what is nested without end is damage, too.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is not JSON, or has more than ``largest`` bytes.
+    """
+    import json
+
+    with file.open("rb") as stream:
+        data = stream.read(largest + 1)
+    if len(data) > largest:
+        raise ValueError(f"{file} is too large")
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError(f"{file} is nested too deeply") from None
+
+
+def remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; a missing one is ignored. Raises OSError."""
+    import shutil
+
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def clear_place(file: Path) -> None:
+    """Remove what is where a file of ours has to be, unless it is a file: a folder, a link, a pipe.
+
+    Raises OSError.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(file.lstat().st_mode):
+            remove(file)
+
+
+def why_no_vault(root: Path) -> str | None:
+    """Return why no folder of notes can be at ``root``, an absolute path without links; None if one can.
+
+    It is a folder of the system or of this program, or it is above the home directory.
+    """
+    if _path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(root):
+        return "contains your home directory"
+    below = any(root.is_relative_to(folder) for folder in _OF_SYSTEM) and not root.is_relative_to("/dev/shm")
+    if below or str(root) in _ABOVE_SYSTEM:
+        return "belongs to the system"
+    for folder, content in (
+        (data_directory(), "the indexes of vaultseek itself"),
+        (state_directory(), "the log of vaultseek itself"),
+        (runtime_directory(), "the socket of vaultseek itself"),
+    ):
+        own = _path(os.path.realpath(folder))
+        if own.is_relative_to(root) or root.is_relative_to(own):
+            return f"holds {content}"
+    return None
+
+
+_OF_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot")
+_ABOVE_SYSTEM = ("/bin", "/dev/shm", "/lib", "/lib64", "/opt", "/run", "/sbin", "/usr", "/var")
+
+
+def obsidian_url(file: str) -> str:
+    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
+    path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
+    return f"obsidian://open?path={path}"
+
+
+_UNRESERVED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"
+
+
+def is_disk_full(error: BaseException) -> bool:
+    """True if the error means that the disk is full."""
+    import sqlite3
+
+    if isinstance(error, sqlite3.OperationalError):
+        return "full" in str(error)
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def lock_directory(directory: Path) -> IO[bytes]:
+    """Lock ``directory`` for this process until the returned file is closed.
+
+    Raises AlreadyRunning if another process has locked it, and OSError.
+    """
+    import fcntl
+
+    clear_place(directory / "lock")
+    file = os.fdopen(os.open(directory / "lock", _OPEN_LOCK, FILE_MODE), "ab")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise AlreadyRunning(f"another vaultseek process is using {directory}; stop it first") from None
+    return file
+
+
+def _directory(variable: str, fallback: str) -> Path:
+    return _path(_folder(variable, fallback))
+
+
+def _runtime_folder() -> str:
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    if base and os.path.isdir(base):
+        return os.path.join(base, APP)
+    return os.path.join(_folder("XDG_STATE_HOME", "user_state_dir"), "run")
+
+
+def _folder(variable: str, fallback: str) -> str:
+    base = os.environ.get(variable)
+    if base and os.path.isabs(base):  # the variable is a plain string, the standard wants it absolute
+        return os.path.join(base, APP)
+    home = os.environ.get("HOME", "")
+    if not base and sys.platform == "linux" and home.startswith("/") and "ANDROID_DATA" not in os.environ:
+        # The answer of platformdirs, whose import takes longer than a search.
+        return os.path.join(home, _OF_LINUX[variable], APP)
+    import platformdirs
+
+    return str(getattr(platformdirs, fallback)(APP, appauthor=False))
+
+
+def _path(name: str) -> Path:
+    from pathlib import Path
+
+    return Path(name)

@@ -1,0 +1,113 @@
+"""Regular expressions from outside, of queries, formulas and vaults: compiling them is bounded, too.
+
+A lower count of repeats is written out when a pattern is compiled, so that nested counts multiply its size.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from typing import Any
+
+from vaultseek.base.limits import PATTERN_CHARS
+
+CACHED = 32
+"""Compiled patterns that are kept; the largest take several megabytes each."""
+
+
+class BadPattern(ValueError):
+    """A pattern that is no regular expression, or too large for one; the message says why."""
+
+
+class PatternTooLarge(BadPattern):
+    """A pattern that would take too much memory or time to compile."""
+
+
+@lru_cache(maxsize=CACHED)
+def compiled(pattern: str, flags: str = "") -> Any:
+    """Return a compiled pattern of the module ``regex``, to be matched with a timeout.
+
+    ``flags`` are letters as between the parentheses of ``(?i)``. Raises BadPattern.
+    """
+    import regex  # only here: it takes longer to import than most searches
+
+    check_size(pattern)
+    wanted = 0
+    for letter in flags:
+        wanted |= getattr(regex, letter.upper())
+    try:
+        return regex.compile(pattern, wanted, cache_pattern=False)
+    except RecursionError:
+        raise PatternTooLarge("it nests too deep") from None
+    except (regex.error, ValueError, LookupError, OverflowError) as error:
+        raise BadPattern(str(error)) from None
+
+
+def problem_of(pattern: str, flags: str = "") -> str | None:
+    """Return what is wrong with a pattern, or None. Raises PatternTooLarge."""
+    try:
+        compiled(pattern, flags)
+    except PatternTooLarge:
+        raise
+    except BadPattern as error:
+        return str(error)
+    return None
+
+
+def check_size(pattern: str) -> None:
+    """Raise PatternTooLarge if a pattern has too many characters with its counted repeats written out."""
+    if len(pattern) > PATTERN_CHARS:
+        raise PatternTooLarge(f"it is longer than {PATTERN_CHARS:,} characters")
+    if _COSTLY_FLAGS.search(pattern):
+        raise PatternTooLarge("the flags f, V and x cannot be used")
+    if _size(pattern) > PATTERN_CHARS:
+        raise PatternTooLarge(f"its counts repeat more than {PATTERN_CHARS:,} characters; use smaller ones")
+
+
+def _size(pattern: str) -> int:
+    """Return an upper bound of the characters of a pattern with its counted repeats written out."""
+    if _UNUSUAL.search(_PLAIN_FLAGS.sub("", pattern)):
+        # Without knowing what is in which group: as if each count repeated all that the others do.
+        return len(pattern) * math.prod(max(1, _number(text)) for text in _LEAST.findall(pattern))
+    groups = [0]
+    last = 0
+    for token in _TOKEN.finditer(pattern):
+        if token[0] == "(":
+            groups.append(1)
+        elif token[0] == ")" and len(groups) > 1:
+            last = groups.pop() + 1
+            groups[-1] += last
+        elif token["least"]:
+            times = max(1, _number(token["least"]))
+            groups[-1] += last * (times - 1)
+            last *= times
+        else:
+            last = len(token[0])
+            groups[-1] += last
+    return sum(groups)
+
+
+def _number(digits: str) -> int:
+    """Return a count, at most one that is too large in any case; long numbers take long to read."""
+    return int(digits) if len(digits) < 6 else PATTERN_CHARS + 1
+
+
+_COSTLY_FLAGS = re.compile(r"\(\?[\w^-]*[fVx]")
+"""Flags with which a set takes kilobytes, or with which a count may hide in a comment."""
+_PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
+_UNUSUAL = re.compile(
+    r"""(?x) \(\? (?! [:=!>|] | <[=!] | P?<\w+> )  # flags, comments, conditions
+    | \[ \^? \]? (?:\\. | [^\]\\])* \[             # sets in sets
+    | (?<!\\p) (?<!\\P) (?<!\\N) \{ (?! \d*,?\d*\} )  # fuzzy matches
+    """,
+    re.DOTALL,
+)
+"""Forms that make it hard to see where groups and repeated elements begin and end."""
+_LEAST = re.compile(r"\{(\d+)")
+_TOKEN = re.compile(
+    r"""(?x) \\[pPN]\{[^{}]*\} | \\. | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets
+    | \{(?P<least>\d+)(?:,\d*)?\} | .
+    """,
+    re.DOTALL,
+)

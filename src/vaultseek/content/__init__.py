@@ -1,0 +1,1 @@
+"""From bytes and texts to values: notes, queries, other files. Nothing here knows an index."""

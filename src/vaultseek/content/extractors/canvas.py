@@ -1,0 +1,152 @@
+"""JSON Canvas 1.0: cards as Markdown, files and labelled edges as links, groups as headings."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultseek.base.limits import CANVAS_GROUPS, CANVAS_NODES
+from vaultseek.base.model import JSON, Note
+from vaultseek.content.extractors.composition import Composition, named_only, one_line
+from vaultseek.content.markdown.decode import decode
+
+LABEL_CHARS = 80
+
+
+@dataclass(slots=True)
+class _Node:
+    id: str
+    kind: str
+    fields: JSON
+    x: float
+    y: float
+    width: float
+    height: float
+    nodes: list[_Node] = field(default_factory=list)
+    groups: list[_Node] = field(default_factory=list)
+
+    def holds(self, other: _Node) -> bool:
+        """True if the middle of another node lies in this one."""
+        across, down = other.x + other.width / 2, other.y + other.height / 2
+        return self.x <= across <= self.x + self.width and self.y <= down <= self.y + self.height
+
+    def text(self, name: str) -> str:
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+    @property
+    def place(self) -> tuple[float, float]:
+        return self.y, self.x
+
+
+def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+    """Read a canvas. Each card is a part of its own, in the order of reading: down, then across."""
+    text, _ = decode(data)
+    try:
+        canvas = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        return named_only(path, "damaged", "not a canvas: it is no JSON")
+    if not isinstance(canvas, dict):
+        return named_only(path, "damaged", "not a canvas: it has no nodes")
+    made = Composition(path)
+    every = [node for node in map(_node, _objects(canvas.get("nodes"))) if node is not None]
+    if len(every) > CANVAS_NODES:
+        made.problem("too_many_nodes", f"more than {CANVAS_NODES:,} nodes; the first ones are searched")
+    nodes = every[:CANVAS_NODES]
+    edges = _edges(canvas.get("edges"), nodes)
+    top = _nested(nodes, made)
+    _write(top, edges, made)
+    return made.note()
+
+
+def _objects(value: Any) -> list[JSON]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _node(fields: JSON) -> _Node | None:
+    id, kind = fields.get("id"), fields.get("type")
+    if not isinstance(id, str) or kind not in ("text", "file", "link", "group"):
+        return None
+    x, y, width, height = (_number(fields.get(name)) for name in ("x", "y", "width", "height"))
+    return _Node(one_line(id)[:LABEL_CHARS], kind, fields, x, y, width, height)
+
+
+def _number(value: Any) -> float:
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
+    return float(value) if usable and not math.isnan(value) else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Edge:
+    label: str
+    target: _Node
+
+
+def _edges(value: Any, nodes: Sequence[_Node]) -> dict[str, list[_Edge]]:
+    """Return the labelled edges by the node that they begin at."""
+    by_id = {node.id: node for node in nodes}
+    edges: dict[str, list[_Edge]] = {}
+    for each in _objects(value)[:CANVAS_NODES]:
+        ends = (each.get("fromNode"), each.get("toNode"))
+        source, target = (by_id.get(one_line(end)) if isinstance(end, str) else None for end in ends)
+        label = each.get("label")
+        if source and target and isinstance(label, str) and label.strip():
+            edges.setdefault(source.id, []).append(_Edge(one_line(label), target))
+    return edges
+
+
+def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
+    """Put each node into the smallest group around it; return a group of all."""
+    top = _Node("", "group", {}, 0.0, 0.0, 0.0, 0.0)
+    groups = sorted((n for n in nodes if n.kind == "group"), key=lambda n: n.width * n.height)
+    if len(groups) > CANVAS_GROUPS:
+        made.problem("too_many_groups", f"more than {CANVAS_GROUPS} groups; cards of others stand alone")
+        groups = groups[-CANVAS_GROUPS:]
+    for number, group in enumerate(groups):
+        next((outer for outer in groups[number + 1 :] if outer.holds(group)), top).groups.append(group)
+    for node in nodes:
+        if node.kind != "group":
+            next((group for group in groups if group.holds(node)), top).nodes.append(node)
+    return top
+
+
+def _write(top: _Node, edges: dict[str, list[_Edge]], made: Composition) -> None:
+    waiting = [(top, 0)]
+    while waiting and not made.full:
+        group, depth = waiting.pop()
+        if group is not top:
+            made.place(group.id, depth - 1)
+            made.heading(depth, group.text("label") or "Group")
+        for node in sorted(group.nodes, key=lambda each: each.place):
+            if made.full:
+                return
+            made.place(node.id, depth)
+            _write_card(node, depth, made)
+            for edge in edges.get(node.id, ()):
+                _write_edge(edge, made)
+        inner = sorted(group.groups, key=lambda each: each.place, reverse=True)
+        waiting += [(each, depth + 1) for each in inner]
+
+
+def _write_card(node: _Node, depth: int, made: Composition) -> None:
+    if node.kind == "text":
+        made.markdown(node.text("text"), depth)
+    elif node.kind == "link":
+        made.paragraph(one_line(node.text("url")))
+    elif file := one_line(node.text("file")):
+        subpath = one_line(node.text("subpath"))
+        made.link(f"[[{file}{subpath}]]", file, subpath)
+
+
+def _write_edge(edge: _Edge, made: Composition) -> None:
+    target = edge.target
+    if target.kind == "file" and (file := one_line(target.text("file"))):
+        subpath = one_line(target.text("subpath"))
+        made.link(f"{edge.label} → [[{file}{subpath}]]", file, subpath, edge.label)
+        return
+    name = target.text("label") or target.text("url") or target.text("text")
+    first = next((line.lstrip("# ") for line in name.split("\n") if line.strip()), "")
+    made.paragraph(f"{edge.label} → {one_line(first)[:LABEL_CHARS]}")

@@ -1,0 +1,56 @@
+"""The text of a file as JSON, on its way between processes and in the cache."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import astuple, fields
+from typing import Any
+
+from vaultseek.base.model import (
+    BlockId,
+    Callout,
+    CodeBlock,
+    Heading,
+    Link,
+    Note,
+    Part,
+    Problem,
+    Span,
+    Task,
+)
+
+_PARTS: Mapping[str, Any] = {
+    "headings": Heading,
+    "code_blocks": CodeBlock,
+    "blocks": BlockId,
+    "tasks": Task,
+    "callouts": Callout,
+    "spans": Span,
+    "problems": Problem,
+    "places": Part,
+}
+_WRITTEN = 7
+"""The fields of a link that say what is written, not where: a file has no columns that could be edited."""
+_LISTS = ("lines", "tags", "aliases")
+
+
+def encode(note: Note) -> bytes:
+    """Return a note as JSON."""
+    values = {field.name: getattr(note, field.name) for field in fields(note)}
+    for name in _PARTS:
+        values[name] = [astuple(part) for part in values[name]]
+    values["links"] = [astuple(link)[:_WRITTEN] for link in note.links]
+    del values["placed_tags"]
+    return json.dumps(values, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Note:
+    """Return the note of ``encode``. Raises ValueError or TypeError for anything else."""
+    values = json.loads(data)
+    for name, part in _PARTS.items():
+        values[name] = tuple(part(*each) for each in values[name])
+    values["links"] = tuple(Link(*each) for each in values["links"])
+    for name in _LISTS:
+        values[name] = tuple(values[name])
+    return Note(**values)

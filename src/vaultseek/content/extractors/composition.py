@@ -1,0 +1,183 @@
+"""Put the text of a file together from parts, each with its place, in the form that a note has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON, Heading, Link, Note, Part, Problem, Span
+from vaultseek.content.kinds import shown_name
+from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.title import file_stem
+
+_UNREADABLE = re.compile(r"[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+LEVELS = 6
+
+
+class Composition:
+    """The text of one file, to which parts are added in the order of reading."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lines: list[str] = []
+        self._places: list[Part] = []
+        self._spans: list[Span] = []
+        self._headings: list[Heading] = []
+        self._links: list[Link] = []
+        self._tags: dict[str, str] = {}
+        self._parts: list[Note] = []
+        self._problems: list[Problem] = []
+        self._chars = 0
+
+    @property
+    def full(self) -> bool:
+        """True if no more text is taken."""
+        return self._chars >= limits.EXTRACTED_CHARS
+
+    @property
+    def next_line(self) -> int:
+        """The number of the line that is added next."""
+        return len(self._lines) + 1
+
+    def place(self, name: str, depth: int = 0) -> None:
+        """Begin the part of the file that ``name`` leads to, below the last headings of ``depth`` levels."""
+        line = self.next_line
+        if self._places and self._places[-1].line == line:
+            self._places.pop()
+        self._places.append(Part(name, line, depth))
+
+    def heading(self, level: int, text: str) -> None:
+        """Add a heading."""
+        level = min(level, LEVELS)
+        text = one_line(text)
+        line = self.next_line
+        self._add([f"{'#' * level} {text}", ""])
+        self._headings.append(Heading(level, text, line))
+        self._spans.append(Span("heading", line, line))
+
+    def paragraph(self, text: str) -> None:
+        """Add plain text; what looks like Markdown in it is not."""
+        lines = plain_lines(text)
+        line = self.next_line
+        self._add([*lines, ""])
+        self._spans += paragraphs(lines, line)
+
+    def markdown(self, text: str, level: int = 0) -> None:
+        """Add Markdown, its headings ``level`` steps down."""
+        # A rule at the beginning of a part is no frontmatter.
+        part = parse(f"\n{text}", self._path)
+        shift = self.next_line - 2
+        self._add([*part.lines[1:], ""])
+        shifted = _shifted(part, shift, level)
+        self._parts.append(shifted)
+        self._spans += shifted.spans
+        self._headings += shifted.headings
+        self._links += shifted.links
+        for tag in shifted.tags:
+            self.tag(tag)
+
+    def link(self, text: str, target: str, fragment: str = "", alias: str | None = None) -> None:
+        """Add a line that is a link to ``target``, and to a heading or block of it by ``fragment``."""
+        line = self.next_line
+        self.paragraph(text)
+        self.link_at(line, target, fragment, alias)
+
+    def link_at(self, line: int, target: str, fragment: str = "", alias: str | None = None) -> None:
+        """Add a link in a line that is there already."""
+        fragment = fragment.removeprefix("#")
+        block = fragment[1:] if fragment.startswith("^") else None
+        heading = None if block is not None else fragment or None
+        if target and len(target) <= limits.PATH_BYTES:
+            self._links.append(Link("embed", one_line(target), heading, block, alias, line))
+
+    def tag(self, tag: str) -> None:
+        """Add a tag of the whole file."""
+        self._tags.setdefault(tag.casefold(), tag)
+
+    def problem(self, code: str, message: str) -> None:
+        """Add a problem."""
+        if len(self._problems) < limits.NOTE_PROBLEMS:
+            self._problems.append(Problem(code, message))
+
+    def note(self, title: str = "", properties: JSON | None = None) -> Note:
+        """Return the whole; its title is the file's name unless it has one of its own."""
+        if self.full:
+            message = "the text goes on, but no more of it is searched; split the file"
+            self.problem("too_long", message)
+        problems = [*self._problems, *(problem for part in self._parts for problem in part.problems)]
+        return Note(
+            path=self._path,
+            title=one_line(title)[: limits.TITLE_CHARS] or name_of(self._path),
+            title_source="frontmatter" if one_line(title) else "name",
+            lines=tuple(self._lines),
+            frontmatter=properties or {},
+            tags=tuple(self._tags.values())[: limits.NOTE_TAGS],
+            links=tuple(self._links[: limits.NOTE_LINKS]),
+            headings=tuple(self._headings[: limits.NOTE_HEADINGS]),
+            code_blocks=tuple(block for part in self._parts for block in part.code_blocks),
+            blocks=tuple(block for part in self._parts for block in part.blocks),
+            tasks=tuple(task for part in self._parts for task in part.tasks),
+            callouts=tuple(callout for part in self._parts for callout in part.callouts),
+            spans=tuple(self._spans),
+            problems=tuple(problems[: limits.NOTE_PROBLEMS]),
+            places=tuple(self._places),
+        )
+
+    def _add(self, lines: Sequence[str]) -> None:
+        self._lines += lines
+        self._chars += sum(map(len, lines)) + len(lines)
+
+
+def name_of(path: str) -> str:
+    """Return the title of a file that has none of its own."""
+    return shown_name(file_stem(path))
+
+
+def named_only(path: str, code: str, message: str) -> Note:
+    """Return a file of which only the name is searched, because of a problem."""
+    return Note(path, name_of(path), problems=(Problem(code, f"{message}; only its name is searched"),))
+
+
+def plain_lines(text: str) -> list[str]:
+    """Return the lines of a text, with its control characters replaced."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return [_UNREADABLE.sub("\ufffd", line) for line in text.rstrip("\n").split("\n")]
+
+
+def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
+    """Return the paragraphs of lines, of which the first has the number ``first``: blank lines part them."""
+    spans: list[Span] = []
+    start = last = 0
+    for number, line in enumerate(lines, first):
+        if not line.strip():
+            continue
+        if start and last < number - 1:
+            spans.append(Span("paragraph", start, last))
+            start = 0
+        start, last = start or number, number
+    return [*spans, Span("paragraph", start, last)] if start else spans
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks and control characters."""
+    return " ".join(_UNREADABLE.sub(" ", text).split())
+
+
+def _shifted(part: Note, lines: int, level: int) -> Note:
+    return replace(
+        part,
+        spans=tuple(Span(s.kind, s.start_line + lines, s.end_line + lines) for s in part.spans),
+        headings=tuple(Heading(min(h.level + level, LEVELS), h.text, h.line + lines) for h in part.headings),
+        links=tuple(replace(link, line=link.line + lines, place=None, written=None) for link in part.links),
+        code_blocks=tuple(
+            replace(code, line=code.line + lines, end_line=code.end_line + lines) for code in part.code_blocks
+        ),
+        blocks=tuple(replace(block, line=block.line + lines) for block in part.blocks),
+        tasks=tuple(replace(task, line=task.line + lines) for task in part.tasks),
+        callouts=tuple(replace(callout, line=callout.line + lines) for callout in part.callouts),
+        problems=tuple(
+            replace(problem, line=problem.line + lines if problem.line else None) for problem in part.problems
+        ),
+    )

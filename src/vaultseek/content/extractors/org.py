@@ -1,0 +1,104 @@
+"""Org files: headings, tags, links, tasks and properties."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+import orgparse
+from orgparse.node import OrgBaseNode, OrgNode
+
+from vaultseek.base.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
+from vaultseek.base.model import JSON, CodeBlock, Heading, Link, Note, Span, Task
+from vaultseek.content.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
+from vaultseek.content.extractors.encodings import decode_any
+
+_LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
+_BOX = re.compile(r"\s*(?:[-+]|\d+[.)]|(?<=\s)\*)\s+\[([ xX-])\]\s+(\S.*)")
+_KEYWORD = re.compile(r"#\+(author|date|description|category|language):\s*(\S.*)", re.IGNORECASE)
+_STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
+_BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
+
+
+def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+    """Read an Org file; line numbers are those of the file."""
+    text, problems = decode_any(data)
+    lines = plain_lines(text) if text else []
+    root = orgparse.loads("\n".join(lines))
+    nodes = [node for node in root.env.nodes if isinstance(node, OrgNode)]
+    headings = [Heading(min(node.level, LEVELS), one_line(node.heading), node.linenumber) for node in nodes]
+    title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]
+    tags = dict.fromkeys(tag for node in (root, *nodes) for tag in sorted(node.shallow_tags))
+    codes = tuple(_code(lines))
+    starts = {heading.line for heading in headings}
+    return Note(
+        path,
+        title or name_of(path),
+        "frontmatter" if title else "name",
+        lines=tuple(lines),
+        frontmatter=_keywords(lines[: min(starts, default=len(lines) + 1) - 1]) | _properties(root),
+        tags=tuple(tags)[:NOTE_TAGS],
+        links=tuple(_links(lines))[:NOTE_LINKS],
+        headings=tuple(headings[:NOTE_HEADINGS]),
+        code_blocks=codes,
+        tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, codes)), key=lambda task: task.line)),
+        spans=tuple(_spans(lines, starts)),
+        problems=problems,
+    )
+
+
+def _properties(root: OrgBaseNode) -> JSON:
+    return {one_line(str(name)): value for name, value in root.properties.items()}
+
+
+def _keywords(lines: Sequence[str]) -> JSON:
+    """Return what the lines above the first heading say of the file, under names in small letters."""
+    keywords = (match for line in lines if (match := _KEYWORD.match(line)))
+    return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
+
+
+def _boxes(lines: Sequence[str], codes: Sequence[CodeBlock]) -> Iterator[Task]:
+    """Yield the items of lists that have a box to tick."""
+    in_code = {number for code in codes for number in range(code.line, code.end_line + 1)}
+    for number, line in enumerate(lines, 1):
+        match = _BOX.match(line)
+        if match and number not in in_code:
+            yield Task("x" if match[1] in "xX" else " ", match[2].strip(), number)
+
+
+def _tasks(nodes: Sequence[OrgNode]) -> Iterator[Task]:
+    for node in nodes:
+        if node.todo:
+            mark = " " if node.todo in node.env.todo_keys else "x"
+            yield Task(mark, one_line(node.heading), node.linenumber)
+
+
+def _spans(lines: Sequence[str], starts: set[int]) -> Iterator[Span]:
+    begun = 1
+    for number in [*sorted(starts), len(lines) + 1]:
+        yield from paragraphs(lines[begun - 1 : number - 1], begun)
+        if number <= len(lines):
+            yield Span("heading", number, number)
+        begun = number + 1
+
+
+def _links(lines: Sequence[str]) -> Iterator[Link]:
+    for number, line in enumerate(lines, 1):
+        for match in _LINK.finditer(line):
+            target, _, place = match[1].partition("::")
+            target = target.removeprefix("file:")
+            if not _SCHEME.match(target) and len(target) <= PATH_BYTES and not target.startswith(("*", "#")):
+                heading = place.lstrip("*# ") or None
+                yield Link("markdown", target, heading, None, match[2] or None, number)
+
+
+def _code(lines: Sequence[str]) -> Iterator[CodeBlock]:
+    begun, language = 0, None
+    for number, line in enumerate(lines, 1):
+        match = _BLOCK.match(line)
+        if match and match[1].lower() == "begin" and not begun:
+            begun, language = number, match[3] or None
+        elif match and begun and match[1].lower() == "end":
+            yield CodeBlock(language, begun, number)
+            begun = 0

@@ -1,0 +1,54 @@
+"""HTML pages: what there is to read, without menus and advertisements, as Markdown."""
+
+from __future__ import annotations
+
+import re
+
+from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
+
+from vaultseek.base.model import Note
+from vaultseek.content.extractors.composition import Composition, named_only
+from vaultseek.content.extractors.encodings import decode_any
+
+DEPTH = 500
+_OPTIONS = ConversionOptions(
+    preprocessing=PreprocessingOptions(preset="aggressive"),
+    exclude_selectors=["aside"],
+    max_depth=DEPTH,
+)
+_CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
+_HEAD = re.compile(r"---\n.*?\n---(?:\n|\Z)", re.DOTALL)
+_IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|[^)\n]*)\)")
+_TAG = re.compile(r"[\w/-]{1,60}")
+
+
+def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+    """Read an HTML file. Its lines are those of the Markdown that it is shown as."""
+    page = convert(_text(data), _OPTIONS)
+    about = page.metadata.document if page.metadata else None
+    text = _IMAGE.sub(_alternative, page.content or "")
+    head = _HEAD.match(text) if about else None
+    if not text.strip() and page.warnings:
+        return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
+    made = Composition(path)
+    made.markdown(text[head.end() :].lstrip("\n") if head else text)
+    for word in (about.keywords if about else None) or ():
+        tag = "-".join(word.split())
+        if _TAG.fullmatch(tag) and not tag.isdigit():
+            made.tag(tag)
+    return made.note((about.title if about else None) or "")
+
+
+def _alternative(image: re.Match[str]) -> str:
+    """Return the words that stand for an image; its address, which is of the site, is left out."""
+    return f" {image[1]} " if image[1].strip() else ""
+
+
+def _text(data: bytes) -> str:
+    named = _CHARSET.search(data[:4096])
+    if named is not None and named[1].lower() not in (b"utf-8", b"utf8"):
+        try:
+            return data.decode(named[1].decode("ascii"), errors="replace")
+        except LookupError:
+            pass
+    return decode_any(data)[0]

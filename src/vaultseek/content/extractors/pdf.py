@@ -1,0 +1,134 @@
+"""PDFs: the text of each page, title and outline. Pages without text are read by OCR, if that is on."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from pypdfium2 import PdfDocument, PdfiumError
+
+from vaultseek.base.limits import OCR_PAGES, OCR_PIXELS, PDF_OUTLINE, PDF_PAGES
+from vaultseek.base.model import Note
+from vaultseek.base.text import fold
+from vaultseek.content.extractors import picture
+from vaultseek.content.extractors.composition import LEVELS, Composition, named_only, one_line, plain_lines
+
+_HYPHEN = re.compile(r"[\x02\ufffe]\r?\n?")
+_NO_TITLE = re.compile(
+    r"(?i)^$|^(?:untitled|microsoft (?:word|powerpoint|excel)|powerpoint|slide|document|title)\b"
+    r"|\.(?:docx?|pptx?|xlsx?|dvi|tex|indd|qxd|pdf|ps|html?|odt|rtf|txt)$"
+)
+_OCR_DOTS = 2.5
+"""Scale at which a page is drawn for OCR, in pixels per point; a poster is drawn smaller."""
+NEED_OCR = (
+    "has no text, only pictures of it; to read them, install vaultseek[ocr] and list ocr in [index] kinds"
+)
+
+
+def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+    """Read a PDF. Each page is a part of its own, ``page=N``; the outline gives the headings."""
+    try:
+        document = PdfDocument(data)
+        pages = len(document)
+    except PdfiumError as error:
+        if "password" in str(error).lower():
+            return named_only(path, "locked", "a PDF with a password; save a copy without one")
+        return named_only(path, "damaged", "not a PDF, or a damaged one; open it and save it again")
+    made = Composition(path)
+    outline = _outline(document)
+    scanned: list[int] = []
+    for number in range(min(pages, PDF_PAGES)):
+        if made.full:
+            break
+        text = _text_of(document, number)
+        if not text.strip():
+            scanned.append(number)
+            if ocr and len(scanned) <= OCR_PAGES:
+                text = _recognized(document, number)
+        made.place(f"page={number + 1}", LEVELS)
+        _write_page(text, outline.get(number, ()), made)
+    if pages > PDF_PAGES:
+        made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; the first ones are searched")
+    if scanned and ocr and not picture.is_installed():
+        made.problem("no_ocr", picture.NOT_INSTALLED)
+    elif len(scanned) > OCR_PAGES and ocr:
+        made.problem("too_many_pages", f"more than {OCR_PAGES} scanned pages; the first ones are searched")
+    if scanned and not ocr:
+        which = "this PDF" if len(scanned) == pages else f"page {scanned[0] + 1}"
+        more = f" and {len(scanned) - 1} more" if 1 < len(scanned) < pages else ""
+        made.problem("no_text", f"{which}{more} {NEED_OCR}")
+    return made.note(_title(document))
+
+
+def _title(document: PdfDocument) -> str:
+    try:
+        title = one_line(document.get_metadata_dict().get("Title") or "")
+    except (PdfiumError, UnicodeError):
+        return ""
+    return "" if _NO_TITLE.search(title) else title
+
+
+def _outline(document: PdfDocument) -> Mapping[int, Sequence[tuple[int, str]]]:
+    """Return the entries of the outline, as level and title, by the page that they lead to."""
+    entries: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    try:
+        for count, entry in enumerate(document.get_toc(max_depth=15)):
+            if count >= PDF_OUTLINE:
+                break
+            target = entry.get_dest()
+            page = target.get_index() if target is not None else None
+            title = one_line(entry.get_title())
+            if page is not None and title:
+                entries[page].append((entry.level + 1, title))
+    except (PdfiumError, UnicodeError, RecursionError):
+        return entries
+    return entries
+
+
+def _text_of(document: PdfDocument, number: int) -> str:
+    try:
+        page = document[number]
+        try:
+            text = page.get_textpage().get_text_bounded()
+        finally:
+            page.close()
+    except PdfiumError:
+        return ""
+    return _HYPHEN.sub("", str(text))
+
+
+def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
+    """Add a page. A heading of the outline stands where its words do, else at the top."""
+    lines = plain_lines(text) if text.strip() else []
+    by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    folded = [fold(one_line(line)) for line in lines]
+    for level, title in headings:
+        words = fold(title)
+        at = next((index for index, line in enumerate(folded) if line.endswith(words)), None)
+        by_line[-1 if at is None else at].append((level, title))
+    for level, title in by_line.pop(-1, ()):
+        made.heading(level, title)
+    begun = 0
+    for at in sorted(by_line):
+        if any(map(str.strip, lines[begun:at])):
+            made.paragraph("\n".join(lines[begun:at]))
+        for level, title in by_line[at]:
+            made.heading(level, title)
+        begun = at + 1
+    if any(map(str.strip, lines[begun:])):
+        made.paragraph("\n".join(lines[begun:]))
+
+
+def _recognized(document: PdfDocument, number: int) -> str:
+    """Return the text in the picture of a page."""
+    if not picture.is_installed():
+        return ""
+    page = document[number]
+    try:
+        area = max(page.get_width() * page.get_height(), 1.0)
+        scale = min(_OCR_DOTS, math.sqrt(OCR_PIXELS / area))
+        return picture.recognize(page.render(scale=scale).to_numpy())
+    finally:
+        page.close()

@@ -1,0 +1,59 @@
+"""Pictures of text, by OCR: needs the extra ``ocr``."""
+
+from __future__ import annotations
+
+import io
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+from vaultseek.base.limits import OCR_PIXELS
+from vaultseek.base.model import Note
+from vaultseek.content.extractors.composition import Composition, named_only
+
+CERTAINTY = 0.5
+"""Certainty below which a line of text is left out."""
+NOT_INSTALLED = (
+    "reading pictures needs the extra vaultseek[ocr]; install it, or take ocr out of [index] kinds"
+)
+
+
+def read(data: bytes, path: str, *, ocr: bool = True) -> Note:
+    """Read the text in a picture."""
+    if not is_installed():
+        return named_only(path, "no_ocr", NOT_INSTALLED)
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with Image.open(io.BytesIO(data)) as picture:
+            if picture.width * picture.height > OCR_PIXELS:
+                return named_only(path, "too_large", "a picture with too many pixels")
+            import numpy as np
+
+            pixels = np.asarray(picture.convert("RGB"))
+    except (UnidentifiedImageError, OSError, ValueError, SyntaxError, Image.DecompressionBombError):
+        return named_only(path, "damaged", "not a picture, or a damaged one")
+    made = Composition(path)
+    made.paragraph(recognize(pixels))
+    return made.note()
+
+
+def is_installed() -> bool:
+    """True if the extra is there."""
+    return find_spec("rapidocr") is not None
+
+
+def recognize(pixels: Any) -> str:
+    """Return the text in a picture, line by line."""
+    answer = _engine()(pixels)
+    if answer.txts is None:
+        return ""
+    lines = zip(answer.txts, answer.scores, strict=True)
+    return "\n".join(text for text, certainty in lines if certainty >= CERTAINTY)
+
+
+@cache
+def _engine() -> Any:
+    from rapidocr import RapidOCR
+
+    return RapidOCR(params={"Global.log_level": "error"})

@@ -1,0 +1,124 @@
+"""Read files of other kinds than Markdown: from the cache, or in a process of their own."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vaultseek.base.limits import EXTRACTED_CHARS
+from vaultseek.base.model import JSON, Note, Problem
+from vaultseek.content.extractors.cache import TextCache
+from vaultseek.content.extractors.composition import name_of, named_only
+from vaultseek.content.extractors.process import ExtractionProcess, ReaderEnded
+from vaultseek.content.extractors.table import EXTRACTORS
+from vaultseek.content.kinds import DEFAULT_SWITCHES, Kind, is_markdown, kind_of
+
+
+class FileReader:
+    """The reader of the files of one vault: which kinds it reads, its cache and its process."""
+
+    def __init__(self, switches: Sequence[str] = DEFAULT_SWITCHES, cache: Path | None = None) -> None:
+        self.switches = tuple(switches)
+        self.cache = TextCache(cache)
+        self.process = ExtractionProcess()
+        self.ahead: dict[tuple[str, bytes], Note] = {}
+        """Texts that were extracted before they are read, by path and hash, as far as no cache has them."""
+        self._directory = cache
+        self._suspects: set[tuple[str, bytes]] = set()
+
+    def describe(self) -> JSON:
+        """Return the arguments that make the same reader in another process."""
+        return {"switches": self.switches, "cache": None if self._directory is None else str(self._directory)}
+
+    @classmethod
+    def of(cls, described: JSON) -> FileReader:
+        """Return the reader that ``describe`` describes."""
+        cache = described["cache"]
+        return cls(described["switches"], None if cache is None else Path(cache))
+
+    def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> bool:
+        """Extract the text of a file, so that ``read`` has it at once.
+
+        False if its process was ended, which may be no fault of the file: the caller tries once more, later.
+        Raises what ``read`` raises.
+        """
+        if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
+            return True
+        key = path, digest
+        is_suspect = key in self._suspects
+        self._suspects.discard(key)
+        try:
+            note = self._read(path, data, digest, problem, alone=is_suspect)
+        except ReaderEnded:
+            if not is_suspect:
+                self._suspects.add(key)
+                return False
+            note = _hostile(path)
+        if not EXTRACTORS[_kind(path)].kept or note.problems:
+            self.ahead[key] = note
+        return True
+
+    def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
+        """Return the text of a file; of one with a problem its name.
+
+        Raises Cancelled after ``process.stop``, OSError if no process can be started.
+        """
+        if (prepared := self.ahead.pop((path, digest), None)) is not None:
+            return prepared
+        for alone in (False, True):
+            with contextlib.suppress(ReaderEnded):
+                return self._read(path, data, digest, problem, alone=alone)
+        return _hostile(path)
+
+    def _read(self, path: str, data: bytes, digest: bytes, problem: Problem | None, *, alone: bool) -> Note:
+        """Return the text of a file from the cache or from its process. Raises what that raises."""
+        kind = _kind(path)
+        extractor = EXTRACTORS[kind]
+        if len(data) > extractor.most_bytes or (problem is not None and problem.code == "too_large"):
+            problem = extractor.too_large()
+        if problem is not None:
+            return Note(path, name_of(path), problems=(problem,))
+        ocr = self._with_ocr(path)
+        note = self.cache.get(digest, extractor, ocr=ocr)
+        if note is None:
+            note = self.process.extract(kind, path, data, ocr=ocr, alone=alone)
+            if not _UNSURE.intersection(problem.code for problem in note.problems):
+                self.cache.put(digest, extractor, note, ocr=ocr)
+        title = name_of(path) if note.title_source == "name" else note.title
+        return replace(note, path=path, title=title)
+
+    def _with_ocr(self, path: str) -> bool:
+        return "ocr" in self.switches and _kind(path) in ("pdf", "image")
+
+
+def _hostile(path: str) -> Note:
+    return named_only(path, "ends_reader", "reading it ends the program that reads it")
+
+
+def _kind(path: str) -> Kind:
+    kind = file_kind(path)
+    assert kind is not None
+    return kind
+
+
+_UNSURE = frozenset({"too_slow", "ends_reader", "not_indexed", "too_complex", "no_ocr"})
+"""Problems that another attempt may not have."""
+
+
+def file_kind(path: str) -> Kind | None:
+    """Return the kind of a file that is read by an extractor; None for Markdown, which needs none."""
+    return None if is_markdown(path) else kind_of(path)
+
+
+def most_bytes(path: str) -> int | None:
+    """Return the size up to which such a file is read; None for Markdown."""
+    kind = file_kind(path)
+    return None if kind is None else EXTRACTORS[kind].most_bytes
+
+
+def reading_version(switches: Collection[str]) -> str:
+    """Return what changes whenever the same file may give another text."""
+    versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
+    return f"{versions} ocr" if "ocr" in switches else versions

@@ -1,0 +1,52 @@
+"""The table of extractors: for each kind of file the function that reads it, its limits and its version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+
+from vaultseek.base import limits
+from vaultseek.base.model import Note, Problem
+from vaultseek.content.kinds import Kind
+
+Read = Callable[..., Note]
+"""Function from bytes and path to the file's text and structure; ``ocr`` says whether OCR is on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extractor:
+    """The way in which files of a kind are read.
+
+    Raise ``version`` whenever the same file gives another text. A ``kept`` text is not extracted again when
+    the index is made anew.
+    """
+
+    module: str
+    version: int
+    most_bytes: int
+    kept: bool = False
+    seconds: float = limits.EXTRACTION_SECONDS
+
+    def function(self) -> Read:
+        """Return the function, whose libraries are imported now."""
+        read: Read = import_module(f"vaultseek.content.extractors.{self.module}").read
+        return read
+
+    def too_large(self) -> Problem:
+        """Return the problem of a file that is too large."""
+        return Problem(
+            "too_large", f"larger than {self.most_bytes // limits.MIB} MiB; only its name is searched"
+        )
+
+
+EXTRACTORS: Mapping[Kind, Extractor] = {
+    "canvas": Extractor("canvas", 1, limits.CANVAS_BYTES),
+    "base": Extractor("base", 1, limits.BASE_BYTES),
+    "excalidraw": Extractor("excalidraw", 2, limits.DRAWING_BYTES),
+    "text": Extractor("plain", 2, limits.TEXT_BYTES),
+    "org": Extractor("org", 2, limits.TEXT_BYTES),
+    "html": Extractor("page", 2, limits.PAGE_BYTES),
+    "pdf": Extractor("pdf", 1, limits.PDF_BYTES, kept=True),
+    "image": Extractor("picture", 1, limits.IMAGE_BYTES, kept=True, seconds=limits.OCR_SECONDS),
+}

@@ -1,0 +1,164 @@
+"""The files that are not part of a vault: hidden ones, leftovers of editors and sync, and excluded ones."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from vaultseek.base.limits import EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS, EXCLUDED_RULES_SECONDS
+from vaultseek.base.patterns import BadPattern, compiled
+from vaultseek.base.text import printable
+from vaultseek.content.files.obsidian import app_settings, has_obsidian
+from vaultseek.content.kinds import DEFAULT_SWITCHES, is_read
+
+FOLDERS = frozenset({"node_modules", "__pycache__", "lost+found"})
+LEFTOVER = re.compile(
+    r"""(?x) ~$ | ^~\$ | ^\# .* \#$ | ^4913$
+    | \.sw[a-z]$ | \.te?mp$ | \.bak$ | \.part$ | \.crdownload$ | \.icloud$
+    | \.sync-conflict- | \ \(conflicted\ copy | \.conflicted\.
+    """,
+    re.IGNORECASE,
+)
+
+
+class Ignore:
+    """The rules of a vault by which files are read or not. Paths are relative to the vault, with ``/``.
+
+    They apply to names alone. ``switches`` are the kinds of files that are read beside notes.
+    """
+
+    def __init__(
+        self, root: Path, exclude: Sequence[str] = (), switches: Sequence[str] = DEFAULT_SWITCHES
+    ) -> None:
+        self._root = root
+        self._switches = frozenset(switches)
+        self._expressions = _Expressions()
+        self._rules = [*map(_glob, exclude), *_obsidian_rules(root, self._expressions)]
+
+    @property
+    def problems(self) -> list[str]:
+        """The rules of the vault itself that are not applied so far, and why not."""
+        return [
+            f"the rule /{printable(pattern)}/ of its excluded files is not applied: {why}"
+            for pattern, why in self._expressions.problems.items()
+        ]
+
+    def is_read(self, path: str) -> bool:
+        """True if a file is read, given that it is not skipped; any other one is an attachment."""
+        return is_read(path, self._switches)
+
+    def skips_folder(self, path: str) -> bool:
+        """True if a folder and all below it is skipped; a vault inside this vault is a vault of its own."""
+        return self.is_excluded(path) or self.is_nested_vault(path)
+
+    def is_excluded(self, path: str) -> bool:
+        """True if a folder is skipped for its name or because the user excluded it."""
+        name = path.rpartition("/")[2]
+        if name.startswith(".") or name in FOLDERS:
+            return True
+        return any(rule(path + "/") for rule in self._rules)
+
+    def is_nested_vault(self, path: str) -> bool:
+        """True if a folder is a vault of its own."""
+        try:
+            return has_obsidian(self._root / path)
+        except OSError:
+            return False  # listing the folder will report the problem
+
+    def skips_file(self, path: str) -> bool:
+        """True if a file is skipped, given that its folder is not."""
+        name = path.rpartition("/")[2]
+        if name.startswith(".") or LEFTOVER.search(name):
+            return True
+        return any(rule(path) for rule in self._rules)
+
+    def skips(self, path: str) -> bool:
+        """True if ``path`` is skipped by itself or by a folder above it."""
+        slash = path.find("/")
+        while slash != -1:
+            if self.skips_folder(path[:slash]):
+                return True
+            slash = path.find("/", slash + 1)
+        return self.skips_file(path)
+
+
+Rule = Callable[[str], bool]
+
+
+def _glob(pattern: str) -> Rule:
+    """Compile a glob of the configuration; a pattern that ends with ``/`` covers all below the folder."""
+    folded = pattern.casefold().strip()
+    if folded.endswith("/"):
+        folded += "*"
+    forms = [folded, folded.rstrip("/") + "/*"]
+    if "/" not in folded:
+        forms += ["*/" + form for form in forms]
+    compiled = [re.compile(fnmatch.translate(form)) for form in forms]
+
+    def rule(path: str) -> bool:
+        folded_path = path.casefold()
+        return any(form.match(folded_path) for form in compiled)
+
+    return rule
+
+
+class _Expressions:
+    """The rules of one vault that are regular expressions. They are untrusted, and share what time they have.
+
+    A rule that has been slow is left out when the time is over.
+    """
+
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+        """The rules that are left out, and why."""
+        self._seconds = EXCLUDED_RULES_SECONDS
+
+    def rule(self, pattern: str) -> Rule:
+        """Return the rule of a pattern; one that excludes nothing if the pattern is bad."""
+        try:
+            search = compiled(pattern).search
+        except BadPattern as error:
+            self.problems[pattern] = str(error)
+            return lambda path: False
+
+        def rule(path: str) -> bool:
+            if pattern in self.problems:
+                return False
+            began = time.thread_time()
+            try:
+                return bool(search(path, timeout=EXCLUDED_RULE_SECONDS, concurrent=True))
+            except TimeoutError:
+                return False
+            finally:
+                self._spend(pattern, time.thread_time() - began)
+
+        return rule
+
+    def _spend(self, pattern: str, seconds: float) -> None:
+        if seconds > _USUAL_SECONDS:
+            self._seconds -= seconds
+            if self._seconds < 0:
+                self.problems[pattern] = "it takes too long"
+
+
+_USUAL_SECONDS = 50e-6
+"""Time that a usual expression takes at most for a path."""
+
+
+def _obsidian_rules(root: Path, expressions: _Expressions) -> Iterator[Rule]:
+    """Read the app's own "Excluded files": path prefixes, or regular expressions between slashes."""
+    filters = app_settings(root).get("userIgnoreFilters")
+    texts = filters if isinstance(filters, list) else []
+    rules = [text for text in texts if isinstance(text, str) and text.strip()]
+    for text in rules[:EXCLUDED_FILES_RULES]:
+        if len(text) > 2 and text.startswith("/") and text.endswith("/"):
+            yield expressions.rule(text[1:-1])
+        else:
+            yield _prefix(text.strip().removeprefix("/").casefold())
+
+
+def _prefix(prefix: str) -> Rule:
+    return lambda path: path.casefold().startswith(prefix)

@@ -1,0 +1,141 @@
+"""Walk a vault's files and stat them. Opens no file and follows no link."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from vaultseek.base.limits import PATH_BYTES
+from vaultseek.base.model import Problem
+from vaultseek.base.text import escape_undecodable
+from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.files.obsidian import APP_FILE
+from vaultseek.content.kinds import is_markdown
+
+MOST_NS = 2**63 - 1
+"""Largest number that the ledger takes: as a time, in the year 2262. File systems have later ones."""
+
+
+class FileStat(NamedTuple):
+    """The fields of ``stat`` that tell whether a file has changed; compared for equality only."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+
+
+_OWN_VAULT = "a vault of its own, not part of this one; search it with --vault"
+_LINK = "a link, which is not followed; if it leads to notes, run `vaultseek vault add` with their folder"
+_HAS_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
+NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
+    """A file of the vault. ``path`` is relative, with ``/``; ``stat`` is None for attachments."""
+
+    path: str
+    stat: FileStat | None
+    problem: Problem | None = None
+
+
+def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
+    """Yield every file of the vault, or of the folder ``below``.
+
+    A folder that cannot be listed yields one entry with a problem and does not stop the walk. Rules of the
+    vault that are not applied are problems of the file that has them.
+    """
+    waiting = [below]
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(root / folder if folder else root) as entries:
+                for entry in entries:
+                    scanned = _scan_entry(entry, folder, ignore)
+                    if isinstance(scanned, str):
+                        waiting.append(scanned)
+                    elif scanned is not None:
+                        yield scanned
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            reason = error.strerror or "cannot be read"
+            message = f"{reason}; its notes are not searched, so look at the folder's permissions"
+            yield ScannedFile(folder or ".", None, Problem("unreadable_folder", message))
+    if not below:
+        for message in ignore.problems:
+            yield ScannedFile(APP_FILE, None, Problem("bad_rule", message))
+
+
+def bad_name(path: str) -> ScannedFile | None:
+    """Return the entry of a file or folder whose name is no UTF-8, with its problem; None for any other."""
+    legible = escape_undecodable(path)
+    if legible == path:
+        return None
+    return ScannedFile(legible, None, Problem("bad_name", "the file name is not valid UTF-8; rename it"))
+
+
+def skipped_folder(path: str, ignore: Ignore) -> ScannedFile | None:
+    """Return the entry of a skipped folder with its problem; None if the user excluded it."""
+    return None if ignore.is_excluded(path) else ScannedFile(path, None, Problem("nested_vault", _OWN_VAULT))
+
+
+def skipped_link(path: str) -> ScannedFile | None:
+    """Return the entry of a symbolic link with its problem; None if it is named like an attachment.
+
+    The target is not examined: that alone may reach another machine.
+    """
+    if is_markdown(path):
+        return ScannedFile(path, None, Problem("not_a_file", NOT_A_FILE))
+    return None if _HAS_EXTENSION.search(path) else ScannedFile(path, None, Problem("link", _LINK))
+
+
+def file_stat(root: Path, path: str) -> FileStat | None:
+    """Return the stat of a file, or None if it is missing or not a regular file."""
+    try:
+        return regular_stat((root / path).lstat())
+    except (OSError, ValueError):
+        return None
+
+
+def regular_stat(status: os.stat_result) -> FileStat | None:
+    """Return the relevant fields of a stat result, or None if it is not that of a regular file."""
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    inode = status.st_ino if status.st_ino <= MOST_NS else status.st_ino - 2**64
+    return FileStat(status.st_size, _stored(status.st_mtime_ns), _stored(status.st_ctime_ns), inode)
+
+
+def _stored(time: int) -> int:
+    return max(-MOST_NS, min(time, MOST_NS))
+
+
+def _scan_entry(entry: os.DirEntry[str], folder: str, ignore: Ignore) -> ScannedFile | str | None:
+    path = f"{folder}/{entry.name}" if folder else entry.name
+    if (unnamed := bad_name(path)) is not None:
+        return unnamed
+    if entry.is_dir(follow_symlinks=False):
+        return skipped_folder(path, ignore) if ignore.skips_folder(path) else path
+    if ignore.skips_file(path) or (entry.is_symlink() and ignore.is_excluded(path)):
+        return None
+    if entry.is_symlink() and (link := skipped_link(path)) is not None:
+        return link
+    if len(path.encode()) > PATH_BYTES:
+        return ScannedFile(
+            path, None, Problem("path_too_long", f"the path is longer than {PATH_BYTES} bytes; shorten it")
+        )
+    if not ignore.is_read(path):
+        return ScannedFile(path, None) if entry.is_file(follow_symlinks=False) else None
+    try:
+        entry_stat = regular_stat(entry.stat(follow_symlinks=False))
+    except FileNotFoundError:
+        return None
+    if entry_stat is None:
+        return ScannedFile(path, None, Problem("not_a_file", NOT_A_FILE))
+    return ScannedFile(path, entry_stat)

@@ -1,0 +1,121 @@
+"""Collect hints about changed paths until a burst of them is over; one that keeps changing waits longer."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vaultseek.base.limits import HINTS
+from vaultseek.content.files.pace import Pace
+
+SETTLE_SECONDS = 0.05
+"""Time without a hint after which a burst is over."""
+SETTLE_MAX_SECONDS = 2.0
+"""Longest part of a burst that is handed over as one batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class HintBatch:
+    """The hints of one burst. ``rescan_reason`` says why the whole vault must be compared; None if not."""
+
+    paths: frozenset[str]
+    rescan_reason: str | None
+
+
+class Hints:
+    """A thread-safe queue of hints: any thread adds, one task on ``loop`` awaits ``next_batch``."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._lock = threading.Lock()
+        self._paths: set[str] = set()
+        self._rescan_reason: str | None = None
+        self._last_hint = 0.0
+        self._arrived = asyncio.Event()
+        self._pace = Pace()
+        self._held: dict[str, float] = {}
+        """Paths that changed too soon again, and when they are due."""
+
+    def add(self, path: str) -> None:
+        """Add a path that may have changed."""
+        with self._lock:
+            if len(self._paths) < HINTS:
+                self._paths.add(path)
+            else:
+                self._rescan_reason = self._rescan_reason or "too many changes at once"
+            is_first = self._touch()
+        if is_first:
+            self._wake()
+
+    def request_rescan(self, reason: str) -> None:
+        """Ask for a comparison of the whole vault, because changes may have been lost."""
+        with self._lock:
+            self._rescan_reason = reason
+            self._touch()
+        self._wake()
+
+    async def next_batch(self) -> HintBatch:
+        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``; return all hints.
+
+        A path that keeps changing is handed over at its pace (`content/files/pace.py`).
+        """
+        while True:
+            await self._something_due()
+            await self._end_of_burst()
+            batch = self._drain()
+            if batch.paths or batch.rescan_reason is not None:
+                return batch
+
+    async def _something_due(self) -> None:
+        """Wait for a hint, or until a path that was held back is due."""
+        due = min(self._held.values(), default=None)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(due):
+                await self._arrived.wait()
+
+    async def _end_of_burst(self) -> None:
+        began = self._loop.time()
+        while True:
+            await asyncio.sleep(SETTLE_SECONDS)
+            now = self._loop.time()
+            if now - self._last_hint >= SETTLE_SECONDS or now - began >= SETTLE_MAX_SECONDS:
+                return
+
+    def _drain(self) -> HintBatch:
+        with self._lock:
+            changed, reason = self._paths, self._rescan_reason
+            self._paths = set()
+            self._rescan_reason = None
+            self._arrived.clear()
+        if reason is not None:  # everything is compared, so nothing is left to wait for
+            paths = frozenset(changed | self._held.keys())
+            self._held.clear()
+            return HintBatch(paths, reason)
+        return HintBatch(frozenset(self._due(changed)), None)
+
+    def _due(self, changed: set[str]) -> Iterator[str]:
+        """Yield the paths whose time has come, and hold the others back."""
+        now = self._loop.time()
+        for path in changed | self._held.keys():
+            due = self._pace.due(path, now)
+            if due > now:
+                self._held[path] = due
+            else:
+                self._held.pop(path, None)
+                self._pace.take(path, now)
+                yield path
+
+    def _touch(self) -> bool:
+        """Note the time of a hint; true if the consumer has to be woken."""
+        is_first = self._last_hint == 0.0 or not self._arrived.is_set()
+        self._last_hint = self._loop.time()
+        return is_first
+
+    def _wake(self) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._arrived.set)
+        except RuntimeError:
+            return  # the loop is closing and nobody waits for hints

@@ -1,0 +1,115 @@
+"""The language of a note, by its script and its stop words, and the main language of a vault.
+
+A note's language depends on its own text alone, and a vault's on the notes that it has now: neither depends
+on what was there before. Where a text shows no language clearly (it is short, a list of names, or in two
+languages) it has none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+
+from vaultseek.base.text import fold_accents
+from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
+
+NO_LANGUAGE = ""
+"""Language of a text that does not show one clearly."""
+DEFAULT_LANGUAGE = "en"
+"""Language of a vault of which no note shows one."""
+SAMPLE_CHARS = 2000
+"""Characters of a text that are looked at."""
+
+LEAST_STOP_WORDS = 3
+LEAST_SHARE = 0.08
+"""Least number of different stop words of a language in a text, and least share of them in its words."""
+CLEAR_LEAD = 1.4
+"""Weight of the stop words of a language compared with those of the next one, at least."""
+LEAST_LETTERS = 8
+"""Letters from which a script that one language alone uses tells it."""
+SCRIPT_SHARE = 0.4
+"""Their least share of all letters."""
+
+_SCRIPTS = {
+    "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff", "my": "\u1000-\u109f", "km": "\u1780-\u17ff",
+    "ko": "\u1100-\u11ff\uac00-\ud7af", "ja": "\u3041-\u30ff", "zh": "\u3400-\u4dbf\u4e00-\u9fff",
+    "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u0590-\u05ff", "ka": "\u10a0-\u10ff", "hy": "\u0530-\u058f",
+    "bn": "\u0980-\u09ff", "ta": "\u0b80-\u0bff", "te": "\u0c00-\u0c7f", "gu": "\u0a80-\u0aff",
+}  # fmt: skip
+"""Scripts that tell the language, as ranges for a character class. Han is Chinese without any kana."""
+
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0903\u093a-\u094f"
+_WORD = re.compile(rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*")
+_LEAST_KANA = 0.05
+
+
+def detect_language(text: str) -> str:
+    """Return the two-letter code of the text's language, or ``NO_LANGUAGE`` if it is not clear."""
+    sample = text[:SAMPLE_CHARS]
+    if not sample.isascii() and _any_script().search(sample):
+        by_script = _language_of_script(sample)
+        if by_script is not None:
+            return by_script
+    return _language_of_words(sample)
+
+
+def main_language(notes: Mapping[str, int]) -> str:
+    """Return the language of most notes, given the number of notes by language; English among equals."""
+    clear = {language: count for language, count in notes.items() if language and count > 0}
+    if not clear:
+        return DEFAULT_LANGUAGE
+    return min(clear, key=lambda code: (-clear[code], code != DEFAULT_LANGUAGE, code))
+
+
+def _language_of_script(sample: str) -> str | None:
+    """Return the language of a script with one language; None if letters of another script prevail."""
+    letters = sum(map(str.isalpha, sample))
+    counts = {code: len(pattern.findall(sample)) for code, pattern in _script_patterns().items()}
+    if counts["ja"] > _LEAST_KANA * (counts["ja"] + counts["zh"]):
+        counts["ja"] += counts.pop("zh")
+    best = max(counts, key=lambda code: counts[code])
+    # A character of Han says as much as a word of other scripts, so a smaller share of them is enough.
+    share = SCRIPT_SHARE / 2 if best in ("zh", "ja") else SCRIPT_SHARE
+    return best if counts[best] >= LEAST_LETTERS and counts[best] > share * letters else None
+
+
+def _language_of_words(sample: str) -> str:
+    words = _WORD.findall(sample.lower())
+    table = _languages_by_word()
+    hits: Counter[str] = Counter()
+    different: Counter[str] = Counter()
+    weights: dict[str, float] = {}
+    for word, count in Counter(words).items():
+        for language in table.get(word, ()):
+            hits[language] += count
+            different[language] += 1
+            weights[language] = weights.get(language, 0.0) + count / len(table[word])
+    if not weights:
+        return NO_LANGUAGE
+    best, *others = sorted(weights, key=lambda code: -weights[code])[:2]
+    clear = all(weights[best] >= CLEAR_LEAD * weights[other] for other in others)
+    enough = different[best] >= LEAST_STOP_WORDS and hits[best] >= LEAST_SHARE * len(words)
+    return best if clear and enough else NO_LANGUAGE
+
+
+@cache
+def _languages_by_word() -> dict[str, tuple[str, ...]]:
+    table: dict[str, tuple[str, ...]] = {}
+    for language in WITH_STOP_WORDS:
+        for word in stop_words(language):
+            if len(word) == 1 and fold_accents(word).isascii():  # more often a name than a word
+                continue
+            table[word] = (*table.get(word, ()), language)
+    return table
+
+
+@cache
+def _any_script() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(_SCRIPTS.values())}]")
+
+
+@cache
+def _script_patterns() -> dict[str, re.Pattern[str]]:
+    return {code: re.compile(f"[{ranges}]") for code, ranges in _SCRIPTS.items()}

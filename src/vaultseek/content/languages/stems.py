@@ -1,0 +1,129 @@
+"""Stems: what the forms of a word have in common, language by language.
+
+A stem need not be a word; it has to be the same for the forms of one word, and rarely the same for two.
+Where Snowball has an algorithm, that one is used. The other languages lose their commonest endings, by a
+list. Outside of English a stem is cut after some letters: long words are compounds and derivations there,
+which share their beginning. This brought more than a better algorithm did (docs/ranking.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+from vaultseek.base.text import fold_accents
+
+CACHED_STEMS = 20_000
+"""Stems cached per language."""
+LEAST_STEM = 3
+"""Letters that an ending leaves of a word at least."""
+
+Stem = Callable[[str], str]
+
+_SNOWBALL = {
+    "da": "danish", "de": "german", "en": "english", "es": "spanish", "fi": "finnish", "fr": "french",
+    "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
+    "ro": "romanian", "ru": "russian", "sv": "swedish",
+}  # fmt: skip
+
+_SLAVIC = (
+    "ami emi ima ama ech ich ych ach ove ovi ova eho ého ymi imi emu ému om em um ov ev ou ej oj ow ów"
+    " ie ia iu ię ią a e i o u y ě ę ą ů é í ý á ó ú"
+)
+_CYRILLIC = (
+    "ами ями ого его ому ему ими ими ою ею ах ях ам ям ом ем ім им их іх ів ов ев ей ой ий ия ят ът та то те"
+    " и а я е є о у ю і ї ы э ь й"
+)
+_ENDINGS = {
+    "bg": _CYRILLIC,
+    "ca": "aments ament acions ació itats itat ades ada ats at ar ant int ions s a e o es os as",
+    "cs": _SLAVIC,
+    "el": (
+        "ματων ματα ματοσ ισμοσ ισμου ουμε ουσαν ονται εται ουσ εισ εων ιων ιου ιοσ ιοι ιασ ιεσ ων ου"
+        " οσ ησ ασ εσ οι αι ει ια ιο α η ι ο ω ε υ σ"
+    ),
+    "fa": "هایی های ها ترین تر ات ان ی",
+    "hi": (
+        "ाएंगी ाएंगे ाऊंगी ाऊंगा ाइयों ाइयां ाएगी ाएगा ाओगी ाओगे एंगी ेंगी एंगे ेंगे ूंगी ूंगा ातीं नाओं नाएं ताओं"
+        " ताएं ियों ियां ाकर ाइए ाईं ाया ेगी ेगा ोगी ोगे ाने ाना ाते ाती ाता तीं ाओं ाएं ुओं ुएं ुआं कर ाओ िए"
+        " ाई ाए ने नी ना ते ीं ती ता ां ों ें ो े ू ु ी ि ा"
+    ),
+    "hr": f"{_SLAVIC} ima oga ome ih im",
+    "pl": _SLAVIC,
+    "sk": _SLAVIC,
+    "tr": "",
+    "uk": _CYRILLIC,
+}  # fmt: skip
+"""Endings of languages without an algorithm, as the keyword index folds them or with their accents."""
+_FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
+"""Languages whose endings are compared without accents and in one spelling."""
+
+_LETTERS = 7
+_FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
+"""Letters of a stem at most. Turkish adds ending to ending, so little but the beginning stays the same."""
+
+_NOT_STEMMED = ("vi", "he", "id")
+"""Languages without endings, or with changes at the beginning of words, which are compared as they are."""
+
+LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
+"""Two-letter codes of the languages whose words are analysed by rules of their own."""
+COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
+"""Languages that write compounds as one word."""
+
+
+@cache
+def stemmer(language: str | None) -> Stem:
+    """Return the function that stems lower-case words of a language; words stay as they are without one.
+
+    Raises ``ValueError`` for a language that is not in ``LANGUAGES``.
+    """
+    if language is None:
+        return str
+    if language not in LANGUAGES:
+        raise ValueError(f"no stemmer for {language!r}; use one of {', '.join(LANGUAGES)}, or None")
+    if language in _NOT_STEMMED:
+        return str
+    stem: Stem = lru_cache(CACHED_STEMS)(_make_stemmer(language))
+    return stem
+
+
+def _make_stemmer(language: str) -> Stem:
+    if language in _SNOWBALL:
+        from whoosh.lang import stemmer_for_language
+
+        snowball: Stem = stemmer_for_language(language)
+        if language == "en":
+            return snowball
+        whole = snowball if language != "ro" else lambda word: snowball(word.translate(_CEDILLAS))
+    else:
+        whole = _stem_arabic if language == "ar" else _without_ending(_ENDINGS[language].split())
+    letters = _FEWER_LETTERS.get(language, _LETTERS)
+    if language in _FOLDED_BEFORE:
+        return lambda word: whole(fold_accents(word))[:letters]
+    return lambda word: whole(word)[:letters]
+
+
+_CEDILLAS = str.maketrans("șț", "şţ")
+"""Snowball knows the Romanian letters by their older code points."""
+
+
+def _without_ending(endings: list[str]) -> Stem:
+    if not endings:
+        return str
+    longest_first = sorted(set(endings), key=len, reverse=True)
+    pattern = re.compile(f"(?<={'.' * LEAST_STEM})(?:{'|'.join(longest_first)})$")
+    return lambda word: pattern.sub("", word, count=1)
+
+
+_ARABIC_PREFIX = re.compile("^(?:وال|بال|كال|فال|ال|لل)(?=..)")
+_ARABIC_AND = re.compile("^و(?=...)")
+_ARABIC_SUFFIX = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
+
+
+def _stem_arabic(word: str) -> str:
+    """Take the article, "and" and endings off, as the stemmer light10 does (Larkey, Ballesteros, 2007)."""
+    word = _ARABIC_AND.sub("", _ARABIC_PREFIX.sub("", word, count=1), count=1)
+    for _ in range(2):
+        word = _ARABIC_SUFFIX.sub("", word, count=1)
+    return word

@@ -1,0 +1,64 @@
+"""Syllables of scripts that put no spaces between words: what one consonant or one character stands with.
+
+In Thai, Lao, Burmese and Khmer vowels and tones are marks before, above, below and after a consonant; a mark
+alone means nothing. Every character of Chinese, Japanese and Korean is a syllable by itself here.
+"""
+
+from __future__ import annotations
+
+import re
+
+from vaultseek.base.text import SYLLABIC, UNSPACED
+
+_MOST_MARKS = 8
+"""Marks of one syllable; more are not text."""
+_THAI_AND_LAO = (
+    "[\u0e40-\u0e44\u0ec0-\u0ec4]?[\u0e01-\u0e2e\u0e81-\u0eae\u0edc-\u0edf]"
+    f"[\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]{{0,{_MOST_MARKS}}}"
+    "[\u0e30\u0e32\u0e45\u0eb0\u0eb2\u0ebd]{0,2}"
+)
+_BURMESE_MARKS = f"(?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e\u1056-\u1059]){{0,{_MOST_MARKS}}}"
+_BURMESE = f"[\u1000-\u102a\u103f]{_BURMESE_MARKS}(?:[\u1000-\u1021](?=\u1037?\u103a){_BURMESE_MARKS}){{0,2}}"
+_KHMER = f"[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17d3\u17dd]){{0,{_MOST_MARKS}}}"
+
+_OF_CONSONANT = f"{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}"
+SYLLABLE = f"(?>{_OF_CONSONANT}|[{UNSPACED}])"
+"""Pattern of one syllable of any of these scripts; atomic, for a shorter one leaves its marks behind."""
+
+_SYLLABLE = re.compile(SYLLABLE)
+_CONSONANT_SYLLABLE = re.compile(_OF_CONSONANT)
+_SYLLABIC = re.compile(f"[{SYLLABIC}]")
+# A last syllable matches as well: the search would go on with the marks in it otherwise.
+_PAIR = re.compile(f"({SYLLABLE})(?=({SYLLABLE})|)")
+_UNSPACED_PAIR = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
+
+
+def space_pairs(text: str) -> str:
+    """Return the text with each run of syllables written as its overlapping pairs: ``abc`` is ``ab bc c``."""
+    pattern = _PAIR if _SYLLABIC.search(text) else _UNSPACED_PAIR
+    return pattern.sub(r"\1\2 ", text)
+
+
+def first_syllable(pair: str) -> str:
+    """Return the first syllable of a text that begins with one."""
+    match = _SYLLABLE.match(pair)
+    return match[0] if match else pair[:1]
+
+
+def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return the ranges of the pairs that begin in this range of a text; a last syllable is by itself."""
+    pairs = []
+    for match in _SYLLABLE.finditer(text, start, end):
+        following = _SYLLABLE.match(text, match.end())
+        pairs.append((match.start(), following.end() if following else match.end()))
+    return pairs
+
+
+def has_syllables(text: str) -> bool:
+    """True if the text has Thai, Lao, Burmese or Khmer in it."""
+    return not text.isascii() and _SYLLABIC.search(text) is not None
+
+
+def count_syllables(text: str) -> int:
+    """Return the number of syllables of Thai, Lao, Burmese and Khmer in a text."""
+    return sum(1 for _ in _CONSONANT_SYLLABLE.finditer(text))

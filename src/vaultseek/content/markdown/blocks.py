@@ -1,0 +1,285 @@
+"""Parse the blocks of a note's body with the Markdown block grammar of tree-sitter.
+
+Nothing here recurses, so deep nesting is harmless.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Literal
+
+import tree_sitter
+import tree_sitter_markdown
+
+from vaultseek.base.limits import NOTE_LINES
+from vaultseek.base.model import Span, SpanKind
+from vaultseek.content.markdown.opaque import mask_opaque, may_be_opaque
+from vaultseek.content.markdown.skeleton import FOOTNOTE, HTML_BLOCK, skeleton_of
+from vaultseek.content.markdown.structure import Block, BlockKind, Structure, whole_spans, without_quotes
+
+
+def read_blocks(lines: Sequence[str]) -> Structure:
+    """Parse the body ``lines``; every line that is not blank is in a span.
+
+    The lines after the first NOTE_LINES are one span of kind ``other``.
+    """
+    structure = _read(lines[:NOTE_LINES])
+    structure.spans = whole_spans(structure.spans, lines[:NOTE_LINES])
+    rows = [row for row in range(NOTE_LINES, len(lines)) if lines[row].strip()]
+    if rows:
+        structure.spans.append(Span("other", rows[0] + 1, rows[-1] + 1))
+    return structure
+
+
+def _read(lines: Sequence[str]) -> Structure:
+    skeleton = skeleton_of(lines)
+    structure = _repaired(_walk(skeleton, lines, {}), skeleton, lines, {})
+    if may_be_opaque(lines):
+        masked = mask_opaque(structure, lines, skeleton)
+        if masked:
+            structure = _repaired(_walk(skeleton, lines, masked), skeleton, lines, masked)
+    return structure
+
+
+# -- errors of the grammar
+
+_REPAIRS = 3
+
+
+def _repaired(
+    structure: Structure, skeleton: list[str], lines: Sequence[str], masked: Mapping[int, BlockKind]
+) -> Structure:
+    """Parse again with filler words in place of the lines that the grammar misread."""
+    for _ in range(_REPAIRS):
+        if not structure.misread:
+            break
+        for row in structure.misread:
+            words = skeleton[row].lstrip(" \t>")
+            skeleton[row] = skeleton[row].removesuffix(words) + "x"
+        structure = _walk(skeleton, lines, masked)
+    return structure
+
+
+# -- the walk
+
+_LEAVES: dict[str, BlockKind] = {
+    "paragraph": "paragraph",
+    "atx_heading": "heading",
+    "setext_heading": "heading",
+    "fenced_code_block": "fence",
+    "indented_code_block": "indented",
+    "pipe_table": "table",
+    "html_block": "html",
+    "link_reference_definition": "definition",
+    "thematic_break": "break",
+}
+_SPANS: dict[BlockKind, SpanKind] = {
+    "heading": "heading",
+    "paragraph": "paragraph",
+    "fence": "code",
+    "indented": "code",
+    "table": "table",
+    "html": "html",
+    "math": "math",
+    "comment": "paragraph",
+    "definition": "other",
+    "break": "break",
+}
+_NESTING = {"block_quote", "list", "list_item"}
+_CONTAINERS = {"document", "section", *_NESTING}
+_NUMBER = re.compile(r"[ \t]*(\d{1,9})[.)]")
+_TRIMMED = {"fence", "indented", "html"}
+
+
+@cache
+def _parser() -> tree_sitter.Parser:
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_markdown.language()))
+
+
+def _walk(skeleton: Sequence[str], lines: Sequence[str], masked: Mapping[int, BlockKind]) -> Structure:
+    # The empty line in front keeps the grammar from parsing frontmatter.
+    source = "\n" + "\n".join(skeleton) + "\n"
+    tree = _parser().parse(source.encode("ascii", "replace"))
+    walker = _Walker(lines, masked)
+    walker.run(tree)
+    return walker.structure
+
+
+class _Walker:
+    """A single pass over the tree: containers are entered, leaves become blocks."""
+
+    def __init__(self, lines: Sequence[str], masked: Mapping[int, BlockKind]) -> None:
+        self.lines = lines
+        self.masked = masked
+        self.structure = Structure()
+        self.stack: list[str] = []
+        """The kinds of the containers around the cursor."""
+        self.quotes = 0
+        self.nesting = 0
+        """The number of quotes, lists and items around the cursor."""
+        self.opens: Literal["item", "quote", ""] = ""
+        self.depth_of_last = 0
+        """The number of containers around the previous block."""
+        self.footnotes = False
+        """True if the list around the cursor represents footnotes and has no span."""
+
+    def run(self, tree: tree_sitter.Tree) -> None:
+        waiting: list[Iterator[tree_sitter.Node]] = [iter((tree.root_node,))]
+        while waiting:
+            node = next(waiting[-1], None)
+            if node is None:
+                waiting.pop()
+                if waiting:
+                    self.leave()
+            elif self.visit(node) and (children := node.children):
+                self.enter(node.type)
+                waiting.append(iter(children))
+
+    def visit(self, node: tree_sitter.Node) -> bool:
+        """Process ``node``; return true to visit its children."""
+        name = node.type
+        kind = _LEAVES.get(name)
+        if kind is not None:
+            self.leaf(kind, node)
+            return False
+        if name in _NESTING:
+            self.container(name, node)
+        return name in _CONTAINERS or node.has_error
+
+    def container(self, name: str, node: tree_sitter.Node) -> None:
+        start, end = node.start_point[0] - 1, node.end_point[0] - 2
+        footnote = name != "block_quote" and FOOTNOTE.match(self.lines[start]) is not None
+        if name == "list" and not footnote and not self.opens and self.follows_paragraph(start):
+            self.check_number(node, start)
+        if self.nesting == 0:
+            self.footnotes = footnote
+            if not footnote:
+                self.span("list" if name == "list" else "quote", start, end)
+        elif self.nesting == 1 and name == "list_item" and self.stack[-1] == "list":
+            if self.footnotes and not footnote:
+                self.span("list", start, end)
+            self.span("paragraph" if footnote else "list_item", start, end)
+
+    def follows_paragraph(self, row: int) -> bool:
+        """True if a paragraph of the same container is on the line before."""
+        last = self.structure.blocks[-1] if self.structure.blocks else None
+        return (
+            last is not None
+            and (last.kind, last.end, last.quotes) == ("paragraph", row - 1, self.quotes)
+            and self.depth_of_last == self.nesting
+        )
+
+    def check_number(self, node: tree_sitter.Node, row: int) -> None:
+        """Mark a list that interrupts a paragraph as misread unless it starts with 1."""
+        number = _NUMBER.match(self.lines[row], node.start_point[1])
+        if number and int(number[1]) != 1:
+            self.structure.misread.append(row)
+
+    def check_code(self, block: Block) -> None:
+        """Mark indented code as misread: it never interrupts a paragraph."""
+        for row in range(block.start, block.end + 1):
+            if not without_quotes(self.lines[row], block.quotes):
+                break
+            self.structure.misread.append(row)
+
+    def enter(self, name: str) -> None:
+        self.stack.append(name)
+        if name == "block_quote":
+            self.quotes += 1
+            self.opens = "quote"
+        elif name == "list_item":
+            self.opens = "item"
+        if name in _NESTING:
+            self.nesting += 1
+
+    def leave(self) -> None:
+        name = self.stack.pop()
+        if name == "block_quote":
+            self.quotes -= 1
+        if name in _NESTING:
+            self.nesting -= 1
+        self.opens = ""
+
+    def leaf(self, kind: BlockKind, node: tree_sitter.Node) -> None:
+        block = self.block(kind, node)
+        self.opens = ""
+        if block.kind == "paragraph" and block.top and self.absorb(block):
+            return
+        if block.kind == "indented" and not block.opens and self.follows_paragraph(block.start):
+            self.check_code(block)
+        parts = self.parts(block) if block.kind == "paragraph" and not block.top else (block,)
+        self.structure.blocks.extend(parts)
+        self.depth_of_last = self.nesting
+        if block.top:
+            self.span(_SPANS[block.kind], block.start, block.end)
+
+    def block(self, kind: BlockKind, node: tree_sitter.Node) -> Block:
+        row, column = node.start_point
+        start, end = max(0, row - 1), min(node.end_point[0] - 2, len(self.lines) - 1)
+        if kind == "fence":
+            kind = self.masked.get(start, kind)
+        if kind in _TRIMMED:
+            end = self.trimmed(start, end)
+        opens = self.opens
+        if opens == "item" and (footnote := FOOTNOTE.match(self.lines[start])):
+            column, opens = footnote.end(), ""
+        return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
+
+    def absorb(self, block: Block) -> bool:
+        """Append lines to a block that a container left open, as Obsidian does; true if no line remains."""
+        last = self.structure.blocks[-1] if self.structure.blocks else None
+        if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
+            return False
+        end = self.comment_end(last, block) if last.kind == "html" else block.end
+        last.end = end
+        self.span("other", block.start, end)
+        block.start, block.column = end + 1, 0
+        return block.start > block.end
+
+    def comment_end(self, last: Block, block: Block) -> int:
+        if not self.lines[last.start][last.column :].lstrip(" \t").startswith("<!--"):
+            return block.end
+        rows = range(block.start, block.end + 1)
+        return next((row for row in rows if "-->" in self.lines[row]), block.end)
+
+    def is_open(self, block: Block) -> bool:
+        text = self.lines[block.start][block.column :].lstrip(" \t")
+        last = without_quotes(self.lines[block.end], block.quotes).rstrip()
+        if block.kind == "fence":
+            marks = text[: len(text) - len(text.lstrip(text[0]))]
+            return block.start == block.end or not (last.startswith(marks) and not last.strip(text[0]))
+        if block.kind == "math":
+            return block.start == block.end or not last.endswith("$$")
+        return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
+
+    def parts(self, block: Block) -> Iterator[Block]:
+        """Yield a paragraph, up to code or HTML that the grammar misses within containers, and that."""
+        for row in range(block.start, block.end + 1):
+            line = self.lines[row][block.column if row == block.start else 0 :]
+            text = line.lstrip(" \t")
+            indent = len(line) - len(text) - (block.column if row > block.start else 0)
+            kind: BlockKind | None = None
+            if block.quotes and row > block.start and not text.startswith(">"):
+                kind = "indented" if line.startswith(("    ", "\t")) else None
+            elif text.startswith("<") and indent < 4 and HTML_BLOCK.match(text):
+                kind = "html"
+            if kind is not None:
+                if row > block.start:
+                    yield replace(block, end=row - 1)
+                rest = replace(block, kind=kind, start=row, opens="")
+                yield replace(rest, column=0, quotes=0) if kind == "indented" else rest
+                return
+        yield block
+
+    def trimmed(self, start: int, end: int) -> int:
+        while end > start and not without_quotes(self.lines[end], self.quotes):
+            end -= 1
+        return end
+
+    def span(self, kind: SpanKind, start: int, end: int) -> None:
+        end = self.trimmed(start, min(end, len(self.lines) - 1))
+        if start >= 0:
+            self.structure.spans.append(Span(kind, start + 1, max(start, end) + 1))

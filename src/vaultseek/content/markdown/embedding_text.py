@@ -1,0 +1,220 @@
+"""Compose the texts that are embedded: of a passage, and of a whole note.
+
+A passage is embedded as title, aliases, heading path and the passage itself; a note as title, aliases, tags,
+description, other properties in words, and the opening of its body. A file name in words that says something
+else than the title stands beside it. Title, aliases and heading path have a limit each, so the room for the
+passage does not depend on them and a longer file name does not move the borders of chunks.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from vaultseek.base.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
+from vaultseek.base.model import TokenCount
+from vaultseek.base.text import UNSPACED, is_unspaced
+from vaultseek.content.markdown.plain import plain_passage
+from vaultseek.content.query.property_text import PropertyLine
+
+TITLE_SHARE = 0.11
+ALIASES_SHARE = 0.06
+"""The rest of HEADER_SHARE is for the heading path."""
+TAGS_SHARE = 0.1
+DESCRIPTION_SHARE = 0.35
+PROPERTIES_SHARE = 0.15
+KEY_TEXT_CHARS = 16
+"""A title from the file name is in a passage's key if the rest has fewer letters and digits than this."""
+
+EMBEDDING_TEXT_VERSION = 1
+"""The version of these texts: raise it with every change that gives another text under the same key."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingText:
+    """A text for the model and the key of its vector.
+
+    Texts with equal keys share one vector. A title that is only the file's name is in the text of a passage
+    but not in its key, unless it has hardly anything else: so the passages of a renamed file keep their
+    vectors, and that of the note, whose key has every title, is computed again.
+    """
+
+    text: str
+    key: str
+
+
+def passage_text(
+    *,
+    title: str,
+    title_is_name: bool,
+    aliases: Sequence[str],
+    heading_path: Sequence[str],
+    text: str,
+    count: TokenCount,
+    window: int,
+    file_name: str | None = None,
+) -> EmbeddingText:
+    """Return the text to embed for a chunk: at most ``window`` tokens, the passage without its markup.
+
+    ``file_name`` is the name of the note's file, if it says something else than the title.
+    """
+    path = heading_path
+    if path and not title_is_name and _same(path[0], title):
+        path = path[1:]
+    parts = [
+        alias_line(aliases, count, window),
+        heading_line(path, count, window),
+        plain_passage(text) or text.strip(),
+    ]
+    named = _with_file_name(title, file_name)
+    return _embedding_text(named, parts, count, window, keeps=title_is_name)
+
+
+def note_text(
+    *,
+    title: str,
+    title_is_name: bool,
+    aliases: Sequence[str],
+    tags: Sequence[str],
+    description: str,
+    opening: str,
+    count: TokenCount,
+    window: int,
+    file_name: str | None = None,
+    properties: Iterable[PropertyLine] = (),
+) -> EmbeddingText:
+    """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown.
+
+    Of its ``properties`` those with words in their values are embedded.
+    """
+    body = plain_passage(opening)
+    first, _, rest = body.partition("\n")
+    if not title_is_name and _same(first, title):
+        body = rest.strip()
+    parts = [
+        alias_line(aliases, count, window),
+        _listed(tags, count, int(window * TAGS_SHARE)),
+        fit(plain_passage(description), count, int(window * DESCRIPTION_SHARE)),
+        fit(plain_passage(_in_words(properties)), count, int(window * PROPERTIES_SHARE)),
+        body,
+    ]
+    named = _with_file_name(title, file_name)
+    return _embedding_text(named, parts, count, window)
+
+
+def _in_words(properties: Iterable[PropertyLine]) -> str:
+    """Return the properties with words in their values, one a line; numbers, dates, addresses are none."""
+    lines = (
+        line.text
+        for line in properties
+        if not line.is_name
+        and line.name.casefold() != "description"  # it has a place of its own
+        and _VALUE_WORD.search(_NO_WORDS.sub(" ", line.text.partition(":")[2]))
+    )
+    return "\n".join(lines)
+
+
+def _with_file_name(title: str, name: str | None) -> str:
+    """Return the title, and in brackets the words of the file name; dates and numbers are none."""
+    words = " ".join(_JOINTS.split(name)).strip() if name else ""
+    return f"{title} ({words})" if is_unspaced(words) or _WORD.search(words) else title
+
+
+_JOINTS = re.compile(r"[\s._/-]+")
+_WORD = re.compile(r"[^\W\d_]{3}")
+_VALUE_WORD = re.compile(rf"\b[^\W\d_]{{3,}}\b|[{UNSPACED}]")
+_NO_WORDS = re.compile(r"[a-z][a-z0-9+.-]*://\S+|\b(?:true|false)\b")
+
+
+def names_room(window: int) -> int:
+    """Return the number of tokens that every passage reserves for title and aliases."""
+    return int(window * TITLE_SHARE) + int(window * ALIASES_SHARE)
+
+
+def headings_room(window: int) -> int:
+    """Return the greatest number of tokens of a heading path."""
+    return int(window * HEADER_SHARE) - names_room(window)
+
+
+@functools.lru_cache(1024)
+def title_line(title: str, count: TokenCount, window: int) -> str:
+    """Return the title, cut to its share of the window."""
+    room = int(window * TITLE_SHARE)
+    return fit(plain_passage(title[: room * TOKEN_CHARS]), count, room)
+
+
+def alias_line(aliases: Sequence[str], count: TokenCount, window: int) -> str:
+    """Return the first aliases that fit into their share of the window."""
+    return _listed(aliases, count, int(window * ALIASES_SHARE))
+
+
+def heading_line(heading_path: Sequence[str], count: TokenCount, window: int) -> str:
+    """Return the heading path, cut to its share of the window from the outermost heading on."""
+    room = headings_room(window)
+    line = ""
+    for heading in reversed(heading_path):
+        text = _plain_heading(heading[: room * TOKEN_CHARS])
+        longer = f"{text} > {line}" if line else text
+        if line and count(longer) > room:
+            break
+        line = longer
+    return fit(line, count, room)
+
+
+@functools.lru_cache(4096)
+def _plain_heading(heading: str) -> str:
+    return plain_passage(heading)
+
+
+def fit(text: str, count: TokenCount, room: int) -> str:
+    """Return the longest prefix of ``text`` of at most ``room`` tokens, cut between words if possible."""
+    text = text[: room * TOKEN_CHARS].strip()
+    if count(text) <= room:
+        return text
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    cut = _longest(text, ends, count, room)
+    return cut or _longest(text, range(1, len(text)), count, room)
+
+
+def _embedding_text(
+    title: str, parts: Sequence[str], count: TokenCount, window: int, *, keeps: bool = False
+) -> EmbeddingText:
+    """Return the text with its key; ``keeps`` means that it keeps its vector whatever the title is."""
+    heading = title_line(title, count, window)
+    rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
+    text = fit("\n".join(filter(None, (heading, rest))), count, window)
+    keeps = keeps and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
+    signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if keeps else heading}\0{rest}"
+    return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def _listed(items: Sequence[str], count: TokenCount, room: int) -> str:
+    line = ""
+    for item in items[:LISTED_ITEMS]:
+        longer = f"{line}, {item.strip()}" if line else item.strip()
+        if len(longer) <= room * TOKEN_CHARS and count(longer) <= room:
+            line = longer
+    return line
+
+
+def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int) -> str:
+    """Return the longest prefix that ends at one of ``ends`` and fits, by bisection."""
+    low, high = 0, len(ends)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if count(text[: ends[middle - 1]]) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return text[: ends[low - 1]] if low else ""
+
+
+def _same(heading: str, title: str) -> bool:
+    return heading == title or _unmarked(heading) == _unmarked(title)
+
+
+def _unmarked(title: str) -> str:
+    return plain_passage(title[:PLAIN_CHARS]).casefold()

@@ -1,0 +1,141 @@
+"""Parse frontmatter: its position, its properties, and the tags, aliases, title and links in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
+from vaultseek.base.model import JSON, Link, Problem
+from vaultseek.content.markdown.links import property_link
+from vaultseek.content.markdown.simpleyaml import read_simple
+from vaultseek.content.markdown.yamlcore import Document, LoadError, Scalar, load
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """A note's properties as JSON values; ``body_line`` is the first line of the body, 1-based."""
+
+    properties: JSON = field(default_factory=dict)
+    body_line: int = 1
+    title: str | None = None
+    tags: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
+    """Parse the frontmatter of a note's ``lines``; errors in it become problems."""
+    if not lines or not _FENCE.fullmatch(lines[0]):
+        return Frontmatter()
+    close = next((row for row in range(1, len(lines)) if _FENCE.fullmatch(lines[row])), None)
+    if close is None:
+        return Frontmatter(problems=_unclosed(lines))
+    body_line = close + 2
+    block = lines[1:close]
+    if not any(block):
+        return Frontmatter(body_line=body_line)
+    if sum(map(len, block)) + len(block) > FRONTMATTER_BYTES:
+        return _rejected(
+            "frontmatter_too_large",
+            f"the frontmatter is larger than {FRONTMATTER_BYTES // KIB} KiB and was not read; shorten it",
+            1,
+            body_line,
+        )
+    try:
+        document = read_simple(block) or load("\n".join(block) + "\n")
+    except LoadError as error:
+        line = 2 + error.row if error.row is not None else 1
+        message = f"the frontmatter was not read: {error}"
+        return _rejected("bad_frontmatter", message, min(line, close + 1), body_line)
+    if document.value is None:
+        return Frontmatter(body_line=body_line)
+    if not isinstance(document.value, dict):
+        return _rejected(
+            "bad_frontmatter", "the frontmatter holds no properties; write them as name: value", 1, body_line
+        )
+    return _frontmatter_of(document, body_line, lines)
+
+
+_FENCE = re.compile(r"---[ \t]*")
+_PROPERTY = re.compile(r"[^\W\d][\w -]{0,60}:(?: |$)")
+
+
+def _unclosed(lines: Sequence[str]) -> tuple[Problem, ...]:
+    if len(lines) > 1 and _PROPERTY.match(lines[1]):
+        return (
+            Problem(
+                "bad_frontmatter", "the frontmatter is not closed; end it with a line of three hyphens", 1
+            ),
+        )
+    return ()
+
+
+def _rejected(code: str, message: str, line: int, body_line: int) -> Frontmatter:
+    return Frontmatter(body_line=body_line, problems=(Problem(code, message, line),))
+
+
+def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) -> Frontmatter:
+    properties: JSON = document.value
+    return Frontmatter(
+        properties,
+        body_line,
+        _title(document),
+        tuple(_tags(properties)),
+        tuple(_aliases(properties)),
+        tuple(_links(document.scalars, lines)),
+    )
+
+
+def _title(document: Document) -> str | None:
+    for key, value in document.value.items():
+        if key.casefold() == "title" and value is not None and not isinstance(value, dict | list):
+            # The source text: a title that parses as a number or a date keeps its form.
+            texts = (scalar.text for scalar in document.scalars if scalar.key == key)
+            return " ".join(next(texts, str(value)).split()) or None
+    return None
+
+
+def _tags(properties: JSON) -> Iterable[str]:
+    for value in _values(properties, "tags", "tag"):
+        if isinstance(value, str):
+            yield from _valid_tags(_SEPARATORS.split(value))
+        elif isinstance(value, list):
+            # A tag has no spaces: a list item with spaces is ignored, not split.
+            words = (item.strip() for item in value if isinstance(item, str))
+            yield from _valid_tags(
+                part for word in words if not _SPACE.search(word) for part in word.split(",")
+            )
+
+
+def _valid_tags(words: Iterable[str]) -> Iterable[str]:
+    for word in words:
+        tag = word.lstrip("#")
+        if tag and not (tag.isascii() and tag.isdigit()):
+            yield tag
+
+
+def _aliases(properties: JSON) -> Iterable[str]:
+    for value in _values(properties, "aliases", "alias"):
+        names = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else ()
+        yield from (name.strip() for name in names if isinstance(name, str) and name.strip())
+
+
+def _values(properties: JSON, *names: str) -> Iterable[Any]:
+    return (value for key, value in properties.items() if key.casefold() in names)
+
+
+def _links(scalars: Iterable[Scalar], lines: Sequence[str]) -> Iterable[Link]:
+    for scalar in scalars:
+        if scalar.is_text and scalar.text.lstrip().startswith("["):
+            text = lines[scalar.row + 1] if scalar.row + 1 < len(lines) else ""
+            link = property_link(scalar.text, scalar.row + 2, scalar.key, text)
+            if link is not None:
+                yield link
+
+
+_SEPARATORS = re.compile(r"[\s,]+")
+_SPACE = re.compile(r"\s")

@@ -1,0 +1,148 @@
+"""Parse links: wikilinks, Markdown links, links in properties."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import unquote
+
+from vaultseek.base.model import Link, LinkKind, Place
+
+Places = tuple[Place | None, Place | None]
+"""Places of a link and of its target, if they are known."""
+NO_PLACES: Places = (None, None)
+
+
+def wikilink(
+    content: str, kind: LinkKind, line: int, prop: str | None = None, places: Places = NO_PLACES
+) -> Link | None:
+    """Return the link of ``content``, the text between ``[[`` and ``]]``; None if it has no target."""
+    path, _, alias = content.partition("|")
+    if alias or content.endswith("|"):
+        path = path.removesuffix("\\")
+    # In a table the bar is written with a backslash, which belongs to neither part.
+    alias = alias.replace("\\|", "|").strip()
+    return _link(kind, path, alias or None, line, prop, places)
+
+
+def markdown_link(
+    destination: str,
+    kind: LinkKind,
+    alias: str,
+    line: int,
+    prop: str | None = None,
+    places: Places = NO_PLACES,
+) -> Link | None:
+    """Return the link to a raw Markdown ``destination``; None if it is empty or outside the vault."""
+    if _EXTERNAL.match(destination):
+        return None
+    return _link(kind, _plain_destination(destination), alias or None, line, prop, places, decode=True)
+
+
+def label_key(label: str) -> str:
+    """Normalize a reference label for comparison."""
+    return " ".join(label.split()).casefold()
+
+
+def property_link(value: str, line: int, prop: str, text: str = "") -> Link | None:
+    """Return the link if a property's whole ``value`` is one; ``text`` is the line that it is written in."""
+    value = value.strip()
+    start = text.find(value)
+    whole = None if start < 0 or not text else Place(line, start, start + len(value))
+    if match := _WHOLE_WIKILINK.fullmatch(value):
+        return wikilink(match[1], "wikilink", line, prop, (whole, _within(whole, *match.span(1))))
+    if match := _WHOLE_MARKDOWN.fullmatch(value):
+        bare = match[2].removeprefix("<").removesuffix(">")
+        first = match.start(2) + match[2].startswith("<")
+        places = whole, _within(whole, first, first + len(bare))
+        return markdown_link(bare, "markdown", match[1], line, prop, places)
+    return None
+
+
+def _within(whole: Place | None, start: int, end: int) -> Place | None:
+    return whole and Place(whole.line, whole.start + start, whole.start + end)
+
+
+_WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
+_WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
+_EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+
+
+def _plain_destination(destination: str) -> str:
+    if "\\" in destination:
+        destination = _ESCAPED.sub(r"\1", destination)
+    return html.unescape(destination) if "&" in destination else destination
+
+
+def _link(
+    kind: LinkKind,
+    path: str,
+    alias: str | None,
+    line: int,
+    prop: str | None,
+    places: Places,
+    *,
+    decode: bool = False,
+) -> Link | None:
+    target, _, fragment = path.partition("#")
+    if decode:
+        target, fragment = _decoded(target), _decoded(fragment)
+    target, fragment = target.strip(), fragment.strip()
+    heading = block = None
+    if fragment.startswith("^"):
+        block = fragment[1:].strip() or None
+    else:
+        heading = fragment or None
+    if not (target or heading or block):
+        return None
+    return Link(kind, target, heading, block, alias, line, prop, *places)
+
+
+def _decoded(text: str) -> str:
+    if "%" not in text:
+        return text
+    try:
+        return unquote(text, errors="strict").replace("\0", "\ufffd")
+    except UnicodeDecodeError:
+        return text
+
+
+# -- destinations of Markdown links
+
+_SIMPLE_DESTINATION = re.compile(r"\(([^\s()<>\\]++)\)")
+_ANGLE_DESTINATION = re.compile(r"\(\s*+<((?:[^<>\n\\]|\\.)*+)>")
+_SPACE = re.compile(r"\s*+")
+_BARE = re.compile(r"[^\s()\\\x00-\x1f\x7f]++|\\[!-~]?+|[()]")
+_TITLE = re.compile(
+    r"""\s++(?:"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|\((?:[^()\\]|\\.)*+\))\s*+\)|\s*+\)""", re.DOTALL
+)
+_PARENTHESES = 8
+
+
+def parse_destination(text: str, position: int) -> tuple[str, int]:
+    """Return the raw destination after the ``(`` at ``position``, and the end of the link or 0 for none."""
+    if match := _SIMPLE_DESTINATION.match(text, position):
+        return match[1], match.end()
+    if match := _ANGLE_DESTINATION.match(text, position):
+        destination, end = match[1], match.end()
+    else:
+        destination, end = _bare_destination(text, position + 1)
+    close = _TITLE.match(text, end) if end else None
+    return (destination, close.end()) if close else ("", 0)
+
+
+def _bare_destination(text: str, position: int) -> tuple[str, int]:
+    space = _SPACE.match(text, position)
+    start = position = space.end() if space else position
+    if text.startswith("<", start):
+        return "", 0
+    depth = 0
+    while match := _BARE.match(text, position):
+        depth += (match[0] == "(") - (match[0] == ")")
+        if depth < 0:
+            break
+        if depth > _PARENTHESES:
+            return "", 0
+        position = match.end()
+    return (text[start:position], position) if depth <= 0 else ("", 0)

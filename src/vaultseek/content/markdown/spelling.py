@@ -1,0 +1,191 @@
+"""Write links: the target that leads from a note to a file, as short as can be or in the manner of a link."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+from urllib.parse import unquote
+
+from vaultseek.base.model import Link
+from vaultseek.base.text import fold_case
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names
+from vaultseek.content.markdown.title import file_stem, note_name
+
+Format = Literal["shortest", "relative", "absolute"]
+
+
+class LinkStyle(NamedTuple):
+    """The links that a vault wants: how a target is written, and Markdown links instead of wikilinks."""
+
+    format: Format = "shortest"
+    markdown: bool = False
+
+
+def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
+    """Return the target of a new link in the note ``source`` to the file at ``path``."""
+    wanted = _bare(path, suffix=style.markdown)
+    if style.format == "absolute":
+        targets = iter((wanted, f"/{wanted}"))
+    elif style.format == "relative":
+        targets = _relative(path, source, suffix=style.markdown, dots=False)
+    else:
+        targets = iter(())
+    return _leading(targets, path, source, names) or shortest_target(
+        path, source, names, suffix=style.markdown
+    )
+
+
+def shortest_target(path: str, source: str, names: Names, *, suffix: bool = False) -> str:
+    """Return the shortest end of ``path`` that leads there from ``source`` and is not ambiguous.
+
+    Notes are written without ``.md`` unless ``suffix`` is true or nothing else leads to them.
+    """
+    ambiguous = ""
+    for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
+        parts = bare.split("/")
+        for count in range(1, len(parts) + 1):
+            target = "/".join(parts[-count:])
+            resolution = names.resolve(target, source)
+            if resolution.path == path and not resolution.by_alias:
+                if not resolution.candidates:
+                    return target
+                ambiguous = ambiguous or target
+    return ambiguous or f"/{_bare(path, suffix=suffix)}"
+
+
+def moved_target(
+    link: Link,
+    was: tuple[str, str],
+    now: tuple[str, str],
+    names: Names,
+    *,
+    by_alias: bool = False,
+    portable: bool = False,
+) -> str | None:
+    """Return the target of a link that led from the first to the second path of ``was``, as of ``now``.
+
+    ``names`` are those after the move. The manner of the link stays: name, path, relative or from the root,
+    with or without ``.md``. A Markdown link that is a true path stays one, since other programs look nowhere
+    else; with ``portable`` a path relative to its note. None if the link still leads there as it is, or
+    cannot.
+    """
+    source, path = now
+    resolution = names.resolve(link.target, source, link.kind)
+    leads = resolution.path == path and resolution.by_alias == by_alias
+    was_true, is_true = (_is_true_path(link, *pair, portable=portable) for pair in (was, now))
+    if leads and (is_true or not was_true):
+        return None
+    return _leading(_in_manner(link, was, now, names), path, source, names)
+
+
+def rewritten(written: str, target: str, *, markdown: bool) -> str:
+    """Return the text of a link's target, ``written``, with another ``target``; the fragment stays."""
+    if not markdown:
+        end = _WIKI_PATH_END.search(written)
+        return target + (written[end.start() :] if end else "")
+    _, sign, fragment = written.partition("#")
+    return (target if " " in written else destination(target)) + sign + fragment
+
+
+def with_fragment(written: str, fragment: str, *, markdown: bool) -> str:
+    """Return the text of a link's target with another fragment, which is that of a heading."""
+    path, _, rest = written.partition("#")
+    if markdown:
+        old = unquote(rest)
+        return f"{path}#{_slug(fragment) if old == _slug(old) else destination(fragment)}"
+    end = _ALIAS.search(rest)
+    return f"{path}#{fragment}{rest[end.start() :] if end else ''}"
+
+
+def destination(target: str) -> str:
+    """Return a target as the destination of a Markdown link."""
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", target)
+
+
+def linkable_heading(text: str) -> str:
+    """Return the text of a heading without the signs that a link would take for its own."""
+    return " ".join(_LINK_SIGNS.sub(" ", text).split())
+
+
+def is_wikilink(raw: str) -> bool:
+    """True if ``raw``, the text of a whole link, is a wikilink or an embed of one."""
+    return raw.startswith(("[[", "![["))
+
+
+def can_be_linked(path: str) -> bool:
+    """False for a path with a sign that ends the target of a wikilink."""
+    return not _LINK_SIGNS.search(path)
+
+
+_WIKI_PATH_END = re.compile(r"\\?\||#")
+_ALIAS = re.compile(r"\\?\|")
+_LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&()<>\[\]\\^`{|}]")
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^\w\- ]", "", text.casefold()).strip().replace(" ", "-")
+
+
+def _bare(path: str, *, suffix: bool) -> str:
+    return path if suffix else path.removesuffix(NOTE_SUFFIX)
+
+
+def _leading(targets: Iterator[str], path: str, source: str, names: Names) -> str | None:
+    for target in targets:
+        resolution = names.resolve(target, source)
+        if resolution.path == path and not resolution.by_alias:
+            return target
+    return None
+
+
+def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Names) -> Iterator[str]:
+    """Yield targets in the manner of a link, the most alike first."""
+    (old_source, old_path), (source, path) = was, now
+    target = link.target
+    suffix = target.lower().endswith(NOTE_SUFFIX)
+    bare = _bare(path, suffix=suffix)
+    if target.startswith("/"):
+        yield f"/{bare}"
+    elif target.startswith(("./", "../")):
+        yield from _relative(path, source, suffix=suffix, dots=target.startswith("./"))
+    elif note_name(old_path) != file_stem(old_path) and fold_case(target) == fold_case(note_name(old_path)):
+        yield note_name(path)
+    elif _may_be_markdown(link) and _is_relative(target, old_path, old_source):
+        yield from _relative(path, source, suffix=suffix, dots=False)
+    elif "/" in target and fold_case(target) == fold_case(_bare(old_path, suffix=suffix)):
+        yield bare
+    yield shortest_target(path, source, names, suffix=suffix)
+    yield bare
+    yield f"/{bare}"
+    yield f"/{path}"
+
+
+def _may_be_markdown(link: Link) -> bool:
+    """True for a Markdown link; for an embed, which may be one, if a path is written."""
+    return link.kind == "markdown" or (link.kind == "embed" and "/" in link.target)
+
+
+def _is_true_path(link: Link, source: str, path: str, *, portable: bool) -> bool:
+    """True if the target of a Markdown link is a path to the file, from its note or from the root."""
+    if portable:
+        return link.kind != "wikilink" and _is_relative(link.target, path, source)
+    if not _may_be_markdown(link) or "/" not in link.target:
+        return False
+    return _is_relative(link.target, path, source) or _is_relative(link.target, path, "")
+
+
+def _is_relative(target: str, path: str, source: str) -> bool:
+    joined = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    return fold_case(joined) in (fold_case(path), fold_case(path.removesuffix(NOTE_SUFFIX)))
+
+
+def _relative(path: str, source: str, *, suffix: bool, dots: bool) -> Iterator[str]:
+    relative = posixpath.relpath(_bare(path, suffix=suffix), posixpath.dirname(source) or ".")
+    if not dots:
+        yield relative
+    if not relative.startswith("../"):
+        yield f"./{relative}"
+    yield relative

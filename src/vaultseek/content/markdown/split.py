@@ -1,0 +1,192 @@
+"""Split a long block of Markdown into pieces that fit the model, at the best available borders."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vaultseek.base.model import TokenCount
+
+SHORT_PARTS = 8
+"""Lines and sentences of fewer characters than the tokens of a chunk divided by this are joined first."""
+CUT_GUESSES = 24
+
+
+# A match ends a part. Parts that are still too long after one level of borders are split at the next level.
+# A sentence ends before white space, in Chinese and Japanese anywhere; the look-behind keeps a long run of
+# dots linear.
+SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
+WHOLE = re.compile(r"(?!)")
+LINE = re.compile(r"\n")
+PHRASE = re.compile(r"\S++(?:[^\S\n]++\S++){0,15}")
+WORD = re.compile(r"\S++")
+PROSE = (SENTENCE, LINE, PHRASE, WORD)
+LINES = (LINE, SENTENCE, PHRASE, WORD)
+
+_BEFORE_CONSONANT = "\u0e40\u0e41\u0e42\u0e43\u0e44\u0ec0\u0ec1\u0ec2\u0ec3\u0ec4"
+_AFTER_CONSONANT = "\u0e30\u0e32\u0e33\u0e45\u0eb0\u0eb2\u0eb3\u0ebd"
+"""Vowels of Thai and Lao that stand with the consonant after or before them."""
+PAUSES = frozenset("，、；：,;:/&?=)]}>|-")
+
+
+class Piece(NamedTuple):
+    """A range of the text and its tokens."""
+
+    start: int
+    end: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The limits of a chunk; ``chars`` bounds text of few tokens, such as spaces and very long words."""
+
+    tokens: int
+    chars: int
+
+    def holds(self, start: int, end: int, tokens: int) -> bool:
+        """True if the range from ``start`` to ``end`` fits."""
+        return tokens <= self.tokens and end - start <= self.chars
+
+
+def split(
+    text: str, start: int, end: int, count: TokenCount, room: Room, levels: Sequence[re.Pattern[str]]
+) -> Iterator[Piece]:
+    """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is omitted.
+
+    A piece ends at the first possible border of its level, so pieces have to be packed afterwards.
+    """
+    for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
+        short = part_end - part_start <= room.chars
+        tokens = count(text[part_start:part_end]) if short else room.tokens + 1
+        if tokens <= room.tokens:
+            yield Piece(part_start, part_end, tokens)
+        elif len(levels) > 1:
+            yield from split(text, part_start, part_end, count, room, levels[1:])
+        else:
+            yield from _cut(text, part_start, part_end, count, room)
+
+
+def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
+    """Group the pieces into chunks as full as possible; if the last is nearly empty, balance the last two."""
+    groups: list[list[Piece]] = []
+    group: list[Piece] = []
+    tokens = 0
+    for piece in pieces:
+        tokens += piece.tokens
+        if group and (tokens > room.tokens or piece.end - group[0].start > room.chars):
+            groups.append(group)
+            group, tokens = [], piece.tokens
+        group.append(piece)
+    if group:
+        groups.append(group)
+    if len(groups) > 1 and tokens * 4 < room.tokens:
+        groups[-2:] = _balanced(groups[-2], groups[-1], room)
+    return groups
+
+
+def _parts(
+    text: str, start: int, end: int, border: re.Pattern[str], min_chars: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the parts between borders, without surrounding white space.
+
+    Neighbours below ``min_chars`` stay together, so that many short lines are not counted one by one.
+    """
+    for match in border.finditer(text, start, end):
+        after = match.end()
+        if after - start < min_chars:
+            continue
+        first, last = _stripped(text, start, after)
+        if first < last:
+            yield first, last
+        start = after
+    first, last = _stripped(text, start, end)
+    if first < last:
+        yield first, last
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    stripped = text[start:end].rstrip()
+    first = 0
+    # The indentation of a line belongs to it; other white space in front does not.
+    if stripped and stripped[0].isspace():
+        lead = len(stripped) - len(stripped.lstrip())
+        newline = stripped.rfind("\n", 0, lead) + 1
+        first = newline if newline or _at_line_start(text, start) else lead
+    return start + first, start + len(stripped)
+
+
+def _at_line_start(text: str, position: int) -> bool:
+    return position == 0 or text[position - 1] == "\n"
+
+
+def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iterator[Piece]:
+    """Cut one word that is too long for a chunk."""
+    guess = room.tokens
+    while start < end:
+        piece = _longest(text, start, end, guess, count, room)
+        yield piece
+        guess = piece.end - start
+        start = piece.end
+
+
+def _longest(text: str, start: int, end: int, guess: int, count: TokenCount, room: Room) -> Piece:
+    """Return a piece close to the longest that fits, guessing from the tokens per character so far."""
+    low, high = 1, min(end - start, room.chars)
+    length = max(low, min(guess, high))
+    best = Piece(start, start + 1, 1)
+    for _ in range(CUT_GUESSES):
+        stop = _border(text, start, start + length, end)
+        tokens = count(text[start:stop])
+        if tokens <= room.tokens:
+            best = max(best, Piece(start, stop, tokens))
+            low = length
+            if length == high or tokens * 3 >= room.tokens * 2:
+                break
+        else:
+            high = length - 1
+        if low >= high:
+            break
+        length = min(high, max(low + 1, length * room.tokens // max(1, tokens) * 15 // 16))
+    return best
+
+
+def _border(text: str, start: int, stop: int, end: int) -> int:
+    """Return a border at or shortly before ``stop``: after punctuation, else not inside a Latin word."""
+    if stop >= end:
+        return end
+    lowest = start + (stop - start) * 3 // 4
+    for border in range(stop, lowest, -1):
+        if text[border - 1] in PAUSES:
+            return border
+    border = stop
+    while border > lowest and _joined(text[border - 1], text[border]):
+        border -= 1
+    return border if border > lowest else stop
+
+
+def _joined(before: str, after: str) -> bool:
+    if before.isascii() and after.isascii():
+        return before.isalnum() and after.isalnum()
+    if after in "\u200d\ufe0f" or before == "\u200d" or unicodedata.category(after)[0] == "M":
+        return True
+    return before in _BEFORE_CONSONANT or after in _AFTER_CONSONANT
+
+
+def _balanced(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
+    """Divide the pieces of two groups into two of about the same size."""
+    pieces = left + right
+    half = sum(piece.tokens for piece in pieces) / 2
+    border = 0
+    while border < len(left) - 1 and half > 0:
+        half -= pieces[border].tokens
+        border += 1
+    even = [pieces[:border], pieces[border:]]
+    return even if border and all(_fits(group, room) for group in even) else [left, right]
+
+
+def _fits(group: list[Piece], room: Room) -> bool:
+    return room.holds(group[0].start, group[-1].end, sum(piece.tokens for piece in group))

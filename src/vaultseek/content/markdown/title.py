@@ -1,0 +1,98 @@
+"""The title of a note, and its file name as a name.
+
+The title is the property ``title``; else the level-1 heading that begins the note; else the name of the file.
+Comments, link definitions and blank lines before the heading do not count, for a reader does not see them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+from urllib.parse import unquote
+
+from vaultseek.base.limits import TITLE_CHARS
+from vaultseek.base.model import Heading
+from vaultseek.base.text import fold
+from vaultseek.content.markdown.plain import plain_heading
+from vaultseek.content.markdown.structure import BlockKind
+
+TitleSource = Literal["frontmatter", "heading", "name"]
+
+
+def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[str, TitleSource]:
+    """Return the title and where it is from; ``written`` is the property, ``opening`` the first block."""
+    if written:
+        return written, "frontmatter"
+    title = plain_heading(opening.text[:TITLE_CHARS]) if opening and opening.level == 1 else ""
+    # A tag in the heading is one of the note's tags already, unless the heading is nothing else.
+    title = " ".join(_TAG.sub(" ", title).split()) or title
+    return (title, "heading") if title else (note_name(path), "name")
+
+
+_TAG = re.compile(r"(?<!\S)#(?=[^\s#]*[^\W\d_])[\w/-]+(?!\S)")
+
+
+def note_name(path: str) -> str:
+    """Return what the file's name says: the name without its extension.
+
+    Logseq writes the slash of a page's name as ``___``, and what no file name may hold as ``%3F``; both are
+    read as it means them.
+    """
+    stem = file_stem(path)
+    name = stem
+    if "___" in name:
+        name = _NAMESPACE.sub("/", name)
+    if "%" in name:
+        name = _ESCAPED.sub(lambda match: unquote(match[0]), name)
+    return name if name.isprintable() or not stem.isprintable() else stem
+
+
+_NAMESPACE = re.compile(r"(?<=[^_])___(?=[^_])")
+_ESCAPED = re.compile("%(?:2[25AFaf]|3[ACEFacef]|5[Cc]|7[Cc])")
+"""The escapes of ``" % * / : < > ? \\ |``."""
+
+
+def file_stem(path: str) -> str:
+    """Return the name of the file at ``path`` without its extension."""
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[0] or name
+
+
+def other_name(title: str, path: str) -> str | None:
+    """Return the name of the file at ``path`` if it says something else than the title."""
+    name = note_name(path)
+    return None if name == title or _words(name) == _words(title) else name
+
+
+def _words(name: str) -> list[str]:
+    return _WORD.findall(fold(name))
+
+
+_WORD = re.compile(r"[^\W_]+|[^\w\s\-.,:;!?'\"()/]")
+
+
+def shows_nothing(kind: BlockKind, text: str) -> bool:
+    """True for a block that a reader does not see: link definitions, and text that is all comments."""
+    return kind == "definition" or (kind in _MAY_BE_COMMENT and not "".join(_outside_comments(text)).strip())
+
+
+_MAY_BE_COMMENT = ("html", "comment", "paragraph")
+
+
+def _outside_comments(text: str) -> Iterator[str]:
+    end = 0
+    for match in _COMMENT_START.finditer(text):
+        start = match.start()
+        if start < end:
+            continue
+        yield text[end:start]
+        closing = "-->" if match[0] == "<!--" else "%%"
+        close = text.find(closing, match.end())
+        if close < 0:
+            return
+        end = close + len(closing)
+    yield text[end:]
+
+
+_COMMENT_START = re.compile("<!--|%%")

@@ -1,0 +1,314 @@
+"""A bounded parser of YAML 1.2's core schema for frontmatter.
+
+Values are those of JSON: text, numbers, booleans, null, lists, mappings with text keys. Dates, times, ``no``
+and ``on`` are text, ``010`` is ten. Tags construct no objects; aliases are expanded up to a bound.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from yaml import YAMLError
+from yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    DocumentStartEvent,
+    Event,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
+
+from vaultseek.base.limits import (
+    FRONTMATTER_DEPTH,
+    FRONTMATTER_EXPANDED,
+    FRONTMATTER_KEYS,
+    FRONTMATTER_SECONDS,
+)
+
+
+class LoadError(Exception):
+    """Raised for invalid YAML and for a document beyond a bound; ``row`` is 0-based."""
+
+    def __init__(self, message: str, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A scalar as written: its keys joined by dots, its text, and its row (0-based)."""
+
+    key: str
+    text: str
+    row: int
+    is_text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document's value and its scalars in order."""
+
+    value: Any
+    scalars: tuple[Scalar, ...] = ()
+
+
+class Bounds(NamedTuple):
+    """Bounds of one document: seconds of this thread's time, the deepest nesting, and the number of keys."""
+
+    seconds: float = FRONTMATTER_SECONDS
+    depth: int = FRONTMATTER_DEPTH
+    keys: int = FRONTMATTER_KEYS
+
+
+_OF_FRONTMATTER = Bounds()
+
+
+def load(text: str, bounds: Bounds = _OF_FRONTMATTER) -> Document:
+    """Parse ``text``. Raises LoadError if it is not YAML or goes beyond a bound."""
+    try:
+        return _load(text, bounds)
+    except _TooSlow:
+        return _load(text, bounds)  # a garbage collection in a large process can take as long, but not twice
+
+
+def _load(text: str, bounds: Bounds) -> Document:
+    try:
+        return _Builder(_as_yaml_1_1(text), bounds).document()
+    except YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = str(getattr(error, "problem", None) or "it is not YAML")
+        raise LoadError(_MESSAGES.get(problem, problem), getattr(mark, "line", None)) from None
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise LoadError(f"it is not YAML ({type(error).__name__})") from None
+
+
+def resolve(text: str) -> Any:
+    """Return the value of the plain scalar ``text`` in the core schema."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if not text or text[0] not in "+-.0123456789":
+        return text
+    if _INTEGER.fullmatch(text):
+        return _integer(text, 10)
+    if _OCTAL.fullmatch(text):
+        return _integer(text[2:], 8, text)
+    if _HEXADECIMAL.fullmatch(text):
+        return _integer(text[2:], 16, text)
+    if _FLOAT.fullmatch(text):
+        number = float(text)
+        return number if abs(number) < float("inf") else text
+    return text
+
+
+_MESSAGES = {"mapping values are not allowed here": "a value with a colon and a space in it needs quotes"}
+_WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_INTEGER = re.compile(r"[-+]?[0-9]+")
+_OCTAL = re.compile(r"0o[0-7]+")
+_HEXADECIMAL = re.compile(r"0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INTEGER_DIGITS = 40
+_INTEGER_BOUND = 2**63
+
+
+def _integer(digits: str, base: int, original: str | None = None) -> int | str:
+    original = original or digits
+    if len(digits) > _INTEGER_DIGITS:
+        return original
+    number = int(digits, base)
+    return number if -_INTEGER_BOUND <= number < _INTEGER_BOUND else original
+
+
+# The scanner implements YAML 1.1, which breaks lines at these; YAML 1.2 does not. Both forbid controls.
+_TO_PRIVATE = {0x85: "\ue085", 0x2028: "\ue828", 0x2029: "\ue829"} | {
+    code: "\ufffd"
+    for code in (
+        *range(9),
+        0x0B,
+        0x0C,
+        *range(0x0E, 0x20),
+        *range(0x7F, 0x85),
+        *range(0x86, 0xA0),
+        0xFFFE,
+        0xFFFF,
+    )
+}
+_FROM_PRIVATE = {0xE009: "\t", 0xE085: "\x85", 0xE828: "\u2028", 0xE829: "\u2029"} | {
+    code: "\ufffd" for code in (0, *range(0xD800, 0xE000))
+}
+_TAB_SEPARATES = re.compile(r"(?m)(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)")
+_TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
+_CORE = "tag:yaml.org,2002:"
+_FLOW_OPENERS = re.compile(rf"(?:[\[{{]\s*+){{{FRONTMATTER_DEPTH + 1}}}")
+
+
+def _as_yaml_1_1(text: str) -> str:
+    text = text.translate(_TO_PRIVATE) if not (text.isascii() and text.isprintable()) else text
+    if "\t" not in text:
+        return text
+    if text.lstrip().startswith("{"):
+        return text.replace("\t", " ")
+    return _TAB_INSIDE.sub("\ue009", _TAB_SEPARATES.sub(" ", text))
+
+
+class _TooSlow(LoadError):
+    """Raised when parsing takes more than its bound of this thread's time."""
+
+
+class _Events(Reader, Scanner, Parser):
+    """The pure Python scanner and parser, with bounds on time and on flow nesting.
+
+    The bounds are checked for each token, because one event may need many of them.
+    """
+
+    def __init__(self, text: str, bounds: Bounds) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        self.deadline = time.thread_time() + bounds.seconds
+
+    def fetch_more_tokens(self) -> None:
+        if self.flow_level > FRONTMATTER_DEPTH:
+            raise LoadError("nested too deeply", self.line)
+        if time.thread_time() > self.deadline:
+            raise _TooSlow("takes too long to read", self.line)
+        super().fetch_more_tokens()
+
+
+@dataclass(frozen=True, slots=True)
+class _Anchor:
+    value: Any
+    weight: int
+    depth: int
+
+
+class _Builder:
+    def __init__(self, text: str, bounds: Bounds) -> None:
+        if _FLOW_OPENERS.search(text):
+            raise LoadError("nested too deeply")
+        self.bounds = bounds
+        self.events = _Events(text, bounds)
+        self.anchors: dict[str, _Anchor] = {}
+        self.scalars: list[Scalar] = []
+        self.weight = 0
+        self.keys = 0
+        self.deepest = 0
+
+    def document(self) -> Document:
+        value = None
+        self.next()  # the stream's start
+        if isinstance(self.next(), DocumentStartEvent):
+            value = self.node(self.next(), "", 1)
+            self.next()  # the document's end
+            if not isinstance(self.next(), StreamEndEvent):
+                raise LoadError("more than one document")
+        return Document(value, tuple(self.scalars))
+
+    def next(self) -> Event:
+        event: Event = self.events.get_event()  # type: ignore[no-untyped-call]
+        return event
+
+    def node(self, event: Event, key: str, depth: int) -> Any:
+        """Parse the value that starts with ``event``. Recursion ends at the bound of depth."""
+        if depth > self.bounds.depth:
+            raise LoadError("nested too deeply", _row(event))
+        self.deepest = max(self.deepest, depth)
+        if isinstance(event, AliasEvent):
+            return self.alias(event, depth)
+        assert isinstance(event, NodeEvent)
+        before, deepest, self.deepest = self.weight, self.deepest, depth
+        value = self.plain_node(event, key, depth)
+        if event.anchor:
+            self.anchors[event.anchor] = _Anchor(value, self.weight - before, self.deepest - depth)
+        self.deepest = max(self.deepest, deepest)
+        return value
+
+    def plain_node(self, event: NodeEvent, key: str, depth: int) -> Any:
+        self.weigh(1, event)
+        if isinstance(event, ScalarEvent):
+            return self.scalar(event, key)
+        if isinstance(event, SequenceStartEvent):
+            self.check_tag(event.tag, "seq", event)
+            return self.sequence(key, depth)
+        assert isinstance(event, MappingStartEvent)
+        self.check_tag(event.tag, "map", event)
+        return self.mapping(key, depth)
+
+    def alias(self, event: AliasEvent, depth: int) -> Any:
+        anchor = self.anchors.get(event.anchor or "")
+        if anchor is None:
+            raise LoadError("an alias names no anchor", _row(event))
+        if depth + anchor.depth > self.bounds.depth:
+            raise LoadError("nested too deeply", _row(event))
+        self.weigh(anchor.weight, event)
+        self.deepest = max(self.deepest, depth + anchor.depth)
+        return anchor.value
+
+    def sequence(self, key: str, depth: int) -> list[Any]:
+        items: list[Any] = []
+        while not isinstance(event := self.next(), CollectionEndEvent):
+            items.append(self.node(event, key, depth + 1))
+        return items
+
+    def mapping(self, key: str, depth: int) -> dict[str, Any]:
+        items: dict[str, Any] = {}
+        while not isinstance(event := self.next(), CollectionEndEvent):
+            name = self.key(event)
+            if name in items:
+                raise LoadError("a key stands twice", _row(event))
+            items[name] = self.node(self.next(), f"{key}.{name}" if key else name, depth + 1)
+        return items
+
+    def key(self, event: Event) -> str:
+        self.keys += 1
+        if self.keys > self.bounds.keys:
+            raise LoadError("too many keys", _row(event))
+        if not isinstance(event, ScalarEvent) or event.tag not in (None, "!", f"{_CORE}str"):
+            raise LoadError("a key is not text; a value that starts with a brace needs quotes", _row(event))
+        self.weigh(len(event.value), event)
+        text = _clean(event.value)
+        if event.anchor:
+            self.anchors[event.anchor] = _Anchor(text, len(text) + 1, 0)
+        return text
+
+    def scalar(self, event: ScalarEvent, key: str) -> Any:
+        self.weigh(len(event.value), event)
+        text = _clean(event.value)
+        value = self.typed(event, text)
+        self.scalars.append(Scalar(key, text, _row(event), isinstance(value, str)))
+        return value
+
+    def typed(self, event: ScalarEvent, text: str) -> Any:
+        if event.tag is None:
+            return resolve(text) if event.implicit[0] else text
+        self.check_tag(event.tag, "str|null|bool|int|float", event)
+        return text if event.tag in ("!", f"{_CORE}str") else resolve(text)
+
+    def check_tag(self, tag: str | None, names: str, event: Event) -> None:
+        if tag not in (None, "!", *(f"{_CORE}{name}" for name in names.split("|"))):
+            raise LoadError("a tag that is not read", _row(event))
+
+    def weigh(self, weight: int, event: Event) -> None:
+        self.weight += weight
+        if self.weight > FRONTMATTER_EXPANDED:
+            raise LoadError("too much once its aliases are expanded", _row(event))
+
+
+def _row(event: Event) -> int:
+    return event.start_mark.line if event.start_mark else 0
+
+
+def _clean(text: str) -> str:
+    return text.translate(_FROM_PRIVATE) if not text.isascii() or "\0" in text else text

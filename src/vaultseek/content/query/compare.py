@@ -1,0 +1,89 @@
+"""Comparison of texts, property values and note names, the same in filters, fields and tables."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import PurePosixPath
+
+from vaultseek.base.text import fold, is_unspaced
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?")
+_WIKILINK = re.compile(r"\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+_NUMBER_BITS = 4096  # Python refuses to print much longer integers
+
+
+def contains(text: str, words: str, *, prefix: bool = False) -> bool:
+    """True if ``words`` is in ``text``, both folded, as whole words; with ``prefix`` the last may go on.
+
+    A word boundary is required only between letters and digits, and never in scripts without spaces: ``rope``
+    is not in ``europe``, but ``c++`` is in ``c++17``, and any substring counts in Chinese.
+    """
+    if not words:
+        return True
+    start = text.find(words)
+    while start >= 0:
+        end = start + len(words)
+        inside = start > 0 and _joined(text[start - 1], words[0])
+        if not inside and (prefix or end == len(text) or not _joined(words[-1], text[end])):
+            return True
+        start = text.find(words, start + 1)
+    return False
+
+
+def comparable(value: object) -> str | None:
+    """Return the form in which property values are compared; None for null and for mappings and lists.
+
+    Text is folded and a wikilink stands for its target; numbers, also those written as text, are normalized
+    (``5.0`` is ``5``); booleans are ``true`` and ``false``.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return _plain_number(value)
+    if not isinstance(value, str):
+        return None
+    text = fold(value)
+    if _NUMBER.fullmatch(text):
+        return _plain_number(float(text) if "." in text else int(text))
+    link = _WIKILINK.fullmatch(text)
+    return link[1].strip() if link else text
+
+
+def number_of(value: object) -> float | None:
+    """Return the number that a property value is or spells; None for others, booleans included."""
+    if isinstance(value, str):
+        text = value.strip()
+        return float(text) if _NUMBER.fullmatch(text) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 2**1000 else None
+
+
+def is_file_name(path: str, name: str) -> bool:
+    """True if ``name`` is the file name of ``path`` without its extension, in any case."""
+    return fold(PurePosixPath(path).stem) == fold(name.strip())
+
+
+def is_named(path: str, name: str) -> bool:
+    """True if ``name`` is ``path`` or its end after a ``/``; ``.md`` may be left out."""
+    whole, end = _without_extension(fold(path)), _without_extension(fold(name).strip("[]").lstrip("/"))
+    return bool(end) and f"/{whole}".endswith(f"/{end}")
+
+
+def _joined(left: str, right: str) -> bool:
+    return _wordlike(left) and _wordlike(right) and not is_unspaced(left + right)
+
+
+def _wordlike(char: str) -> bool:
+    return char.isalnum() or unicodedata.category(char).startswith("M")
+
+
+def _plain_number(value: float) -> str | None:
+    if isinstance(value, int):
+        return str(value) if value.bit_length() < _NUMBER_BITS else None
+    return str(int(value)) if value.is_integer() else str(value)
+
+
+def _without_extension(path: str) -> str:
+    return path.removesuffix(".md").removesuffix(".markdown")

@@ -1,0 +1,107 @@
+"""Regular expressions of queries: matched with a timeout, because one may take for ever on a text."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from vaultseek.base.limits import EXPRESSION_SECONDS, MATCHING_SECONDS
+from vaultseek.base.patterns import compiled
+from vaultseek.base.text import printable
+from vaultseek.errors import BadQuery
+
+FLAGS = "im"
+"""Flags of all expressions: case does not matter, and ``^`` and ``$`` are those of a line."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """Time for the expressions of one request: ``matching`` seconds in all, none after the time ``end``."""
+
+    end: float
+    matching: float = MATCHING_SECONDS
+
+    def left(self, now: float) -> float:
+        """Return the seconds that are left at the monotonic time ``now``."""
+        return min(self.matching, self.end - now)
+
+
+@contextmanager
+def within(budget: Budget) -> Iterator[None]:
+    """Take the time of ``find`` and ``find_all`` in this thread from the budget."""
+    token = _budget.set(budget)
+    try:
+        yield
+    finally:
+        _budget.reset(token)
+
+
+def is_spent() -> bool:
+    """Return whether there is a budget, and nothing is left of it."""
+    budget = _budget.get()
+    return budget is not None and budget.left(time.monotonic()) <= 0
+
+
+def find(pattern: str, text: str) -> tuple[int, int] | None:
+    """Return where the first match in ``text`` begins and ends, or None.
+
+    Raises BadQuery if it takes too long.
+    """
+    budget = _budget.get()
+    timeout, began = EXPRESSION_SECONDS, time.monotonic()
+    if budget is not None and (timeout := min(timeout, budget.left(began))) <= 0:
+        raise too_slow(pattern)
+    try:
+        # Concurrent: others are served while a long text is matched.
+        match = compiled(pattern, FLAGS).search(text, timeout=timeout, concurrent=True)
+    except TimeoutError:
+        raise too_slow(pattern) from None
+    finally:
+        if budget is not None:
+            budget.matching -= time.monotonic() - began
+    return match.span() if match else None
+
+
+def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the matches in a short ``text`` begin and end; none after ``EXPRESSION_SECONDS``."""
+    try:
+        budget, timeout = _budget.get(), EXPRESSION_SECONDS
+        if budget is not None and (timeout := min(timeout, budget.end - time.monotonic())) <= 0:
+            return
+        for match in compiled(pattern, FLAGS).finditer(text, timeout=timeout):
+            yield match.span()
+    except TimeoutError:
+        return
+
+
+def too_slow(pattern: str) -> BadQuery:
+    """Return the error of an expression that takes too long."""
+    return BadQuery(f"/{printable(pattern)}/ takes too long; make the expression simpler, or add a filter")
+
+
+def literal_of(pattern: str) -> str | None:
+    """Return the longest run of letters and digits that every match contains; None if there is none."""
+    if _FLAGS.search(pattern):
+        return None
+    flat = _CLASS.sub("\0", _ESCAPE.sub("\0", pattern))
+    while (shorter := _GROUP.sub("\0", flat)) != flat:
+        flat = shorter
+    if re.search(r"[|()\[\]]", flat):
+        return None
+    runs = re.findall(r"\w+", _OPTIONAL.sub("\0", flat))
+    return max(runs, key=len, default=None)
+
+
+_budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+# A flag may change how the rest is read, and the letters of a name are not those of a match.
+_FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")
+_ESCAPE = re.compile(r"\\(?:[pP]\{[^{}]*\}|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL)
+_CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
+_GROUP = re.compile(r"\([^()]*\)")
+_OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
+"""A quantifier and the character that it may leave out or repeat."""

@@ -1,0 +1,148 @@
+"""Filters given as fields of a request or options of the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from vaultseek.base import limits
+from vaultseek.base.text import blank_controls
+from vaultseek.content.query.dates import Period, parse_period
+from vaultseek.content.query.filters import (
+    Comparison,
+    Contains,
+    Dated,
+    Filter,
+    HasProperty,
+    InFolder,
+    LinkedFrom,
+    LinksTo,
+    PathContains,
+    PropertyCompare,
+    PropertyEquals,
+    PropertyNull,
+    Tag,
+    all_of,
+    is_bound,
+    negated,
+)
+from vaultseek.errors import BadQuery
+
+
+def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) -> Filter | None:
+    """Return the conjunction of all ``fields`` as a filter, None if there are none.
+
+    A value is a string or a list of strings, all of which must hold; None stands for an absent field.
+    ``property`` is ``name=value``, ``name<value``, ``name>=value`` and so on, or ``name=null``. Dates are
+    those of :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery, which
+    names the field, for an unknown field, an invalid value, and more values than ``limits.QUERY_TERMS``.
+    """
+    moment = now or datetime.now()
+    values = [(field, value) for field, value in fields.items() for value in _texts(field, value)]
+    if len(values) > limits.QUERY_TERMS:
+        raise BadQuery(f"{len(values)} filters are more than {limits.QUERY_TERMS}; use fewer")
+    return all_of(FIELDS[field](field, value, moment) for field, value in values)
+
+
+def path_filter(text: str) -> Filter:
+    """Return the filter of ``path:text``: a folder if the text ends with ``/``, else a part of the path."""
+    return InFolder(text.strip("/")) if text.endswith("/") and text.strip("/") else PathContains(text)
+
+
+def words_filter(text: str) -> Filter:
+    """Return the filter of a word or phrase; with a ``*`` at its end the last word is a prefix."""
+    stem = text.rstrip("*")
+    return Contains(stem, prefix=True) if stem != text and stem[-1:].isalnum() else Contains(text)
+
+
+def _texts(field: str, value: object) -> list[str]:
+    if field not in FIELDS:
+        raise BadQuery(f"unknown filter {field[:40]!r}; known are {', '.join(sorted(FIELDS))}")
+    values = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
+    return [_text(field, each) for each in values]
+
+
+def _text(field: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise BadQuery(f"filter {field} has the wrong type; expected a string or a list of strings")
+    text = blank_controls(value).strip()
+    if not text:
+        raise BadQuery(f"filter {field} has an empty value; leave it out or give it one")
+    if len(text) > limits.QUERY_CHARS:
+        raise BadQuery(f"filter {field} is longer than {limits.QUERY_CHARS} characters; shorten it")
+    return text
+
+
+_Parser = Callable[[str, str, datetime], Filter]
+
+
+def _of(make: Callable[[str], Filter]) -> _Parser:
+    return lambda field, value, now: make(value)
+
+
+def _none_of(make: Callable[[str], Filter]) -> _Parser:
+    return lambda field, value, now: negated(make(value))
+
+
+def _period(field: str, value: str, now: datetime) -> Period:
+    period = parse_period(value, now)
+    if period is None:
+        raise BadQuery(
+            f"filter {field}: {value[:40]!r} is not a date; use 2026-01-31, 2026-01, 7d or 'last week'"
+        )
+    return period
+
+
+def _created_after(field: str, value: str, now: datetime) -> Filter:
+    return Dated("created", _period(field, value, now).start, None)
+
+
+def _created_before(field: str, value: str, now: datetime) -> Filter:
+    return Dated("created", None, _period(field, value, now).start)
+
+
+def _modified_after(field: str, value: str, now: datetime) -> Filter:
+    return Dated("modified", _period(field, value, now).start, None)
+
+
+def _modified_before(field: str, value: str, now: datetime) -> Filter:
+    return Dated("modified", None, _period(field, value, now).start)
+
+
+_COMPARISONS: tuple[Comparison, ...] = ("<=", ">=", "<", ">")
+
+
+def _property(field: str, text: str, now: datetime) -> Filter:
+    operator = min((start for start in map(text.find, "=<>") if start >= 0), default=-1)
+    name, rest = text[:operator].strip(), text[operator:]
+    if operator < 1 or not name:
+        raise BadQuery(f"filter {field} needs name=value, such as status=open, not {text[:40]!r}")
+    for comparison in _COMPARISONS:
+        if rest.startswith(comparison):
+            bound = rest.removeprefix(comparison).strip()
+            if not is_bound(bound):
+                raise BadQuery(
+                    f"filter {field}: {bound[:40]!r} cannot be ordered; use a number or a date, 2026-01-31"
+                )
+            return PropertyCompare(name, comparison, bound)
+    value = rest[1:].strip()
+    return PropertyNull(name) if value == "null" else PropertyEquals(name, value)
+
+
+FIELDS: Mapping[str, _Parser] = {
+    "tag": _of(Tag),
+    "not_tag": _none_of(Tag),
+    "path": _of(path_filter),
+    "not_path": _none_of(path_filter),
+    "property": _property,
+    "has_property": _of(HasProperty),
+    "created_after": _created_after,
+    "created_before": _created_before,
+    "modified_after": _modified_after,
+    "modified_before": _modified_before,
+    "links_to": _of(LinksTo),
+    "linked_from": _of(LinkedFrom),
+    "phrase": _of(Contains),
+    "exclude": _none_of(words_filter),
+}
+"""Parsers of the fields' values, by the name of the field."""

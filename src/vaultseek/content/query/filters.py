@@ -1,0 +1,498 @@
+"""Filters as values: exact conditions on a note, whatever its rank.
+
+The classes form a closed set, :data:`Filter`. The docstring of each defines which notes match, so that an
+index may evaluate it from its own tables; :func:`matches` is the reference. All text is compared folded, see
+:func:`vaultseek.base.text.fold`.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Literal
+
+from vaultseek.base.model import Task
+from vaultseek.base.text import fold
+from vaultseek.content.kinds import Kind, kind_of
+from vaultseek.content.query import expression
+from vaultseek.content.query.compare import comparable, contains, is_named, number_of
+from vaultseek.content.query.facts import NoteFacts, Scope
+from vaultseek.content.query.property_text import lines_of_text, property_lines
+
+TaskState = Literal["any", "todo", "done"]
+DateField = Literal["created", "modified"]
+Comparison = Literal["<", "<=", ">", ">="]
+
+_folded = lru_cache(maxsize=256)(fold)
+"""Folds the text of a condition once for thousands of notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Notes that match all of ``parts``, of which there are at least two."""
+
+    parts: tuple[Filter, ...]
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return all(part.matches(facts) for part in self.parts)
+
+    def __str__(self) -> str:
+        return "(" + " and ".join(map(str, self.parts)) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Notes that match any of ``parts``, of which there are at least two."""
+
+    parts: tuple[Filter, ...]
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(part.matches(facts) for part in self.parts)
+
+    def __str__(self) -> str:
+        return "(" + " or ".join(map(str, self.parts)) + ")"
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Notes that do not match ``part``."""
+
+    part: Filter
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return not self.part.matches(facts)
+
+    def __str__(self) -> str:
+        return f"not {self.part}"
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """Notes with ``text`` as whole words in a name, a property or the content; as a prefix if ``prefix``.
+
+    Names are path, title and aliases; a property is a line with its name and value.
+
+    Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
+    """
+
+    text: str
+    prefix: bool = False
+
+    def matches(self, facts: NoteFacts) -> bool:
+        names = (facts.path, facts.title, *facts.aliases)
+        return (
+            any(map(self.holds, names))
+            or any(self.holds(line.text) for line in property_lines(facts.properties))
+            or any(map(self.holds, facts.passages("content")))
+        )
+
+    def holds(self, passage: str) -> bool:
+        """True if the words are in ``passage``."""
+        return contains(fold(passage), _folded(self.text), prefix=self.prefix)
+
+    def __str__(self) -> str:
+        return f'text "{self.text}{"*" if self.prefix else ""}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Notes whose content, or properties as lines ``name: value``, has a match of the regular expression.
+
+    Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
+    """
+
+    pattern: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        text = lines_of_text(facts.properties)
+        return (bool(text) and self.holds(text)) or any(map(self.holds, facts.passages("content")))
+
+    def holds(self, passage: str) -> bool:
+        """True if ``passage`` has a match. Raises BadQuery if that takes too long to tell."""
+        return expression.find(self.pattern, passage) is not None
+
+    def __str__(self) -> str:
+        return f"text like /{self.pattern}/"
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """Notes of which one passage of the scope matches ``test``: And, Or, Not, Contains and Matches."""
+
+    scope: Scope
+    test: Filter
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(holds(self.test, passage) for passage in facts.passages(self.scope))
+
+    def __str__(self) -> str:
+        return f"{self.scope} with {self.test}"
+
+
+@dataclass(frozen=True, slots=True)
+class HasTask:
+    """Notes with a task in ``state`` (any mark but a space is done) whose text matches ``test``, if any."""
+
+    state: TaskState
+    test: Filter | None
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(self._fits(task) for task in facts.tasks)
+
+    def _fits(self, task: Task) -> bool:
+        if self.state != "any" and (self.state == "todo") != (task.mark == " "):
+            return False
+        return self.test is None or holds(self.test, task.text)
+
+    def __str__(self) -> str:
+        kind = {"any": "a task", "todo": "an open task", "done": "a finished task"}[self.state]
+        return kind if self.test is None else f"{kind} with {self.test}"
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """Notes with the tag ``name`` or one nested under it. A name of digits alone has no notes."""
+
+    name: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        name = _folded(self.name).removeprefix("#").strip("/")
+        if not name or name.isdigit():
+            return False
+        return any(f"{fold(tag).removeprefix('#')}/".startswith(f"{name}/") for tag in facts.tags)
+
+    def __str__(self) -> str:
+        return f"tag {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PathContains:
+    """Notes with ``text`` anywhere in their path; a leading ``/`` stands for the vault's root."""
+
+    text: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return _folded(self.text) in "/" + fold(facts.path)
+
+    def __str__(self) -> str:
+        return f'path with "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class InFolder:
+    """Notes in the folder ``folder`` of the vault, at any depth."""
+
+    folder: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        folder = _folded(self.folder).strip("/")
+        return not folder or fold(facts.path).startswith(f"{folder}/")
+
+    def __str__(self) -> str:
+        return f'in folder "{self.folder}"'
+
+
+@dataclass(frozen=True, slots=True)
+class FileContains:
+    """Notes with ``text`` in the file name, extension included."""
+
+    text: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return _folded(self.text) in fold(_base_name(facts.path))
+
+    def __str__(self) -> str:
+        return f'file name with "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """Notes whose extension begins with ``text``."""
+
+    text: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        _, dot, extension = fold(_base_name(facts.path)).rpartition(".")
+        return bool(dot) and extension.startswith(_folded(self.text).lstrip("."))
+
+    def __str__(self) -> str:
+        return f"extension {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class OfKind:
+    """Notes of a kind of file: ``note`` for Markdown, or ``canvas``, ``pdf`` and so on."""
+
+    kind: Kind
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return (kind_of(facts.path) or "note") == self.kind
+
+    def __str__(self) -> str:
+        return f"kind {self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class AliasContains:
+    """Notes with ``text`` in an alias."""
+
+    text: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(_folded(self.text) in fold(alias) for alias in facts.aliases)
+
+    def __str__(self) -> str:
+        return f'alias with "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class HeadingContains:
+    """Notes with ``text`` in a heading."""
+
+    text: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(_folded(self.text) in fold(heading) for heading in facts.headings)
+
+    def __str__(self) -> str:
+        return f'heading with "{self.text}"'
+
+
+@dataclass(frozen=True, slots=True)
+class LinksTo:
+    """Notes that link to ``note``: a path, the end of one, or a file name; ``.md`` may be left out."""
+
+    note: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(is_named(path, self.note) for path in facts.links)
+
+    def __str__(self) -> str:
+        return f'links to "{self.note}"'
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedFrom:
+    """Notes that ``note`` links to; it is named as in :class:`LinksTo`."""
+
+    note: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(is_named(path, self.note) for path in facts.backlinks)
+
+    def __str__(self) -> str:
+        return f'linked from "{self.note}"'
+
+
+@dataclass(frozen=True, slots=True)
+class HasProperty:
+    """Notes with the property, whatever its value."""
+
+    name: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return bool(_values(facts, self.name))
+
+    def __str__(self) -> str:
+        return f"property {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyNull:
+    """Notes with the property but no value; an empty string or list is a value."""
+
+    name: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(value is None for value in _values(facts, self.name))
+
+    def __str__(self) -> str:
+        return f"property {self.name} without value"
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyEquals:
+    """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form."""
+
+    name: str
+    value: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        value = comparable(self.value)
+        return any(comparable(element) == value for element in _elements(facts, self.name))
+
+    def __str__(self) -> str:
+        return f'property {self.name} = "{self.value}"'
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyCompare:
+    """Notes whose property, or an element of it, is less or greater than ``value``.
+
+    Numbers compare as numbers, ISO dates (also partial ones, ``2026`` or ``2026-03``) as text; a number never
+    matches other text.
+    """
+
+    name: str
+    comparison: Comparison
+    value: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return any(self._fits(element) for element in _elements(facts, self.name))
+
+    def _fits(self, element: object) -> bool:
+        number, bound_number = number_of(element), number_of(self.value)
+        if number is not None and bound_number is not None:
+            return _COMPARE[self.comparison](number, bound_number)
+        date, bound = comparable(element) or "", fold(self.value)
+        dates = _DATE.match(date) and (_DATE.match(bound) or _YEAR.fullmatch(bound))
+        return bool(dates) and _COMPARE[self.comparison](date, bound)
+
+    def __str__(self) -> str:
+        return f"property {self.name} {self.comparison} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """Notes created or modified from ``start`` on and before ``end`` (aware); never those without a date."""
+
+    field: DateField
+    start: datetime | None
+    end: datetime | None
+
+    def matches(self, facts: NoteFacts) -> bool:
+        seconds = facts.created if self.field == "created" else facts.modified
+        if seconds is None or seconds != seconds:
+            return False
+        late_enough = self.start is None or seconds >= unix_time(self.start)
+        return late_enough and (self.end is None or seconds < unix_time(self.end))
+
+    def __str__(self) -> str:
+        bounds = [f"from {self.start:%Y-%m-%d %H:%M} on"] if self.start else []
+        bounds += [f"before {self.end:%Y-%m-%d %H:%M}"] if self.end else []
+        return " ".join([self.field, *bounds])
+
+
+Filter = (
+    And | Or | Not | Contains | Matches | Within | HasTask | Tag | PathContains | InFolder | FileContains
+    | Extension | OfKind | AliasContains | HeadingContains | LinksTo | LinkedFrom | HasProperty | PropertyNull
+    | PropertyEquals | PropertyCompare | Dated
+)  # fmt: skip
+
+
+def matches(condition: Filter | None, facts: NoteFacts) -> bool:
+    """True if the note matches ``condition``; every note matches None."""
+    return condition is None or condition.matches(facts)
+
+
+def holds(test: Filter, passage: str) -> bool:
+    """True if one passage of text matches a test made of And, Or, Not, Contains and Matches."""
+    match test:
+        case And(parts):
+            return all(holds(part, passage) for part in parts)
+        case Or(parts):
+            return any(holds(part, passage) for part in parts)
+        case Not(part):
+            return not holds(part, passage)
+        case Contains() | Matches():
+            return test.holds(passage)
+        case _:
+            return False
+
+
+def needs_text(condition: Filter | None) -> bool:
+    """True if evaluating ``condition`` can need :meth:`NoteFacts.passages`."""
+    match condition:
+        case And(parts) | Or(parts):
+            return any(map(needs_text, parts))
+        case Not(part):
+            return needs_text(part)
+        case _:
+            return isinstance(condition, Contains | Matches | Within)
+
+
+def patterns_of(condition: Filter | None) -> tuple[str, ...]:
+    """Return the regular expressions of which a matching note has matches, not those that exclude notes."""
+    match condition:
+        case And(parts) | Or(parts):
+            return tuple(pattern for part in parts for pattern in patterns_of(part))
+        case Within(test=test) | HasTask(test=test):
+            return patterns_of(test)
+        case Matches(pattern):
+            return (pattern,)
+        case _:
+            return ()
+
+
+def all_of(parts: Iterable[Filter | None]) -> Filter | None:
+    """Return the conjunction of ``parts``, flat and without repetition; None if there are none."""
+    flat = _flat(parts, And)
+    return And(flat) if len(flat) > 1 else next(iter(flat), None)
+
+
+def any_of(parts: Iterable[Filter | None]) -> Filter | None:
+    """Return the disjunction of ``parts``, flat and without repetition; None if there are none."""
+    flat = _flat(parts, Or)
+    return Or(flat) if len(flat) > 1 else next(iter(flat), None)
+
+
+def negated(part: Filter) -> Filter:
+    """Return the negation of ``part``."""
+    return part.part if isinstance(part, Not) else Not(part)
+
+
+def conjuncts(condition: Filter | None) -> tuple[Filter, ...]:
+    """Return the conditions that must all hold, for an explanation to count the notes that each leaves."""
+    if condition is None:
+        return ()
+    return condition.parts if isinstance(condition, And) else (condition,)
+
+
+def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[Filter, ...]:
+    flat: dict[Filter, None] = {}
+    for part in parts:
+        if isinstance(part, kind):
+            flat.update(dict.fromkeys(part.parts))
+        elif part is not None:
+            flat[part] = None
+    return tuple(flat)
+
+
+def is_bound(value: str) -> bool:
+    """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year."""
+    bound = fold(value)
+    return number_of(value) is not None or bool(_DATE.match(bound) or _YEAR.fullmatch(bound))
+
+
+def unix_time(moment: datetime) -> float:
+    """Return the Unix time of an aware datetime, of any year."""
+    return (moment - _EPOCH).total_seconds()
+
+
+_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:$|[t ])")
+_YEAR = re.compile(r"[0-9]{4}")
+_COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def _base_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _values(facts: NoteFacts, name: str) -> list[Any]:
+    folded = fold(name)
+    return [value for key, value in facts.properties.items() if fold(key) == folded]
+
+
+def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
+    for value in _values(facts, name):
+        yield from value if isinstance(value, list | tuple) else [value]

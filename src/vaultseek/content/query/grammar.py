@@ -1,0 +1,115 @@
+"""The query language: the text of a query, split into rank text and an exact filter.
+
+Bare words are rank text and filter nothing. A quoted phrase is rank text and a filter. Everything else is a
+filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A space means *and* and binds
+tighter than ``OR``. If one side of an ``OR`` has a filter, bare words filter like phrases, since that side
+would match every note otherwise; an ``OR`` of words alone is only a longer bag of words.
+
+The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Words that a
+note must have in its text (phrases, ``content:`` to ``task:``) are rank text too, so that the best of the
+matching notes come first; excluded words are not.
+
+Only a query that is too long or too deep is an error: an unknown operator is a word; unclosed quotes,
+brackets and parentheses extend to the end, and ``Query.notes`` reports the repairs.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import datetime
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.base.text import blank_controls
+from vaultseek.content.query.filters import And, Filter, HasTask, Not, Or, Within, conjuncts
+from vaultseek.content.query.syntax import parse_tree
+from vaultseek.content.query.tree import phrases, rank_words, required_filter
+from vaultseek.errors import BadQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A parsed query.
+
+    ``rank_text`` holds the words to rank by, in order; ``phrases`` those of them in quotes, which the filter
+    requires as well. ``notes`` are sentences about repairs and about operators read as words.
+    """
+
+    text: str
+    rank_text: str = ""
+    filter: Filter | None = None
+    phrases: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if there is nothing to rank by and nothing to filter by."""
+        return not self.rank_text and self.filter is None
+
+    @property
+    def is_listing(self) -> bool:
+        """True if there are only filters: the answer lists every note that matches them."""
+        return not self.rank_text and self.filter is not None
+
+    @property
+    def interpreted(self) -> JSON:
+        """The parsed query as part of the answer: rank text, phrases, conditions in words, notes."""
+        return {
+            "rank_text": self.rank_text,
+            "phrases": list(self.phrases),
+            "filters": [str(condition) for condition in conjuncts(self.filter)],
+            "notes": list(self.notes),
+        }
+
+
+def parse_query(text: str, *, now: datetime | None = None) -> Query:
+    """Parse ``text``; relative dates count from ``now``, by default the clock's local time.
+
+    Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before parsing), more than
+    ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
+    """
+    _check_length(text)
+    tree, notes = parse_tree(_normalize(text), now or datetime.now())
+    condition = required_filter(tree)
+    if (count := _count(condition)) > limits.QUERY_TERMS:
+        raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
+    return Query(
+        text=text,
+        rank_text=" ".join(rank_words(tree)),
+        filter=condition,
+        phrases=tuple(dict.fromkeys(phrases(tree))),
+        notes=notes,
+    )
+
+
+def plain_query(text: str) -> Query:
+    """Return ``text`` as words alone, without parsing operators. Raises BadQuery if it is too long."""
+    _check_length(text, limits.PASSAGE_CHARS)
+    return Query(text, rank_text=" ".join(text.split()))
+
+
+def _check_length(text: str, most: int = limits.QUERY_CHARS) -> None:
+    if len(text) > most:
+        raise BadQuery(f"the query has {len(text):,} characters; use at most {most:,}")
+
+
+_QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
+
+
+def _normalize(text: str) -> str:
+    return unicodedata.normalize("NFC", blank_controls(text)).translate(_QUOTES)
+
+
+def _count(condition: Filter | None) -> int:
+    match condition:
+        case None:
+            return 0
+        case And(parts) | Or(parts):
+            return sum(map(_count, parts))
+        case Not(part) | Within(test=part):
+            return _count(part)
+        case HasTask(test=test):
+            return max(1, _count(test))
+        case _:
+            return 1

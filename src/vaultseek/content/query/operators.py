@@ -1,0 +1,181 @@
+"""The operators ``name:value`` and ``[property:value]``: each makes a filter from its value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import cast
+
+from vaultseek.base.text import SHOWN_CHARS, fold
+from vaultseek.content.kinds import KINDS, Kind
+from vaultseek.content.query.dates import Period, parse_period
+from vaultseek.content.query.facts import Scope
+from vaultseek.content.query.fields import path_filter
+from vaultseek.content.query.filters import (
+    AliasContains,
+    Comparison,
+    Dated,
+    Extension,
+    FileContains,
+    Filter,
+    HasProperty,
+    HasTask,
+    HeadingContains,
+    LinksTo,
+    OfKind,
+    PropertyCompare,
+    PropertyEquals,
+    PropertyNull,
+    Tag,
+    TaskState,
+    Within,
+    any_of,
+    is_bound,
+)
+from vaultseek.content.query.tree import Condition, Node, rank_words, text_filter, to_filter
+
+Operator = Callable[[Node, datetime], Condition | None]
+"""Makes a condition from a value and the current time; None for an invalid value."""
+
+
+def property_filter(inside: str) -> tuple[Filter, tuple[str, ...]]:
+    """Return the filter of ``[inside]``: a property's name, or its name and values with OR between them.
+
+    The second value has a note for each malformed comparison, which is read as a plain value.
+    """
+    match = _PROPERTY.fullmatch(inside)
+    name, values = (_unquoted(match[1]), match[2]) if match else (inside.strip(), None)
+    options = [option.strip() for option in _OPTIONS.split(_without_parentheses(values or ""))]
+    notes = tuple(
+        f"[{name[:SHOWN_CHARS]}:{option}] {_MALFORMED}" for option in map(_malformed, options) if option
+    )
+    return any_of(_option(name, option) for option in options if option) or HasProperty(name), notes
+
+
+_PROPERTY = re.compile(r'\s*("[^"]*"|[^:]*)(?:\s*:(.*))?')
+_OPTIONS = re.compile(r'\sOR\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_MALFORMED = "was taken as text to be equal to; expected a number or a date such as 2026-01-31 after < or >"
+_COMPARISON = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
+
+
+def _option(name: str, text: str) -> Filter:
+    match = _COMPARISON.fullmatch(text)
+    if match and is_bound(match[2]):
+        return PropertyCompare(name, cast(Comparison, match[1]), match[2])
+    return PropertyNull(name) if text == "null" else PropertyEquals(name, _unquoted(text))
+
+
+def _malformed(option: str) -> str | None:
+    """Return the option, shortened, if it is a malformed comparison."""
+    match = _COMPARISON.fullmatch(option)
+    malformed = option.startswith(("<", ">")) and not (match and is_bound(match[2]))
+    return option[:SHOWN_CHARS] if malformed else None
+
+
+def _without_parentheses(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+
+
+def _of_each(make: Callable[[str], Filter | None]) -> Operator:
+    """Make a filter from each word and phrase of the value."""
+
+    def condition(value: Node, now: datetime) -> Condition | None:
+        filter = to_filter(value, lambda leaf: make(leaf.text))
+        return Condition(filter) if filter else None
+
+    return condition
+
+
+def _within(scope: Scope) -> Operator:
+    def condition(value: Node, now: datetime) -> Condition | None:
+        test = to_filter(value, text_filter)
+        return Condition(Within(scope, test), tuple(rank_words(value))) if test else None
+
+    return condition
+
+
+def _task(state: TaskState) -> Operator:
+    def condition(value: Node, now: datetime) -> Condition | None:
+        return Condition(HasTask(state, to_filter(value, text_filter)), tuple(rank_words(value)))
+
+    return condition
+
+
+def _dated(make: Callable[[Period], Filter]) -> Operator:
+    def condition(value: Node, now: datetime) -> Condition | None:
+        def of_period(text: str) -> Filter | None:
+            period = parse_period(text, now)
+            return make(period) if period else None
+
+        return _of_each(of_period)(value, now)
+
+    return condition
+
+
+def _extensions(text: str) -> Filter | None:
+    names = [name.lstrip(".") for name in text.replace(",", " ").split()]
+    return any_of(Extension(name) for name in names if name)
+
+
+def _kind(text: str) -> Filter | None:
+    """Return the filter of a kind, which may be written in the plural or by another usual name."""
+    name = fold(text)
+    kind = next((each for each in KINDS if name in (each, f"{each}s")), _OTHER_NAMES.get(name))
+    return OfKind(kind) if kind else None
+
+
+_OTHER_NAMES: Mapping[str, Kind] = {
+    "markdown": "note",
+    "md": "note",
+    "drawing": "excalidraw",
+    "txt": "text",
+    "canvases": "canvas",
+    "picture": "image",
+    "page": "html",
+}
+
+
+def _link_target(text: str) -> Filter | None:
+    target = text.partition("#")[0].strip()
+    return LinksTo(target) if target else None
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "tag": _of_each(Tag),
+    "path": _of_each(path_filter),
+    "file": _of_each(FileContains),
+    "ext": _of_each(_extensions),
+    "kind": _of_each(_kind),
+    "alias": _of_each(AliasContains),
+    "heading": _of_each(HeadingContains),
+    "link": _of_each(_link_target),
+    "content": _within("content"),
+    "section": _within("section"),
+    "line": _within("line"),
+    "block": _within("block"),
+    "task": _task("any"),
+    "task-todo": _task("todo"),
+    "task-done": _task("done"),
+    "before": _dated(lambda period: Dated("modified", None, period.start)),
+    "after": _dated(lambda period: Dated("modified", period.start, None)),
+    "created": _dated(lambda period: Dated("created", period.start, period.end)),
+    "modified": _dated(lambda period: Dated("modified", period.start, period.end)),
+}
+"""Operators by name, in lower case. ``before`` and ``after`` refer to the modification date."""
+
+TEXT_OPERATORS = frozenset({"content", "section", "line", "block", "task", "task-todo", "task-done"})
+"""Operators whose value is looked for in a text, and may be a regular expression."""
+
+EXTENSIONS = (
+    *("md", "markdown", "mdx", "txt", "canvas", "base", "excalidraw", "csv", "docx", "xlsx", "pptx", "pdf"),
+    *("png", "jpg", "jpeg", "gif", "svg", "webp", "bmp", "avif"),
+    *("mp3", "wav", "m4a", "ogg", "flac", "3gp", "webm", "mp4", "mov", "mkv", "ogv"),
+)
+"""Extensions that a bare ``.name`` filters by; any other, such as ``.net``, is a word."""

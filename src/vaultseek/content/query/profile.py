@@ -1,0 +1,216 @@
+"""The profile of a query: its identifiers and words, and the weights of the lanes that follow from them.
+
+**Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the meaningful
+words; exact names are for the keyword lane. In the profile ``auto`` specificity alone decides; other queries
+begin with equal weights, which the matches of the words adjust later. In ``length`` the weight of meaning
+grows with the number of words, and specificity may only move it towards the keywords. The ``alpha`` of linear
+fusion depends on specificity alone in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vaultseek.base.text import UNSPACED, fold
+from vaultseek.content.query.grammar import Query
+from vaultseek.content.query.stopwords import STOP_WORDS
+from vaultseek.errors import BadQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """Weights of the lanes: two for rank fusion, and the semantic share ``alpha`` for linear fusion."""
+
+    semantic: float
+    keyword: float
+    alpha: float
+
+
+SHORT_WORDS = 2
+MIDDLE_WORDS = 5
+SHORT = (0.5, 1.5)
+MIDDLE = (1.0, 1.0)
+LONG = (1.5, 0.5)
+"""Semantic and keyword weight of queries up to 2 words, up to 5 words, and longer ones."""
+
+SPECIFIC = 0.5
+MIXED = 0.2
+SPECIFIC_ALPHA = 0.3
+MIXED_ALPHA = 0.5
+PLAIN_ALPHA = 0.7
+"""``alpha`` of queries whose specificity is above ``SPECIFIC``, above ``MIXED``, or lower."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdaptiveRules:
+    """Thresholds and weights of the adaptive profiles; the defaults are the constants of this module."""
+
+    short_words: int = SHORT_WORDS
+    middle_words: int = MIDDLE_WORDS
+    short: tuple[float, float] = SHORT
+    middle: tuple[float, float] = MIDDLE
+    long: tuple[float, float] = LONG
+    specific: float = SPECIFIC
+    mixed: float = MIXED
+    specific_alpha: float = SPECIFIC_ALPHA
+    mixed_alpha: float = MIXED_ALPHA
+    plain_alpha: float = PLAIN_ALPHA
+
+
+FIXED_PROFILES: Mapping[str, Weights] = {
+    "code": Weights(0.7, 1.3, 0.35),
+    "conceptual": Weights(1.5, 0.5, 0.75),
+    "balanced": Weights(1.0, 1.0, 0.5),
+}
+"""Profiles with fixed weights, which a request may name instead of an adaptive one."""
+ADAPTIVE_PROFILES = ("auto", "length")
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Features of a query and the weights that follow from them.
+
+    ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in
+    [0, 1]. ``anchors`` are folded texts that boost the notes with them: identifiers, quoted phrases and a
+    lone capitalised name. ``pure_identifier`` is true of identifiers alone, where embeddings do not help.
+    """
+
+    name: str
+    words: int
+    identifiers: tuple[str, ...]
+    anchors: tuple[str, ...]
+    specificity: float
+    pure_identifier: bool
+    weights: Weights = field(default=FIXED_PROFILES["balanced"])
+
+
+def profile_query(query: Query, name: str = "auto", rules: AdaptiveRules | None = None) -> Profile:
+    """Return the profile of ``query``; its weights depend on the query only if ``name`` is adaptive.
+
+    Raises BadQuery for a name that is neither in :data:`ADAPTIVE_PROFILES` nor in :data:`FIXED_PROFILES`.
+    """
+    if name not in ADAPTIVE_PROFILES and name not in FIXED_PROFILES:
+        known = ", ".join((*ADAPTIVE_PROFILES, *FIXED_PROFILES))
+        raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
+    text = plain_hyphens(query.rank_text)
+    spans = find_identifiers(text)
+    rest = _blanked(query.rank_text, spans)
+    meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
+    specificity = len(spans) / (len(spans) + meaningful) if spans else 0.0
+    words = count_words(query.rank_text)
+    names = tuple(dict.fromkeys(text[start:end] for start, end in spans))
+    by_query = _by_length if name == "length" else _by_specificity
+    adaptive, weights = by_query(words, specificity, rules or AdaptiveRules())
+    return Profile(
+        name=adaptive if name in ADAPTIVE_PROFILES else name,
+        words=words,
+        identifiers=names,
+        anchors=_anchors(query, names),
+        specificity=specificity,
+        pure_identifier=bool(spans) and not count_words(rest),
+        weights=weights if name in ADAPTIVE_PROFILES else FIXED_PROFILES[name],
+    )
+
+
+def find_identifiers(text: str) -> list[tuple[int, int]]:
+    """Return the character ranges of the identifiers in ``text``, in order and without overlap.
+
+    Letter and digit codes (``D40``, ``E-4107``), references of several words (``30 CFR 75.1725``),
+    ``snake_case``, ``camelCase``, ``CamelCase``, dotted names, calls and ``::`` names, versions, ISO dates,
+    ISBNs and other long numbers, ``#1234`` and ``#tag``, UUIDs and hashes, paths, file names and addresses.
+    """
+    spaced = _UNSPACED_CHAR.sub(" ", text)
+    return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0])]
+
+
+def plain_hyphens(text: str) -> str:
+    """Return ``text`` with ``-`` for the hyphens that no line is broken at; the length stays."""
+    return text if text.isascii() else text.translate(_HYPHENS)
+
+
+def count_words(text: str) -> int:
+    """Count words, by white space, and two characters as a word in scripts without spaces."""
+    unspaced = len(_UNSPACED_CHAR.findall(text))
+    return len(_WORD.findall(_UNSPACED_CHAR.sub(" ", text))) + (unspaced + 1) // 2
+
+
+_HYPHENS = str.maketrans("\u2010\u2011", "--")
+_UNSPACED_CHAR = re.compile(f"[{UNSPACED}]")
+_WORD = re.compile(r"[^\W_](?:[\w'’.\-/]*[^\W_])?")
+_FORMS = (
+    r"[a-z][a-z0-9+.\-]*://\S+",  # address
+    r"(?:[A-Za-z]:|[~.]{1,2})[\\/][\w.\-]+(?:[\\/][\w.\-]+)*[\\/]?|(?:/[\w.\-]+){2,}/?",  # path from a root
+    r"\w[\w.\-]*(?:/[\w.\-]+)+\.\w{1,8}",  # path to a file
+    r"\w[\w.\-]*(?:/[\w.\-]+){2,}/?",  # path of three and more parts
+    r"[0-9]{1,3}\s[A-Z][A-Z.]{1,7}\s§?\s?[0-9][\w.\-]*(?:\([a-z0-9]{1,4}\))*",  # 30 CFR 75.1725
+    r"§\s?[0-9][\w.\-]*",
+    r"[A-Z]{2,8}\s[0-9]{1,6}(?:[.\-][0-9A-Za-z]+)*",  # RFC 2616
+    r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}",  # UUID
+    r"[0-9]{4}-(?:0[1-9]|1[0-2])(?:-[0-9]{2})?",  # ISO date
+    r"[0-9]+(?:-[0-9]+){2,}(?:-[Xx])?|[0-9]{5,}-[0-9]+|[0-9]+-[0-9]{5,}",  # 978-3-16-148410-0, 030-1234567
+    r"[0-9]{9}[Xx]|[0-9]{5,}",  # 9783161484100
+    r"#[\w\-/]+",
+    r"[A-Za-z_]\w*(?:(?:::|->)\w+)+(?:\(\))?",  # std::vector
+    r"[A-Za-z_][\w.]*\(\)",  # main()
+    r"[A-Za-z](?:\+\+|#)",  # C++
+    r"v?[0-9]+(?:\.[0-9]+)+(?:-?[a-z]+[0-9]*)?(?:\([a-z0-9]{1,4}\))*",  # 75.1725, v1.2.3-rc1
+    r"[A-Za-z_]\w+(?:\.\w{2,})+|[A-Z]\.[0-9]+",  # os.path.join, H.264
+    r"(?=\w*[^\W_]_+[^\W_])\w++|__\w++|_[a-z]\w++",  # snake_case
+    r"[A-Za-z]{1,10}[0-9]*(?:-[A-Za-z]{1,5})?-[0-9]+(?!s\b)[A-Za-z]?(?:-\w+)*",  # E-4107, GPT-4o
+    r"[A-Z]{1,6}-?[0-9][A-Z0-9]*(?:[\-/][A-Z0-9]+)*",  # D40, K8S
+    r"[a-z]{1,8}[0-9]+[a-z0-9]*",  # utf8
+    r"0x[0-9A-Fa-f]+|(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}",  # hexadecimal
+    r"[a-z]+(?:[A-Z][a-z0-9]*)+",  # camelCase
+    r"(?:[A-Z][a-z0-9]+){2,}[A-Z]?",  # CamelCase
+)
+_PARTS = re.compile(r"[\s\-]")
+_IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _FORMS) + r")(?![\w/])")
+
+
+def _is_identifier(text: str) -> bool:
+    """True unless it is a stop word before a number, as in ``IN 1999``."""
+    first = _PARTS.split(text)[0]
+    return first == text or fold(first) not in STOP_WORDS
+
+
+def _blanked(text: str, ranges: list[tuple[int, int]]) -> str:
+    for start, end in ranges:
+        text = text[:start] + " " * (end - start) + text[end:]
+    return text
+
+
+def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
+    words = query.rank_text.split()
+    lone = words if len(words) == 1 and words[0][:1].isupper() and fold(words[0]) not in STOP_WORDS else []
+    return tuple(dict.fromkeys(map(fold, (*identifiers, *query.phrases, *lone))))
+
+
+def _by_length(words: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
+    name, by_length = (
+        ("short", rules.short)
+        if words <= rules.short_words
+        else ("middle", rules.middle)
+        if words <= rules.middle_words
+        else ("long", rules.long)
+    )
+    if specificity > rules.specific:
+        semantic, keyword = min(by_length, rules.short, key=_semantic_margin)
+        return "specific", Weights(semantic, keyword, rules.specific_alpha)
+    if specificity > rules.mixed:
+        semantic, keyword = min(by_length, rules.middle, key=_semantic_margin)
+        return "mixed", Weights(semantic, keyword, rules.mixed_alpha)
+    return name, Weights(*by_length, rules.plain_alpha)
+
+
+def _by_specificity(_: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
+    if specificity > rules.specific:
+        return "specific", Weights(*rules.short, rules.specific_alpha)
+    if specificity > rules.mixed:
+        return "mixed", Weights(*rules.middle, rules.mixed_alpha)
+    return "plain", Weights(*rules.middle, rules.plain_alpha)
+
+
+def _semantic_margin(weights: tuple[float, float]) -> float:
+    return weights[0] - weights[1]

@@ -1,0 +1,244 @@
+"""The parser of queries: from characters to the syntax tree."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from difflib import get_close_matches
+
+from vaultseek.base import limits
+from vaultseek.base.patterns import PatternTooLarge, problem_of
+from vaultseek.base.text import SHOWN_CHARS
+from vaultseek.content.kinds import KINDS
+from vaultseek.content.query.expression import FLAGS
+from vaultseek.content.query.filters import Extension
+from vaultseek.content.query.operators import EXTENSIONS, OPERATORS, TEXT_OPERATORS, property_filter
+from vaultseek.content.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
+from vaultseek.errors import BadQuery
+
+
+def parse_tree(text: str, now: datetime) -> tuple[Node, tuple[str, ...]]:
+    """Return the tree of ``text`` and a note about each repair. Raises BadQuery if parentheses nest too deep.
+
+    ``text`` has no control characters.
+    """
+    parser = _Parser(text, now)
+    return parser.alternatives(), tuple(dict.fromkeys(parser.notes))
+
+
+_OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
+_OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
+_DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
+_QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
+_EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
+_BRACKETED = re.compile(r'\[((?:"[^"]*"|\[\[[^\[\]]*\]\]|[^\]])*+)(\]?)')
+
+
+class _Parser:
+    """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
+
+    ``in_text`` is true where words are those of a text, so that a regular expression may stand for them.
+    """
+
+    def __init__(self, text: str, now: datetime) -> None:
+        self.text = text
+        self.now = now
+        self.position = 0
+        self.depth = 0
+        self.in_value = False
+        self.in_text = True
+        self.notes: list[str] = []
+
+    def alternatives(self) -> Node:
+        """Parse sequences with OR between them, up to the end or the closing parenthesis."""
+        sequences = [self._sequence()]
+        while operator := _OR.match(self.text, self.position):
+            self.position = operator.end()
+            sequences.append(self._sequence())
+        sides = tuple(side for side in sequences if side != NOTHING)
+        return Any(sides) if len(sides) > 1 else sides[0] if sides else NOTHING
+
+    def _sequence(self) -> Node:
+        parts: list[Node] = []
+        while not self._is_over(has_terms=bool(parts)):
+            part = self._term()
+            if part != NOTHING:
+                parts.append(part)
+        return parts[0] if len(parts) == 1 else All(tuple(parts))
+
+    def _is_over(self, *, has_terms: bool) -> bool:
+        while self.position < len(self.text):
+            char = self.text[self.position]
+            if char == ")" and not self.depth:
+                self.notes.append("a closing parenthesis without an opening one was left out")
+            elif not char.isspace():
+                return char == ")" or (has_terms and _OR.match(self.text, self.position) is not None)
+            self.position += 1
+        return True
+
+    def _term(self) -> Node:
+        if self._negates():
+            self.position += 1
+            part = self._term()
+            return NOTHING if part == NOTHING else Negated(part)
+        match self.text[self.position]:
+            case '"':
+                return self._phrase()
+            case "(":
+                return self._group()
+            case "[":
+                return self._bracket()
+        if expression := self._expression():
+            return expression
+        if self.in_value:
+            return self._word()
+        return self._dot_extension() or self._operation() or self._word()
+
+    def _negates(self) -> bool:
+        before, following = self.text[: self.position][-1:], self.text[self.position + 1 : self.position + 2]
+        if self.text[self.position] != "-" or not (before in ("", "(") or before.isspace()):
+            return False
+        return following not in ("", "-", ")") and not following.isspace()
+
+    def _phrase(self) -> Node:
+        match = _QUOTED.match(self.text, self.position)
+        assert match
+        self.position = match.end()
+        if not match[2]:
+            self.notes.append("a quotation without an end was read to the end")
+        words = match[1].replace('\\"', '"').split()
+        return Phrase(" ".join(words)) if words else NOTHING
+
+    def _expression(self) -> Node | None:
+        match = _EXPRESSION.match(self.text, self.position) if self.in_text else None
+        if match is None:
+            return None
+        pattern = match[1].replace("\\/", "/")
+        try:
+            problem = problem_of(pattern, FLAGS)
+        except PatternTooLarge as error:
+            raise BadQuery(
+                f"character {self.position}: the regular expression is too large; {error}"
+            ) from None
+        if problem:
+            term = match[0][:SHOWN_CHARS]
+            self.notes.append(f"{term} was taken as words; as a regular expression it is wrong: {problem}")
+            return None
+        self.position = match.end()
+        return Expression(pattern)
+
+    def _group(self) -> Node:
+        if self.depth == limits.QUERY_DEPTH:
+            deepest = limits.QUERY_DEPTH
+            raise BadQuery(
+                f"character {self.position}: parentheses nest deeper than {deepest}; leave some out"
+            )
+        self.position += 1
+        self.depth += 1
+        inside = self.alternatives()
+        self.depth -= 1
+        if self.position >= len(self.text):
+            self.notes.append("a parenthesis without an end was read to the end")
+        self.position += 1
+        return inside
+
+    def _bracket(self) -> Node:
+        if self.text.startswith("[[", self.position):
+            return self._link()
+        match = _BRACKETED.match(self.text, self.position)
+        assert match
+        name, colon, _ = match[1].partition(":")
+        is_markdown_link = self.text.startswith("(", match.end())
+        is_property = _is_searchable(name) and bool(match[2] or colon)
+        if self.in_value or is_markdown_link or not is_property:
+            return self._word()
+        self.position = match.end()
+        if not match[2]:
+            self.notes.append("a bracket without an end was read to the end")
+        condition, notes = property_filter(match[1])
+        self.notes += notes
+        return Condition(condition)
+
+    def _link(self) -> Node:
+        end = self.text.find("]]", self.position)
+        inside = self.text[self.position + 2 : end if end >= 0 else len(self.text)]
+        self.position = end + 2 if end >= 0 else len(self.text)
+        return _word(" ".join(inside.partition("|")[0].split()))
+
+    def _dot_extension(self) -> Node | None:
+        match = _DOT_EXTENSION.match(self.text, self.position)
+        if not match or not any(known.startswith(match[1].lower()) for known in EXTENSIONS):
+            return None
+        self.position = match.end()
+        return Condition(Extension(match[1]))
+
+    def _operation(self) -> Node | None:
+        match = _OPERATOR.match(self.text, self.position)
+        operator = OPERATORS.get(match[1].lower()) if match else None
+        if not match or not operator:
+            self._note_unknown_operator(match)
+            return None
+        start, self.position = self.position, match.end()
+        outer, self.in_text = self.in_text, match[1].lower() in TEXT_OPERATORS
+        condition = operator(self._value(), self.now)
+        self.in_text = outer
+        if condition is None:
+            expected = _EXPECTED.get(match[1].lower(), _A_VALUE)
+            term = self.text[start : self.position][:SHOWN_CHARS]
+            self.notes.append(f"{term} was taken as words; expected {expected}")
+            words = self.text[start : self.position].replace('"', " ").split()
+            return All(tuple(map(Word, filter(_is_searchable, words))))
+        return condition
+
+    def _note_unknown_operator(self, match: re.Match[str] | None) -> None:
+        """Note that ``name:`` is read as a word, if it is almost an operator."""
+        if not match:
+            return
+        term = self.text[self.position :].split(maxsplit=1)[0][:SHOWN_CHARS]
+        close = get_close_matches(match[1].lower(), OPERATORS, 1, _SIMILARITY)
+        if close:
+            self.notes.append(f"{term} was taken as a word; did you mean {close[0]}: ?")
+        elif self.text.startswith(("<", ">"), match.end()):
+            self.notes.append(f"{term} was taken as a word; write a property filter as [{term}]")
+
+    def _value(self) -> Node:
+        if self.text[self.position] == '"':
+            return self._phrase()
+        if self.text.startswith("[[", self.position):
+            return self._link()
+        if self.text[self.position] != "(":
+            return self._expression() or self._word()
+        outer, self.in_value = self.in_value, True
+        inside = self._group()
+        self.in_value = outer
+        return inside
+
+    def _word(self) -> Node:
+        """Parse a word, up to white space or an unmatched closing parenthesis."""
+        start, open_parentheses = self.position, 0
+        while self.position < len(self.text):
+            char = self.text[self.position]
+            open_parentheses += (char == "(") - (char == ")")
+            if char.isspace() or open_parentheses < 0:
+                break
+            self.position += 1
+        return _word(self.text[start : self.position])
+
+
+_SIMILARITY = 0.75
+_A_VALUE = "something to look for after the colon"
+_EXPECTED = dict.fromkeys(
+    ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"
+) | {"kind": f"one of {', '.join(KINDS)}"}
+
+
+def _word(text: str) -> Node:
+    return Word(text) if _is_searchable(text) else NOTHING
+
+
+def _is_searchable(text: str) -> bool:
+    """True for letters, digits and symbols such as emoji, but not for punctuation."""
+    return any(
+        char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] in "SM") for char in text
+    )

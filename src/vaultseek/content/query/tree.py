@@ -1,0 +1,123 @@
+"""The syntax tree of a query, and its conversion to a filter and to rank text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from vaultseek.content.query.fields import words_filter
+from vaultseek.content.query.filters import Contains, Filter, Matches, all_of, any_of, negated
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A bare word, or the value of an operator."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in quotes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A regular expression between slashes."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A filter, and the words that it adds to the rank text unless it is negated."""
+
+    filter: Filter
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """A sequence of terms, all of which apply; an empty one is :data:`NOTHING`."""
+
+    parts: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """Alternatives with ``OR`` between them."""
+
+    parts: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """A term after a ``-``."""
+
+    part: Node
+
+
+Node = Word | Phrase | Expression | Condition | All | Any | Negated
+Leaf = Callable[[Word | Phrase | Expression], Filter | None]
+
+NOTHING = All()
+
+
+def required_filter(node: Node) -> Filter | None:
+    """Convert the tree to a filter; bare words filter only in an OR that has filters."""
+    match node:
+        case Word():
+            return None
+        case All(parts):
+            return all_of(map(required_filter, parts))
+        case Any(parts) if all(required_filter(part) is None for part in parts):
+            return None
+        case _:
+            return to_filter(node, text_filter)
+
+
+def to_filter(node: Node, leaf: Leaf) -> Filter | None:
+    """Convert the tree to a filter, its words and phrases by ``leaf``."""
+    match node:
+        case Word() | Phrase() | Expression():
+            return leaf(node)
+        case Condition(filter=condition):
+            return condition
+        case All(parts):
+            return all_of(to_filter(part, leaf) for part in parts)
+        case Any(parts):
+            return any_of(to_filter(part, leaf) for part in parts)
+        case Negated(part):
+            inner = to_filter(part, leaf)
+            return negated(inner) if inner else None
+
+
+def text_filter(leaf: Word | Phrase | Expression) -> Filter:
+    """Return the filter for what a text has; a word with a final ``*`` is a prefix."""
+    if isinstance(leaf, Expression):
+        return Matches(leaf.text)
+    return words_filter(leaf.text) if isinstance(leaf, Word) else Contains(leaf.text)
+
+
+def rank_words(node: Node) -> Iterator[str]:
+    """Yield the rank text of the tree, in order; negated parts have none."""
+    match node:
+        case Word(text) | Phrase(text):
+            yield text
+        case Condition(words=words):
+            yield from words
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from rank_words(part)
+
+
+def phrases(node: Node) -> Iterator[str]:
+    """Yield the quoted phrases that are neither negated nor the value of an operator."""
+    match node:
+        case Phrase(text):
+            yield text
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from phrases(part)

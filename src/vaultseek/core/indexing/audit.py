@@ -1,0 +1,69 @@
+"""A comparison of what an index has of some notes with what it would have if it were made now.
+
+A search does not show a vector of a text that a note has no more, or a file that was not read; this does.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vaultseek.base.model import NOT_EMBEDDED
+from vaultseek.core.indexing.unembedded import Item, Unembedded
+from vaultseek.store.ledger import Ledger
+
+UNREAD = ("ends_reader", "ends_daemon")
+"""The problems of notes whose text was not read because of an end that may have had another cause."""
+NOTES_AT_ONCE = 100
+"""Notes that are compared before the time is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The number of notes compared, and the paths of those that differ.
+
+    The vectors of ``outdated`` ones are of other texts; ``unread`` ones are known by name only, since a
+    process ended while it read them.
+    """
+
+    notes: int
+    outdated: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+
+
+def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
+    """Compare the notes of a ledger in random order, until all are compared or ``seconds`` have passed."""
+    end = time.monotonic() + seconds
+    ids = list(ledger.notes.ids())
+    random.shuffle(ids)
+    outdated: list[str] = []
+    unread: list[str] = []
+    done = 0
+    while done < len(ids) and (not done or time.monotonic() < end):
+        some = ids[done : done + NOTES_AT_ONCE]
+        outdated += _outdated(ledger, unembedded, some)
+        unread += _unread(ledger, some)
+        done += len(some)
+    return Audit(done, tuple(sorted(outdated)), tuple(sorted(unread)))
+
+
+def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
+    """Return the notes with a text that is marked as stored, and whose vector was never computed."""
+    chunks, whole = ledger.pending.chunks, ledger.pending.notes
+    missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
+    pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}
+    pending_notes = set(whole([item.note for item in missing if item.chunk is None]))
+
+    def waits(item: Item) -> bool:
+        return item.note in pending_notes if item.chunk is None else item.chunk in pending
+
+    wrong = {item.note for item in missing if not waits(item)}
+    paths = [row.path for row in ledger.notes.by_id(sorted(wrong)).values()]
+    return [path for path in paths if not ledger.problems.has(path, NOT_EMBEDDED)]
+
+
+def _unread(ledger: Ledger, notes: Sequence[int]) -> list[str]:
+    paths = [row.path for row in ledger.notes.by_id(notes).values()]
+    return [path for path in paths if any(ledger.problems.has(path, code) for code in UNREAD)]

@@ -1,0 +1,178 @@
+"""Reading many notes in reader processes, batch by batch, and publishing their segments."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from vaultseek.content.files.read import read_note
+from vaultseek.core.indexing.crash_marker import CrashMarker
+from vaultseek.core.indexing.keyword_sync import KeywordSync
+from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
+from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
+from vaultseek.core.indexing.reading import NoteReader, content_digest
+from vaultseek.core.indexing.safely import read_safely
+from vaultseek.store.keyword.prepare import PreparedSegment
+from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.engine_sync import EngineSync
+
+FIRST_NOTES = 64
+"""Notes of the first batches, so that something can be found at once."""
+MOST_NOTES = 1024
+"""Most notes of a batch."""
+BATCH_SECONDS = 1.0
+"""Processor time that reading a batch should take."""
+ATTEMPTS = 8
+"""Attempts with one batch, some notes of which end their process, before it is read in this process."""
+_LOOK_SECONDS = 0.1
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Notes that were read: id and rows of those ``indexed``, those ``unchanged``, and how many (``done``).
+
+    ``segment`` is one of the keyword index.
+    """
+
+    indexed: Sequence[tuple[int, NoteRows]]
+    unchanged: Sequence[UnchangedNote]
+    done: int
+    segment: PreparedSegment | None = None
+
+
+@dataclass(slots=True)
+class _Waiting:
+    job: ReadJob
+    result: Future[ReadNotes]
+    attempts: int = 1
+
+
+class BatchReader:
+    """The notes of a vault, read by a pool of processes; a context that ends them."""
+
+    def __init__(
+        self,
+        hello: Mapping[str, Any],
+        reader: NoteReader,
+        ledger: Ledger,
+        keyword: KeywordSync | EngineSync,
+        crash_marker: CrashMarker,
+        handout: NoteHandout,
+    ) -> None:
+        self._pool = ReaderPool(hello)
+        self._handout = handout
+        self._reader = reader
+        self._ledger = ledger
+        self._keyword = keyword
+        self._crash_marker = crash_marker
+        self._merging: Future[bool] | None = None
+        self._size = FIRST_NOTES
+
+    def __enter__(self) -> BatchReader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._handout.forget(self._pool)
+        self._pool.close()
+
+    def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[Batch]:
+        """Yield the notes in batches, each to be committed before the next is asked for."""
+        notes = self._numbered(paths)
+        jobs: deque[_Waiting] = deque()
+        rest: Iterator[tuple[int, str, bytes | None]] = notes
+        while not stopped.is_set():
+            ahead = max(JOBS, self._pool.processes) if self._handout.is_open else self._pool.processes
+            while len(jobs) <= ahead and (job := self._job(rest)) is not None:
+                jobs.append(_Waiting(job, self._handout.read(job, self._pool)))
+            if not jobs:
+                return
+            waiting = jobs.popleft()
+            result = self._result(waiting, stopped)
+            if stopped.is_set():
+                return
+            if result is None:
+                yield self._read_here(waiting.job)
+                continue
+            yield self._batch(waiting.job, result)
+            rest = chain(waiting.job.notes[result.done :], rest)
+
+    def publish(self, batch: Batch) -> None:
+        """Make a committed batch searchable by word, and begin to merge segments if it is time to."""
+        notes = [number for number, _ in batch.indexed]
+        segment = batch.segment
+        if segment is None or not self._keyword.add(self._ledger, segment, notes):
+            self._keyword.catch_up(self._ledger)
+        if self._merging is None or self._merging.done():
+            index = self._keyword.index
+            self._merging = self._pool.merge(self._merge_step) if index.notes_to_merge() else None
+
+    def _numbered(self, paths: Sequence[str]) -> Iterator[tuple[int, str, bytes | None]]:
+        numbers = self._ledger.notes.numbers(paths)
+        hashes = self._ledger.notes.hashes(paths)
+        for path in paths:
+            yield numbers[path], path, hashes.get(path)
+
+    def _job(self, rest: Iterator[tuple[int, str, bytes | None]]) -> ReadJob | None:
+        notes = list(islice(rest, self._size))
+        if not notes:
+            return None
+        return ReadJob(
+            notes, self._crash_marker.blocked(), self._keyword.directory, self._keyword.index.rules
+        )
+
+    def _result(self, waiting: _Waiting, stopped: threading.Event) -> ReadNotes | None:
+        """Wait for a job, tried again if a note ends its process; None if no process can do it."""
+        while not stopped.is_set():
+            try:
+                return waiting.result.result(_LOOK_SECONDS)
+            except NotYet:
+                self._handout.take_back_if_stalled()
+            except OSError as error:
+                log.warning("no process can read notes: %s", error.strerror)
+                return None
+            except ReaderError as error:
+                if error.index < 0 or waiting.attempts >= ATTEMPTS:
+                    return None
+                self._count_crash(waiting.job.notes[error.index][1])
+                job = waiting.job
+                waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.rules)
+                waiting.attempts += 1
+                waiting.result = self._pool.read(waiting.job)
+        return None
+
+    def _count_crash(self, path: str) -> None:
+        content = read_note(self._reader.root, path)
+        if content is not None:
+            self._crash_marker.count_crash(path, content_digest(content))
+
+    def _batch(self, job: ReadJob, result: ReadNotes) -> Batch:
+        """Return the batch of a result, and choose the size of the next ones by its time."""
+        share = BATCH_SECONDS / max(result.seconds, 0.01)
+        self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
+        return Batch(result.indexed, result.unchanged, result.done, result.segment)
+
+    def _read_here(self, job: ReadJob) -> Batch:
+        """Read the notes of a job in this process."""
+        indexed: list[tuple[int, NoteRows]] = []
+        unchanged: list[UnchangedNote] = []
+        for number, path, stored in job.notes:
+            note = read_safely(self._reader, path, stored, self._crash_marker)
+            if isinstance(note, IndexedNote):
+                indexed.append((number, note_rows(note)))
+            elif note is not None:
+                unchanged.append(note)
+        return Batch(indexed, unchanged, len(job.notes))
+
+    def _merge_step(self, reader: ReaderProcess) -> bool:
+        return self._keyword.merge_step(reader.merge_files)

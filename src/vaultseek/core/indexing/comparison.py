@@ -1,0 +1,149 @@
+"""The numbers of a vault in its engine beside those of its ledger, by which a copy is verified.
+
+A text that could not be embedded, or not yet in a paused vault, has no vector anywhere, and a note that broke
+the analysis no passage in the index of words, so neither is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vaultseek.base.model import JSON
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.store.ledger import Ledger
+
+TRIES = 3
+"""Comparisons begun while the ledger changes; the last one counts."""
+PAGE_NOTES = 500
+_OTHER_NUMBERS = "it has other numbers of vectors than the ledger"
+_WITH_PROBLEM = (
+    "SELECT DISTINCT n.id FROM problems p JOIN notes n ON n.path = p.path WHERE p.code = ? ORDER BY n.id"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """The number of something in the ledger, and in the engine; None if that cannot be asked now."""
+
+    of: str
+    ledger: int
+    engine: int | None
+
+    @property
+    def is_same(self) -> bool:
+        """True if the engine has as many as the ledger."""
+        return self.ledger == self.engine
+
+    def as_json(self) -> JSON:
+        """Return the form that answers contain."""
+        return {"of": self.of, "ledger": self.ledger, "engine": self.engine}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The numbers of a vault; ``reason`` says why some of the engine's are missing."""
+
+    words: tuple[Number, ...]
+    vectors: tuple[Number, ...]
+    second: tuple[Number, ...] = ()
+    reason: str | None = None
+
+    @property
+    def numbers(self) -> tuple[Number, ...]:
+        """All numbers."""
+        return (*self.words, *self.vectors, *self.second)
+
+    @property
+    def is_same(self) -> bool:
+        """True if the engine has all that the ledger has, and nothing else."""
+        return all(number.is_same for number in self.numbers)
+
+
+async def compare(vault: OpenVault) -> Comparison:
+    """Count what ledger and engine have, again if the ledger changes meanwhile. Raises Unavailable."""
+    for _ in range(TRIES):
+        before = _state(vault)
+        comparison = await _compare(vault)
+        if _state(vault) == before:
+            break
+    return comparison
+
+
+async def fill_again(vault: OpenVault, comparison: Comparison) -> None:
+    """Discard what has other numbers than the ledger, and fill it again in the background.
+
+    Raises WorkerUnavailable.
+    """
+    if _differ(comparison.words):
+        vault.rebuild_keyword_index()
+    if _differ(comparison.vectors):
+        await vault.embedding.discard_store(_OTHER_NUMBERS)
+    if _differ(comparison.second) and vault.spaces.second is not None:
+        await vault.spaces.second.discard_store(_OTHER_NUMBERS)
+
+
+def _differ(numbers: Sequence[Number]) -> bool:
+    return any(number.engine is not None and not number.is_same for number in numbers)
+
+
+def _state(vault: OpenVault) -> tuple[object, ...]:
+    return vault.ledger.revision, vault.ledger.counts()
+
+
+async def _compare(vault: OpenVault) -> Comparison:
+    ledger = vault.ledger
+    counts = ledger.counts()
+    notes, passages = await asyncio.to_thread(vault.keyword_index.stored)
+    broken = await asyncio.to_thread(_passages_of_broken_notes, ledger)
+    words = Number("notes", counts.notes, notes), Number("passages", counts.chunks - broken, passages)
+    lacking = await asyncio.to_thread(_without_vectors, vault)
+    expected = counts.chunks - lacking[0], counts.notes - lacking[1]
+    try:
+        stored: tuple[int | None, int | None] = await vault.embedding.stored()
+        return Comparison(words, _numbers("vectors", expected, stored), await _second(vault))
+    except (WorkerUnavailable, IndexDamaged) as error:
+        return Comparison(words, _numbers("vectors", expected, (None, None)), reason=str(error))
+
+
+async def _second(vault: OpenVault) -> tuple[Number, ...]:
+    """Return the numbers of the second space, if it has every note."""
+    second = vault.spaces.second
+    if second is None or second.behind() != 0:
+        return ()
+    stored = await second.stored()
+    counts = vault.ledger.counts()
+    expected = counts.chunks, counts.notes
+    if stored != expected:
+        expected = await asyncio.to_thread(second.expected)
+    return _numbers("second vectors", expected, stored)
+
+
+def _numbers(what: str, expected: tuple[int, int], stored: tuple[Any, Any]) -> tuple[Number, ...]:
+    kinds = "passages", "notes"
+    return tuple(
+        Number(f"{what} of {kind}", *pair) for kind, *pair in zip(kinds, expected, stored, strict=True)
+    )
+
+
+def _passages_of_broken_notes(ledger: Ledger) -> int:
+    """Return the number of passages that no index of words has, because their note broke the analysis."""
+    ids = [row[0] for row in ledger.select(_WITH_PROBLEM, "not_indexed")]
+    return len(ledger.chunks.rows(ids)) if ids else 0
+
+
+def _without_vectors(vault: OpenVault) -> tuple[int, int]:
+    """Return how many passages and notes the ledger has no vectors of, for now or for good.
+
+    In a vault that is paused nobody embeds what waits; in others it is on its way.
+    """
+    unembedded = vault.embedding.unembedded
+    ids = [row[0] for row in vault.ledger.select(_WITH_PROBLEM, "not_embedded")]
+    passages, notes = unembedded.pending_without_vectors() if vault.options.paused else (0, 0)
+    for start in range(0, len(ids), PAGE_NOTES):
+        some = unembedded.without_vectors(ids[start : start + PAGE_NOTES])
+        passages, notes = passages + some[0], notes + some[1]
+    return passages, notes

@@ -1,0 +1,335 @@
+"""Choose the concept vocabulary of a vault and keep its vectors up to date.
+
+It serves query expansion and is built only on demand: by the settings, or by a request. From then on it
+follows the notes in the background, with a delay: a vocabulary changes little from one save to the next, and
+choosing it means reading all words of the vault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vaultseek.base.limits import (
+    BATCH_TEXTS,
+    CONCEPT_CHARS,
+    CONCEPT_TERMS,
+    EMBED_RETRY_SECONDS,
+    EMBED_SECONDS,
+    RETRY_SECONDS,
+)
+from vaultseek.base.text import fold, is_unspaced
+from vaultseek.content.query.profile import find_identifiers
+from vaultseek.content.query.stopwords import STOP_WORDS
+from vaultseek.errors import Unavailable
+from vaultseek.semantic.worker import SemanticWorker
+from vaultseek.store.concept_vocabulary import (
+    FILE_NAME,
+    Concept,
+    ConceptVocabulary,
+    read_vocabulary,
+    write_vocabulary,
+)
+from vaultseek.store.keyword.index import KeywordIndex
+from vaultseek.store.ledger import Ledger
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.engine_keyword import EngineKeyword
+
+CONCEPT_NAMES = 2_000
+"""Tags, titles and aliases in the vocabulary, unless words leave more room."""
+CONCEPT_WORDS = 5
+CONCEPT_LEAST_CHARS = 3
+CONCEPT_NOTES_LEAST = 2
+CONCEPT_NOTES_SHARE = 0.1
+"""A word in a greater share of the notes does not tell them apart."""
+CONCEPT_QUIET_SECONDS = 2.0
+"""Time for which changes are collected before they are counted."""
+CONCEPT_CHANGED_SHARE = 0.05
+CONCEPT_REFRESH_SECONDS = 600.0
+"""When fewer notes than that share have changed, the vocabulary is refreshed after this long."""
+
+log = logging.getLogger(__name__)
+BEING_BUILT = "the concept vocabulary is being built; try again in a moment"
+
+
+class Concepts:
+    """One vault's concept vocabulary, kept in ``directory``. ``keyword`` returns the keyword index."""
+
+    def __init__(
+        self,
+        directory: Path,
+        model: str,
+        ledger: Ledger,
+        keyword: Callable[[], KeywordIndex | EngineKeyword],
+        worker: SemanticWorker,
+    ) -> None:
+        self.wake = asyncio.Event()
+        self.enabled = False
+        self.problem: str | None = None
+        """Reason for which the last refresh failed, or None."""
+        self._file = directory / FILE_NAME
+        self._model = model
+        self._ledger = ledger
+        self._keyword = keyword
+        self._worker = worker
+        self._vocabulary: ConceptVocabulary | None = None
+        self._was_read = False
+        self._reading = asyncio.Lock()
+        self._refreshing = asyncio.Lock()
+        self._revision = -1
+        self._notes = 0
+        self._made = 0.0
+
+    def enable(self) -> None:
+        """Keep the vocabulary up to date from now on."""
+        if not self.enabled:
+            self.enabled = True
+            self.wake.set()
+
+    async def near(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Return up to ``count`` concepts nearest to the unit vector of the text, ``floor`` or nearer.
+
+        Each adds a word that neither the text nor a nearer concept has, compared by stems. Raises Unavailable
+        while there is no vocabulary.
+        """
+        self.enable()
+        await self._read()
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            message = f"the concept vocabulary cannot be built: {self.problem}"
+            raise Unavailable(message) if self.problem else Unavailable(BEING_BUILT, "being_built")
+        try:
+            return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
+        except ValueError:
+            self._reset()
+            raise Unavailable(BEING_BUILT, "being_built") from None
+
+    async def refresh(self) -> None:
+        """Bring the vocabulary up to the ledger; only new terms are embedded.
+
+        Raises WorkerUnavailable or IndexDamaged, and changes nothing then.
+        """
+        async with self._refreshing:
+            await self._read()
+            revision, notes = self._ledger.revision, self._ledger.counts().notes
+            if revision == self._revision:
+                return
+            terms = await asyncio.to_thread(choose_terms, self._ledger, self._keyword())
+            previous = self._vocabulary
+            try:
+                vocabulary = await self._with_vectors(terms, previous.by_term if previous is not None else {})
+            except ValueError:  # the stored vectors have another length, whatever model they name
+                vocabulary = await self._with_vectors(terms, {})
+            self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
+            self._made = time.monotonic()
+            if previous is None or vocabulary.terms != previous.terms:
+                await self._write(vocabulary)
+
+    def due_in(self) -> float | None:
+        """Return the seconds until a refresh is worthwhile; None if nothing has changed."""
+        if self._revision < 0:
+            return 0.0
+        if self._revision == self._ledger.revision:
+            return None
+        notes = self._ledger.counts().notes
+        enough = int(CONCEPT_CHANGED_SHARE * notes) + 1
+        changed = len(self._ledger.notes.changed_since(self._revision, enough)) + abs(notes - self._notes)
+        return 0.0 if changed >= enough else max(0.0, self._made + CONCEPT_REFRESH_SECONDS - time.monotonic())
+
+    @property
+    def is_built(self) -> bool:
+        """True if there is a vocabulary, even an old one."""
+        return self._vocabulary is not None
+
+    async def _read(self) -> None:
+        async with self._reading:
+            if not self._was_read:
+                self._vocabulary = await asyncio.to_thread(read_vocabulary, self._file, self._model)
+                self._was_read = True
+
+    async def _with_vectors(self, terms: dict[str, int], known: dict[str, Any]) -> ConceptVocabulary:
+        new = await self._embed([term for term in terms if term not in known])
+        return ConceptVocabulary.build(self._model, terms, {**known, **new})
+
+    async def _embed(self, terms: list[str]) -> dict[str, Any]:
+        """Embed the terms, in batches between which other background work gets its turn."""
+        vectors: dict[str, Any] = {}
+        for start in range(0, len(terms), BATCH_TEXTS):
+            batch = terms[start : start + BATCH_TEXTS]
+            matrix = await self._worker.embed(batch, deadline=EMBED_SECONDS)
+            vectors.update(
+                (term, row) for term, row in zip(batch, matrix, strict=True) if np.isfinite(row).all()
+            )
+        return vectors
+
+    async def _write(self, vocabulary: ConceptVocabulary) -> None:
+        """Write the file; without it the next start only has to build the vocabulary again."""
+        try:
+            await asyncio.to_thread(write_vocabulary, vocabulary, self._file)
+        except OSError as error:
+            log.warning("the concept vocabulary cannot be written to %s: %s", self._file, error)
+
+    def _reset(self) -> None:
+        """Start over, because the file's vectors are not of the model that it names."""
+        self._vocabulary, self._revision = None, -1
+        self.wake.set()
+
+
+async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
+    """Keep an enabled vocabulary up to date while the vault ``is_idle``: passages are embedded first.
+
+    ``concepts.wake`` is set when notes may have changed.
+    """
+    delay: float | None = None
+    pause = EMBED_RETRY_SECONDS
+    while True:
+        await _wait(concepts.wake, delay)
+        delay = None
+        if not concepts.enabled:
+            continue
+        try:
+            while not is_idle():
+                await asyncio.sleep(RETRY_SECONDS)
+            if concepts.is_built:
+                await asyncio.sleep(CONCEPT_QUIET_SECONDS)
+            concepts.wake.clear()
+            delay = await asyncio.to_thread(concepts.due_in)
+            if delay == 0.0:
+                await concepts.refresh()
+                delay = None
+            concepts.problem, pause = None, EMBED_RETRY_SECONDS
+        except Exception as error:
+            problem = str(error) or type(error).__name__
+            if problem != concepts.problem:
+                log.warning("the concept vocabulary is not up to date: %s; trying again", problem)
+            concepts.problem = problem
+            # Wait even if notes change: choosing the terms again costs more than it is likely to bring.
+            await asyncio.sleep(pause)
+            pause, delay = min(2 * pause, CONCEPT_REFRESH_SECONDS), 0.0
+
+
+async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await wake.wait()
+    except TimeoutError:
+        return
+    wake.clear()
+
+
+def choose_terms(ledger: Ledger, keyword: KeywordIndex | EngineKeyword) -> dict[str, int]:
+    """Return the vault's concepts and how many notes each is in, at most ``CONCEPT_TERMS``.
+
+    * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
+      of the most linked notes first. They take half of the places at most, so that a vault of ten thousand
+      titles has room for its subjects.
+    * Words follow, the most common first, if they tell notes apart: a word of one note leads nowhere that its
+      own passages do not, and a word of every tenth note leads everywhere.
+
+    Names of more than a few words are sentences, whose notes have vectors of their own. Identifiers and dates
+    are found by words alone.
+    """
+    usable = (entry for entry in _names(ledger) if _is_name(entry[0], keyword))
+    names = dict(islice(usable, CONCEPT_TERMS))
+    words = dict(islice(_words(ledger, keyword, {fold(name) for name in names}), CONCEPT_TERMS))
+    room = max(CONCEPT_NAMES, CONCEPT_TERMS - len(words))
+    terms = dict(list(names.items())[:room])
+    return terms | dict(list(words.items())[: CONCEPT_TERMS - len(terms)])
+
+
+def _fresh(
+    nearest: Iterable[Concept], text: str, keyword: KeywordIndex | EngineKeyword, count: int
+) -> Iterator[Concept]:
+    """Yield the first ``count`` concepts that add a word; none for numbers and codes."""
+    if not any(map(_is_word, text.split())):
+        return
+    present = keyword.content_terms(text)
+    for concept in nearest:
+        if count <= 0:
+            return
+        words = keyword.content_terms(concept.term)
+        if not words <= present:
+            present |= words
+            count -= 1
+            yield concept
+
+
+def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
+    """Yield tags, then titles and aliases, the most important first; each once, however it is spelled."""
+    seen: set[str] = set()
+    for name, notes in (*_tags(ledger), *_titles(ledger)):
+        if fold(name) not in seen:
+            seen.add(fold(name))
+            yield name, notes
+
+
+def _tags(ledger: Ledger) -> Iterator[tuple[str, int]]:
+    rows = ledger.select("SELECT tag, COUNT(*) FROM tags GROUP BY tag ORDER BY 2 DESC, 1")
+    yield from ((_spaced(tag), notes) for tag, notes in rows)
+
+
+def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
+    """Yield each title and alias with the number of notes that have it."""
+    uses: Counter[str] = Counter()
+    spellings: dict[str, str] = {}
+    rows = ledger.select(
+        "SELECT title, aliases FROM notes LEFT JOIN"
+        " (SELECT resolved, COUNT(DISTINCT note) AS links FROM links GROUP BY resolved) ON resolved = path"
+        " ORDER BY COALESCE(links, 0) DESC, path"
+    )
+    for title, aliases in rows:
+        names = {fold(name): _spaced(name) for name in (*json.loads(aliases), title)}
+        uses.update(names.keys())
+        for folded, name in names.items():
+            spellings.setdefault(folded, name)
+    yield from ((name, uses[folded]) for folded, name in spellings.items() if name)
+
+
+def _spaced(name: str) -> str:
+    """Return a name as words: ``work/sump-pumps`` as ``work sump pumps``."""
+    return " ".join(name.translate(_JOINTS).split())
+
+
+_JOINTS = str.maketrans("/_-", "   ")
+
+
+def _is_name(name: str, keyword: KeywordIndex | EngineKeyword) -> bool:
+    """True if a name is a few words with a meaning, not just an identifier or a date."""
+    if not name.isprintable() or len(name) > CONCEPT_CHARS or len(name.split()) > CONCEPT_WORDS:
+        return False
+    if find_identifiers(name):
+        return False
+    return any(_is_word(word) for word in name.split()) and bool(keyword.content_terms(name))
+
+
+def _words(
+    ledger: Ledger, keyword: KeywordIndex | EngineKeyword, names: set[str]
+) -> Iterator[tuple[str, int]]:
+    limit = max(CONCEPT_NOTES_LEAST, int(CONCEPT_NOTES_SHARE * ledger.counts().notes))
+    common = keyword.terms(CONCEPT_NOTES_LEAST)
+    for word, notes in sorted(common, key=lambda entry: (-entry[1], entry[0])):
+        is_specific = notes <= limit and word not in names and not is_unspaced(word) and _is_word(word)
+        if is_specific and keyword.content_terms(word):
+            yield word, notes
+
+
+def _is_word(word: str) -> bool:
+    """True for a word of letters; two are enough in scripts without spaces, where pairs stand for words."""
+    letters = sum(map(str.isalpha, word))
+    is_long_enough = letters >= (2 if is_unspaced(word) else CONCEPT_LEAST_CHARS)
+    return (
+        is_long_enough
+        and letters == len(word)
+        and len(word) <= CONCEPT_CHARS
+        and fold(word) not in STOP_WORDS
+    )

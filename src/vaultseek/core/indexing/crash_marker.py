@@ -1,0 +1,90 @@
+"""Record on disk which note is being parsed, so that the next process knows what crashed the last one.
+
+A crash in native code leaves no exception behind. The key of each note is written before it is parsed, to the
+page cache and no further: it has to outlive the process, not the machine. A note whose content crashed the
+process ``MAX_CRASHES`` times is not parsed again until it changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from vaultseek.base.model import Problem
+from vaultseek.base.paths import read_json, write_atomically
+
+MAX_CRASHES = 2
+"""Crashes while parsing a note after which it is skipped."""
+KEY_BYTES = 64 * 1024
+
+CRASHED = Problem(
+    "ends_daemon", "reading this note crashed the daemon; only its name is searched until it changes"
+)
+log = logging.getLogger(__name__)
+
+
+class CrashMarker:
+    """The notes that crashed the process, and the one that is being parsed. Raises OSError on disk errors."""
+
+    def __init__(self, file: Path) -> None:
+        self._crashes_file = file.with_name(file.name + ".json")
+        self._crashes = _read_crashes(self._crashes_file)
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
+        os.ftruncate(self._descriptor, 0)
+        if last_key:
+            self._crashes[last_key] = self._crashes.get(last_key, 0) + 1
+            log.warning("the last daemon crashed while it parsed a note (crash %d)", self._crashes[last_key])
+            self._write_crashes()
+
+    def close(self) -> None:
+        """Close the marker file."""
+        os.close(self._descriptor)
+
+    def is_blocked(self, path: str, digest: bytes) -> bool:
+        """True if parsing this content has crashed the process too often."""
+        return bool(self._crashes) and self._crashes.get(crash_key(path, digest), 0) >= MAX_CRASHES
+
+    def blocked(self) -> list[str]:
+        """Return the keys of all contents that have crashed their reader too often."""
+        return [key for key, count in self._crashes.items() if count >= MAX_CRASHES]
+
+    def count_crash(self, path: str, digest: bytes) -> None:
+        """Count a crash of another process that parsed this content."""
+        key = crash_key(path, digest)
+        self._crashes[key] = self._crashes.get(key, 0) + 1
+        log.warning("a process crashed while it parsed a note (crash %d)", self._crashes[key])
+        self._write_crashes()
+
+    @contextlib.contextmanager
+    def parsing(self, path: str, digest: bytes) -> Iterator[None]:
+        """Mark the note as being parsed within this context."""
+        key = crash_key(path, digest)
+        os.pwrite(self._descriptor, key.encode("utf-8", "replace") + b"\n", 0)
+        try:
+            yield
+        finally:
+            os.ftruncate(self._descriptor, 0)
+        if self._crashes.pop(key, None):
+            self._write_crashes()
+
+    def _write_crashes(self) -> None:
+        write_atomically(self._crashes_file, json.dumps(self._crashes))
+
+
+def crash_key(path: str, digest: bytes) -> str:
+    """Return the name under which crashes of this content are counted."""
+    return f"{digest.hex()} {path}"
+
+
+def _read_crashes(file: Path) -> dict[str, int]:
+    try:
+        crashes = read_json(file)
+    except (OSError, ValueError):
+        return {}
+    entries = crashes.items() if isinstance(crashes, dict) else ()
+    return {key: count for key, count in entries if isinstance(count, int)}

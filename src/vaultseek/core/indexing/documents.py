@@ -1,0 +1,63 @@
+"""The documents of the keyword index, from notes that were just parsed or from the ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from vaultseek.base.model import JSON, Chunk
+from vaultseek.content.query.property_text import property_lines
+from vaultseek.store.keyword.inverter import NAMES, PROPERTIES, KeywordChunk, KeywordDocument
+from vaultseek.store.ledger import IndexedNote, Ledger, NoteRow
+
+
+def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument]:
+    """Return the documents of notes in the ledger; ids that no longer exist are left out."""
+    notes = ledger.notes.by_id(ids)
+    chunks = ledger.chunks.by_note(ids)
+    return [document_of(row, chunks[number]) for number, row in notes.items()]
+
+
+def document_of(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
+    """Return the document of a note with these chunks."""
+    return KeywordDocument(
+        note=row.id,
+        path=row.path,
+        title=row.title,
+        aliases=row.aliases,
+        headings=tuple(heading.text for heading in row.headings),
+        tags=row.tags,
+        chunks=_chunks(chunks, row.properties),
+        language=row.language,
+    )
+
+
+def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
+    """Return the document of a parsed note that has or will have the id ``number``."""
+    note = indexed.note
+    return KeywordDocument(
+        note=number,
+        path=note.path,
+        title=note.title,
+        aliases=note.aliases,
+        headings=tuple(heading.text for heading in note.headings),
+        tags=note.tags,
+        chunks=_chunks(indexed.chunks, note.frontmatter),
+        language=indexed.language,
+    )
+
+
+def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ...]:
+    return (
+        *(KeywordChunk(chunk.id, chunk.prose_text(), chunk.code_text()) for chunk in chunks),
+        *(KeywordChunk(id, text) for id, text in _property_texts(properties) if text),
+    )
+
+
+def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
+    """Yield names and values of the properties: a part number may appear nowhere else.
+
+    Those that are names or tags of the note are a passage of their own, which is not shown.
+    """
+    lines = list(property_lines(properties))
+    yield PROPERTIES, "\n".join(line.text for line in lines if not line.is_name)
+    yield NAMES, "\n".join(line.text for line in lines if line.is_name)

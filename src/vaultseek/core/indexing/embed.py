@@ -1,0 +1,328 @@
+"""Bring the vector store up to the ledger: embed the texts that have no vector in it, newest notes first.
+
+Every step can be repeated: vectors go to the ledger before they go to the store, and a chunk is marked as
+stored after the store has it. A lost store is rebuilt from the ledger without the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vaultseek.base import paths
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import (
+    BATCH_TEXTS,
+    EMBED_RETRY_SECONDS,
+    EMBED_SECONDS,
+    RETRY_SECONDS,
+    WORKER_BACKOFF_SECONDS,
+)
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.handout import OpenHandout, TextHandout
+from vaultseek.core.indexing.marked_store import MarkedStore
+from vaultseek.core.indexing.rebuilds import StoreRebuilds
+from vaultseek.core.indexing.refused_texts import try_refused_again
+from vaultseek.core.indexing.status import EmbeddingRate
+from vaultseek.core.indexing.succession import OldModels, StoreSuccession, store_folder
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded
+from vaultseek.core.indexing.writer import InWriter
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.models.service import SERVED
+from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer
+from vaultseek.semantic.worker.port import VectorKeeper
+from vaultseek.store.ledger import Ledger
+
+WAITING_TEXTS = 2048
+"""Texts read from the ledger at once."""
+STORED_TEXTS = 1024
+"""Most vectors in one write to the store."""
+STORE_SECONDS = 1.0
+"""Time after which computed vectors are stored, so that they can be searched."""
+
+log = logging.getLogger(__name__)
+
+
+class Embedding:
+    """The vector store of one vault and the steps that bring it up to the ledger, a batch each.
+
+    ``directory`` holds the stores of this spec and of the previous one.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        worker: VectorKeeper,
+        directory: Path,
+        spec: EmbeddingSpec,
+        in_writer: InWriter,
+        old_models: OldModels | None = None,
+    ) -> None:
+        self.spec = spec
+        self.wake = asyncio.Event()
+        """Set when there may be something to embed."""
+        self.store = directory / store_folder(spec.name)
+        """The path of the store."""
+        self.may_hold_removed = True
+        """True if the store may hold vectors of chunks and notes that the ledger no longer has."""
+        self.ready = False
+        self._ledger = ledger
+        self._worker = worker
+        self._in_writer = in_writer
+        self._rate = EmbeddingRate()
+        self.unembedded = Unembedded(ledger, spec)
+        """The texts that have no vector in the store."""
+        self.handout = TextHandout(
+            ledger, worker, self.unembedded, in_writer, lambda: self.ready, self._rate, self.wake
+        )
+        """The texts for a client that embeds in place of the worker."""
+        self._marked = MarkedStore(ledger, worker, self.store, self.unembedded, in_writer)
+        self._succession = StoreSuccession(ledger, self.store, spec, in_writer, old_models or OldModels())
+        self._rebuilds = StoreRebuilds()
+        self._refused_tried = not spec.fingerprint.startswith(SERVED)
+        self._waiting: list[Item] = []
+        self._revision = -1
+
+    def rate(self) -> float:
+        """Return the texts embedded per second over the last batches; 0 when none were lately."""
+        return self._rate.per_second()
+
+    async def step(self) -> bool:
+        """Store one batch of vectors; false if there is nothing left to do.
+
+        Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
+        """
+        try:
+            # None is left to say what the store has, if the engine that keeps it was found to be another one.
+            if not self.ready or not self._ledger.vectors.store():
+                await self._open_store()
+            if not self._refused_tried:
+                await self._in_writer(try_refused_again, self._ledger, self.unembedded)
+                self._refused_tried = True
+            if await self._store_batch():
+                return True
+            if self.handout.current is None:  # else texts are missing that a client embeds
+                await self._succession.end(self._worker.drop)
+            return False
+        except IndexDamaged as error:
+            await self.discard_store(str(error))
+            return True
+
+    @property
+    def has_previous(self) -> bool:
+        """True while the store of the previous spec answers."""
+        return self._succession.previous is not None
+
+    @property
+    def is_current(self) -> bool:
+        """True if queries are embedded with the model of ``spec``, not with the one before."""
+        return self._succession.is_same_model
+
+    async def open(self) -> None:
+        """Make the store ready for searches without embedding. Raises WorkerUnavailable or IndexDamaged."""
+        if not self.ready:
+            await self._open_store()
+
+    async def copy(self) -> bool:
+        """Store some of the vectors that the ledger has and embed nothing; false if the store has them all.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        await self.open()
+        for limit in (WAITING_TEXTS, self._ledger.counts().pending):
+            items = await self._in_writer(self.unembedded.first, limit)
+            if known := [item for item in items if item.vector is not None]:
+                await self._marked.put(known[:STORED_TEXTS])
+                return True
+        return False
+
+    async def stored(self) -> tuple[int, int]:
+        """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
+        return await self._marked.stored()
+
+    async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
+        """Return the nearest passages and notes, from the previous store while this one is not full.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        previous = self._succession.previous
+        if previous is None:
+            answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+            return await self.spec.judged(answer, text)
+        query = await self._succession.question(previous, text)
+        try:
+            answer = await self._worker.query(previous.path, query, k, allowed=allowed, deadline=deadline)
+        except IndexDamaged:
+            await self._succession.end(self._worker.drop)
+            answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+            return await self.spec.judged(answer, text)
+        return await self.spec.judged(answer, text, previous.fingerprint)
+
+    async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
+        """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
+        previous = self._succession.previous
+        store = self.store if previous is None else previous.path
+        return await self._worker.vectors(store, notes, deadline=deadline)
+
+    async def discard_store(self, reason: str) -> None:
+        """Discard the vector store, later if that was done a moment ago.
+
+        The next step begins a new one, of the vectors that the ledger has.
+        """
+        self._rebuilds.request(reason)
+        self.ready = False
+        self._waiting.clear()
+        self.wake.set()
+        await self._discard_damaged()
+
+    async def _discard_damaged(self) -> None:
+        if self._rebuilds.is_due():
+            log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
+            await self._worker.drop(self.store)
+            await self._in_writer(self._ledger.vectors.begin_store, "")
+            self._rebuilds.begin()
+
+    async def _open_store(self) -> None:
+        """Open the store if it is the one that the ledger's marks refer to; begin a new one if not."""
+        self._rebuilds.check()
+        await self._discard_damaged()
+        version = await self._worker.version(self.store, CHUNKS)
+        await self._worker.version(self.store, NOTES)  # opens it, which takes long if its files are damaged
+        if (
+            not version
+            or version != self._ledger.vectors.store()
+            or not version.startswith(self.spec.name + ":")
+        ):
+            version = f"{self.spec.name}:{uuid.uuid4().hex}"
+            await self._in_writer(self._succession.begin)
+            await self._worker.drop(self.store)
+            for collection in (CHUNKS, NOTES):
+                await self._worker.apply(self.store, collection, version=version)
+            failpoint("store.made")
+            await self._in_writer(self._ledger.vectors.begin_store, version)
+        await self._succession.resume()
+        self.may_hold_removed = await self._marked.is_out_of_step()
+        self.ready = True
+
+    async def _store_batch(self) -> bool:
+        await self.handout.keep_brought()
+        orphans = await self._in_writer(self._ledger.vectors.orphans, WAITING_TEXTS)
+        if orphans:
+            await self._marked.delete(orphans)
+        if self.handout.current is not None:
+            return await self._store_handed_out(self.handout.current) or bool(orphans)
+        if not self._waiting or self._revision != self._ledger.revision:
+            self._waiting = await self._in_writer(self._next_items)
+        if not self._waiting:
+            return bool(orphans)
+        embedded = [item for item in self._waiting if item.vector is not None]
+        if embedded:
+            self._waiting = [item for item in self._waiting if item.vector is None]
+        else:
+            embedded = await self._embed_some()
+        try:
+            for start in range(0, len(embedded), STORED_TEXTS):
+                await self._marked.put(embedded[start : start + STORED_TEXTS])
+        except (WorkerUnavailable, IndexDamaged):
+            self.may_hold_removed = True
+            raise
+        return True
+
+    async def _store_handed_out(self, handout: OpenHandout) -> bool:
+        """Store what a client has brought, and embed what it has refused; false if there is neither."""
+        self._waiting = []
+        refused, items = handout.refused(BATCH_TEXTS), handout.arrived(STORED_TEXTS)
+        try:
+            if refused:
+                new = await self._embed(refused)
+                await self._in_writer(self._ledger.vectors.put, new)
+                items += [replace(item, vector=new.get(self.unembedded.key(item))) for item in refused]
+            for of_notes in (False, True):
+                if some := [item for item in items if (item.chunk is None) == of_notes]:
+                    await self._marked.put(some)
+        finally:
+            handout.forget([*items, *refused])
+        return bool(items)
+
+    def _next_items(self) -> list[Item]:
+        """Return the next texts, all of chunks or all of notes. Runs in the writer thread."""
+        self._revision = self._ledger.revision
+        return self.unembedded.first(WAITING_TEXTS)
+
+    async def _embed_some(self) -> list[Item]:
+        """Return texts with their vectors, after the ledger has stored these.
+
+        They are embedded batch after batch for a while, because a write costs more than a batch.
+        """
+        items: list[Item] = []
+        new: dict[str, bytes] = {}
+        end = time.monotonic() + STORE_SECONDS
+        while self._waiting and len(items) < STORED_TEXTS and (not items or time.monotonic() < end):
+            batch, self._waiting = self._waiting[:BATCH_TEXTS], self._waiting[BATCH_TEXTS:]
+            try:
+                vectors = await self._embed(batch)
+            except WorkerUnavailable:
+                if not items:
+                    raise
+                break  # what was computed is kept; the next step meets the trouble
+            self._rate.add(len(vectors))
+            items += batch
+            new |= vectors
+        failpoint("vectors.computed")
+        await self._in_writer(self._ledger.vectors.put, new)
+        failpoint("vectors.kept")
+        return [replace(item, vector=new.get(self.unembedded.key(item))) for item in items]
+
+    async def _embed(self, items: Sequence[Item]) -> dict[str, bytes]:
+        """Return the vectors of the items' texts, without those that failed, by their keys."""
+        texts = {self.unembedded.key(item): item.text.text for item in items if item.text is not None}
+        if not texts:
+            return {}
+        matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
+        rows = zip(texts, matrix, strict=True)
+        return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
+
+
+async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], None]) -> None:
+    """Keep the vector store up to the ledger; ``on_problem`` is called with what prevents it, or None."""
+    last_logged: Reason | None = None
+    failures = 0
+    while True:
+        embedding.wake.clear()  # before the step: what changes meanwhile must not be missed
+        try:
+            busy = await embedding.step()
+            on_problem(None)
+        except WorkerUnavailable as error:
+            problem = Reason.of(error)
+            on_problem(problem)
+            failures = failures + 1 if problem.code == "failing" else 0
+            await asyncio.sleep(max(RETRY_SECONDS, WORKER_BACKOFF_SECONDS[min(failures, _LONGEST)]))
+            continue
+        except Exception as error:
+            if paths.is_disk_full(error):
+                problem = Reason(
+                    "disk_full", "the disk is full; free some space, and indexing continues by itself"
+                )
+            else:
+                message = f"storing vectors failed ({type(error).__name__}); see the log"
+                problem = Reason("failing", message)
+            if problem != last_logged:
+                log.error("%s: %s", embedding.store.parent, problem.text, exc_info=error)
+            last_logged = problem
+            on_problem(problem)
+            await asyncio.sleep(EMBED_RETRY_SECONDS)
+            continue
+        last_logged, failures = None, 0
+        if not busy:
+            await embedding.wake.wait()
+
+
+_LONGEST = len(WORKER_BACKOFF_SECONDS) - 1

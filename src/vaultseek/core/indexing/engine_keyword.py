@@ -1,0 +1,169 @@
+"""The keyword lane over an engine: it proposes notes by their words, and their order is computed here.
+
+Stands in for the keyword index wherever that is used.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
+from vaultseek.content.query.filters import Filter
+from vaultseek.engines.milvus.port import Backend, ByWords, Restriction
+from vaultseek.engines.milvus.vocabulary import StoredVocabulary
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.keyword.analysis import analyzer_of
+from vaultseek.store.keyword.answer import KeywordAnswer
+from vaultseek.store.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
+from vaultseek.store.keyword.candidates import CandidateSnapshot, CandidateTerms
+from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.query_terms import QueryAnalyzer
+from vaultseek.store.keyword.searcher import Searcher
+from vaultseek.store.keyword.segment import Bools
+from vaultseek.store.keyword.spans import SpanFinder
+
+POOL_SHARE = 1.25
+"""Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
+
+
+class EngineKeyword:
+    """The part of a keyword index that searches use, answered by an engine and a vocabulary."""
+
+    def __init__(self, backend: Backend, vocabulary: StoredVocabulary) -> None:
+        self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
+        self._backend = backend
+        self._vocabulary = vocabulary
+        self._analysis: tuple[Any, QueryAnalyzer, SpanFinder] | None = None
+
+    @property
+    def language(self) -> str | None:
+        """The main language, that of notes whose own is not clear."""
+        return self.rules.given
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """Finds the terms of the notes in a text."""
+        return self._analysed()[1]
+
+    @property
+    def revision(self) -> str | None:
+        """The position of the last batch; None before the first."""
+        return self._vocabulary.position
+
+    @property
+    def segments(self) -> int:
+        """The number of segments, of which an engine shows none."""
+        return 0
+
+    def __len__(self) -> int:
+        """Return the number of notes."""
+        return self._vocabulary.count
+
+    def stored(self) -> tuple[int, int]:
+        """Return how many notes and passages the engine has. Raises Unavailable."""
+        statistics = self._backend.statistics(vectors=False)
+        return statistics.notes, statistics.passages
+
+    def search(
+        self,
+        text: str,
+        k: int,
+        allowed: NoteIds | None = None,
+        *,
+        weights: dict[str, float] | None = None,
+        unfinished: bool = False,
+        ties: int = 0,
+        condition: Filter | None = None,
+        visible: NoteIds | None = None,
+    ) -> KeywordAnswer:
+        """Return the ``k`` best notes for the words; see ``KeywordIndex.search``.
+
+        ``condition`` is what the ``allowed`` notes match. Raises Unavailable if the engine does not answer.
+        """
+        started = time.perf_counter()
+        parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
+        query = _Query(self._analysed()[0], parameters, text, unfinished, is_scoped=visible is not None)
+        pool, restriction = round(POOL_SHARE * k) + 1, Restriction(condition, allowed)
+        searcher = self._over_candidates(query, pool, restriction)
+        if visible is not None:
+            whole = searcher
+            if allowed is None or len(allowed) < len(visible):
+                whole = self._over_candidates(query, pool, Restriction(None, visible))
+            if absent := whole.absent():
+                searcher = self._over_candidates(replace(query, absent=absent), pool, restriction)
+        columns, details, total = searcher.search(k, None, ties)
+        milliseconds = (time.perf_counter() - started) * 1000
+        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+
+    def _over_candidates(self, query: _Query, pool: int, restriction: Restriction) -> Searcher:
+        """Return the query over the ``pool`` notes that the engine proposes for its words."""
+        terms = query.over(CandidateSnapshot(None, self._vocabulary), None).weights
+        hits = self._backend.candidates(ByWords(terms), pool, restriction)
+        allowed = restriction.notes
+        notes = hits.notes if allowed is None else hits.notes[np.isin(hits.notes, allowed)]
+        segment = self._vocabulary.segment(notes.tolist(), terms)
+        is_whole = hits.is_whole and allowed is None
+        snapshot = CandidateSnapshot(segment, self._vocabulary, is_whole=is_whole)
+        return query.over(snapshot, np.ones(snapshot.size, np.bool_) if query.is_scoped else None)
+
+    def terms(self, least: int = 1) -> list[tuple[str, int]]:
+        """Return one word for each term that is in ``least`` notes or more, with that number."""
+        return self._vocabulary.words(least)
+
+    def content_terms(self, text: str) -> set[str]:
+        """Return the terms of the text's words as searches compare them, without stop words and compounds."""
+        analyzer = analyzer_of(self.language)
+        stops = analyzer.stop_words
+        terms = (term for _, term in analyzer.terms(text))
+        return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return 0: an engine merges by itself."""
+        return 0
+
+    def merge_step(self, *_: object, purge: bool = False) -> bool:
+        """Do nothing: an engine merges by itself."""
+        return False
+
+    def close(self) -> None:
+        """Close the vocabulary."""
+        self._vocabulary.close()
+
+    def _analysed(self) -> tuple[QueryAnalyzer, SpanFinder]:
+        key = (self.rules, self._vocabulary.languages)
+        if self._analysis is None or self._analysis[0] != key:
+            queries = QueryAnalyzer(self.rules.given, key[1])
+            self._analysis = (key, queries, SpanFinder(queries, self.rules))
+        return self._analysis[1], self._analysis[2]
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """A query, as it is asked of the engine and then of its candidates.
+
+    ``is_scoped``: whoever asks sees all candidates, but not all notes. ``absent``: words that count as
+    unknown.
+    """
+
+    queries: QueryAnalyzer
+    parameters: Parameters
+    text: str
+    unfinished: bool
+    is_scoped: bool
+    absent: frozenset[str] = frozenset()
+
+    def over(self, snapshot: CandidateSnapshot, visible: Bools | None) -> Searcher:
+        return Searcher(
+            snapshot,
+            self.queries,
+            self.parameters,
+            self.text,
+            unfinished=self.unfinished,
+            index=CandidateTerms(snapshot, self.parameters),
+            visible=visible,
+            absent=self.absent,
+        )

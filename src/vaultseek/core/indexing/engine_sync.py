@@ -1,0 +1,403 @@
+"""Keeping the notes of an engine, and the vocabulary beside it, up to the ledger."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vaultseek.base import paths
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import SQL_VARIABLES
+from vaultseek.base.model import Task
+from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
+from vaultseek.core.indexing.documents import stored_documents
+from vaultseek.core.indexing.engine_keyword import EngineKeyword
+from vaultseek.core.indexing.engine_thread import EngineThread
+from vaultseek.core.indexing.keyword_sync import CATCH_UP_NOTES
+from vaultseek.engines.milvus.port import NOTES_AND_TEXT, Backend, Batch, NoteEntry
+from vaultseek.engines.milvus.vocabulary import StoredVocabulary
+from vaultseek.errors import Unavailable
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION
+from vaultseek.store.keyword.candidates import (
+    NoteTerms,
+    note_terms,
+    segment_of,
+    term_number,
+)
+from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon
+from vaultseek.store.keyword.memory_segment import MemorySegment
+from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.prepare import PreparedSegment
+from vaultseek.store.keyword.segment import Tables
+from vaultseek.store.keyword.snapshot import Snapshot
+from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.notes import LAST_NOTE
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.shard_writer import ShardWriter
+
+SLOW_SECONDS = 2.0
+"""Time that an engine may take to be level with the ledger before answers say that it is not."""
+END_SECONDS = 0.5
+"""Longest wait for a batch that is being written when a vault is closed; it is written again later."""
+LOOKS = 2
+"""Times that an engine may have another number of notes than it was given before it is filled again."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysed:
+    """Notes as the engine and the vocabulary get them."""
+
+    segment: MemorySegment | None
+    entries: Sequence[NoteEntry]
+
+
+class EngineSync:
+    """The notes of a vault in an engine, and their ledger revision; in place of ``KeywordSync``.
+
+    The engine is written first and the vocabulary after it, so that what a crash leaves is a batch that is
+    written again. An engine that does not answer stays behind and catches up by revision when it does.
+    ``catch_up`` returns when that is done; after ``write_apart`` at once.
+    """
+
+    keeps_rows = True
+    """An engine has links and times of notes, too, and has to be told of them."""
+
+    def __init__(
+        self,
+        directory: Path,
+        language: str | None,
+        backend: Backend,
+        *,
+        writer: ShardWriter | None = None,
+    ) -> None:
+        """``writer`` has the right to write; without it another daemon keeps the engine, and only the
+        vocabulary is kept here."""
+        self._writer = writer
+        self._is_copied = writer is None
+        self._directory = paths.private_directory(directory)
+        self._configured = language
+        self._backend = backend
+        self._vocabulary = StoredVocabulary(self._directory / "vocabulary.sqlite")
+        self._lexicon = Lexicon()
+        self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
+        self.rebuilding = self._vocabulary.position is None
+        """True while there is less in the engine than in the ledger, because it is filled anew."""
+        self.stopped = threading.Event()
+        """Set when the vault is being closed: the engine stays behind until the next start."""
+        self._problem: Unavailable | None = None
+        self._began: float | None = None
+        """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
+        self._checked = False
+        self._miscounts = 0
+        """Times in a row that the engine had another number of notes than it was given."""
+        self._doubting = threading.Lock()
+        self._thread: EngineThread | None = None
+        self._failure: Exception | None = None
+        """The last error of the thread that is none of the engine's, such as a full disk; told once."""
+        self._is_rebuild_wanted = False
+        self._closed = threading.Event()
+        self.index = EngineKeyword(backend, self._vocabulary)
+        self.index.rules = self._rules
+
+    @property
+    def problem(self) -> Unavailable | None:
+        """The reason why the engine is behind, None if it is not, or was not asked; also one that is slow."""
+        began = self._began
+        seconds = 0.0 if began is None or self._is_copied else time.monotonic() - began
+        if self._problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
+            return Unavailable(f"it has been given them for {seconds:.0f} s", "behind")
+        return self._problem
+
+    @property
+    def directory(self) -> Path | None:
+        """The folder for segments that readers write: None, as an engine takes none."""
+        return None
+
+    def behind(self, ledger: Ledger) -> int:
+        """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
+        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+
+    @property
+    def is_level(self) -> bool:
+        """True if nothing is on its way to the engine, or ``problem`` says why it is not there."""
+        return self._thread is None or self._thread.is_idle or self.problem is not None
+
+    def tell_failure(self) -> None:
+        """Raise the last error of the thread that writes apart, once."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def level(self, ledger: Ledger) -> int:
+        """Return the revision that the engine has; 0 of one that is to be filled anew."""
+        return max(0, self._revision(ledger))
+
+    def write_apart(self, name: str, ledger: Ledger) -> None:
+        """Write in a thread of its own from now on: the one that writes to the ledger waits for no engine."""
+        if self._thread is None and not self._is_copied:
+            self._thread = EngineThread(name, lambda: self._follow(ledger))
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """Bring the engine to the ledger's revision, as far as it answers."""
+        if self._thread is not None:
+            self._thread.wake()
+            return
+        self._bring_up(ledger)
+
+    def _follow(self, ledger: Ledger) -> None:
+        """Bring the engine up in a thread of its own, where no error has anybody to go to."""
+        try:
+            self._bring_up(ledger)
+        except Exception as error:
+            if self._closed.is_set():
+                return  # the ledger is closed, too
+            if not paths.is_disk_full(error) and self._failure is None:
+                log.error("writing to the engine failed; trying again", exc_info=error)
+            self._failure = error
+            what = "the disk is full" if paths.is_disk_full(error) else type(error).__name__
+            self.doubt(Unavailable(f"writing failed ({what}); it is tried again by itself", "behind"))
+
+    def _bring_up(self, ledger: Ledger) -> None:
+        self._began = time.monotonic()
+        try:
+            if self._is_rebuild_wanted:
+                self._is_rebuild_wanted = False
+                self._vocabulary.clear()
+                self._checked = False
+                self._miscounts = 0
+            self._catch_up(ledger)
+            self.rebuilding = False
+            with self._doubting:
+                if self._checked or self._is_copied:
+                    self._problem = None
+        except Unavailable as error:
+            if self._problem is None:
+                log.warning("the engine is behind the ledger: %s", error)
+            self.doubt(error)
+        finally:
+            self._began = None
+
+    def doubt(self, error: Unavailable) -> None:
+        """Compare the engine with the ledger before it is written to again: it may be another one then."""
+        with self._doubting:
+            self._problem = error
+            self._checked = False
+
+    def set_language(self, language: str | None) -> None:
+        """Set the language of all notes, as the settings of another daemon say; None if they do not."""
+        self._configured = language
+
+    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
+        """Return False: an engine takes no segments."""
+        segment.path.unlink(missing_ok=True)
+        return False
+
+    def merge_step(self, *_: object, purge: bool = False) -> bool:
+        """Do nothing: an engine merges by itself."""
+        return False
+
+    def rebuild(self, ledger: Ledger) -> None:
+        """Discard what the engine has of the vault and fill it from the ledger."""
+        self.rebuilding = self._is_rebuild_wanted = True
+        self.catch_up(ledger)
+
+    def close(self) -> None:
+        """Close the vocabulary; an engine that does not answer is not waited for."""
+        if self._thread is not None:
+            self._thread.close(END_SECONDS)
+        self._closed.set()
+        self.index.close()
+
+    def _catch_up(self, ledger: Ledger) -> None:
+        self._choose_language(ledger)
+        if not self._checked and self._writer is not None:
+            self._compare_positions(ledger, self._writer)
+        self._write_changes(ledger)
+        if self.rebuilding and not self._is_copied and not self.stopped.is_set():
+            self._compare_counts()
+        notes = self._vocabulary.given_other_language(self._rules)
+        for start in range(0, len(notes), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            part = notes[start : start + CATCH_UP_NOTES]
+            self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
+        if self._writer is not None:
+            self._writer.settle()
+
+    def _write_changes(self, ledger: Ledger) -> None:
+        """Write what changed in the ledger since the engine's revision, in pages; all of it if need be.
+
+        One commit may change more notes than a page holds. While these are written, the engine stays at the
+        revision before.
+        """
+        revision = looked = self._revision(ledger)
+        if revision < 0 or ledger.notes.removed_since(revision) is None:
+            self.rebuilding = True
+            revision, looked = 0, ledger.revision
+            self._discard_notes()
+        last = (revision, LAST_NOTE)
+        while not self.stopped.is_set():
+            current = ledger.revision  # read first: what is committed from here on comes later
+            removed = ledger.notes.removed_since(looked)
+            if removed is None:
+                raise Unavailable("many notes were removed meanwhile; it is filled again", "behind")
+            rows = ledger.notes.changed_since(last[0], CATCH_UP_NOTES + 1, last[1])
+            if not rows and not removed:
+                break
+            page, more = rows[:CATCH_UP_NOTES], rows[CATCH_UP_NOTES:]
+            position = self._position(ledger, more[0][1] - 1 if more else current)
+            self._apply(ledger, [note for note, _ in page], removed, position)
+            looked = current
+            last = (page[-1][1], page[-1][0]) if more else (current, LAST_NOTE)
+
+    def _compare_positions(self, ledger: Ledger, writer: ShardWriter) -> None:
+        """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash.
+
+        An engine that was restored, or is ahead of a ledger that was, has other vectors than the ledger says,
+        too. These are marked first, so that a crash leaves the same difference.
+        """
+        stored, own = writer.claim(), self._vocabulary.position
+        is_own = stored == own or writer.has_begun(stored)
+        if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
+            log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
+            _forget_vectors(ledger)
+            writer.empty()
+            _forget_vectors(ledger)  # those that were written meanwhile are gone, too
+            self._vocabulary.clear()
+        self._checked = True
+
+    def _compare_counts(self) -> None:
+        """Raise Unavailable if an engine has not all notes that it was given.
+
+        It is asked twice, and then filled again; once, or one that never has them would be filled forever.
+        """
+        stored, given = self._backend.statistics(vectors=False).notes, self._vocabulary.count
+        if stored == given:
+            self._miscounts = 0
+            return
+        self._miscounts += 1
+        numbers = f"the engine has {stored:,} of {given:,} notes"
+        if self._miscounts < LOOKS:
+            raise Unavailable(f"{numbers}; it is asked again", "behind")
+        if self._miscounts == LOOKS:
+            self._vocabulary.clear()
+            raise Unavailable(f"{numbers}; it is filled again", "behind")
+        raise Unavailable(
+            f"{numbers}, also after it was filled again; see that nobody else deletes or writes there, then "
+            "run `vaultseek backend migrate --to milvus`",
+            "behind",
+        )
+
+    def _discard_notes(self) -> None:
+        self._vocabulary.clear()
+        if self._writer is not None:
+            self._writer.drop(NOTES_AND_TEXT)
+
+    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
+        analysed = self._analyse(ledger, ids)
+        gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
+        new = [entry.row.id for entry in analysed.entries]
+        size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
+        if self._writer is not None:
+            self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
+        failpoint("keyword.applied")
+        if self._closed.is_set():
+            raise Unavailable("the vault was closed meanwhile; try again", "behind")
+        self._vocabulary.apply(analysed.segment, gone, position)
+
+    def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:
+        documents = stored_documents(ledger, ids)
+        if not documents:
+            return _Analysed(None, ())
+        self._lexicon.shrink()
+        segment = segment_of(documents, self._rules, self._lexicon)
+        terms = note_terms(
+            segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._averages(segment)
+        )
+        return _Analysed(segment, entries_of(ledger, documents, terms, segment.tables))
+
+    def _averages(self, segment: MemorySegment) -> Any:
+        """Return the mean lengths of the vault's fields; at first those of the notes at hand."""
+        if self._vocabulary.count >= CATCH_UP_NOTES:
+            return self._vocabulary.averages
+        return Snapshot([(segment, np.ones(len(segment), np.bool_))]).averages
+
+    def _choose_language(self, ledger: Ledger) -> None:
+        self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
+        self.index.rules = self._rules
+
+    def _position(self, ledger: Ledger, revision: int) -> str:
+        return f"{ledger.generation}:{self._version}:{revision}"
+
+    @property
+    def _version(self) -> str:
+        return f"{ANALYZER_VERSION}.{self._rules.version}".replace(":", "-")
+
+    def _revision(self, ledger: Ledger) -> int:
+        """Return the ledger revision that the engine holds, -1 if it was filled otherwise."""
+        begin, _, revision = (self._vocabulary.position or "").rpartition(":")
+        return int(revision) if begin == f"{ledger.generation}:{self._version}" and revision.isdigit() else -1
+
+
+def _forget_vectors(ledger: Ledger) -> None:
+    ledger.vectors.begin_store("")
+    ledger.vectors.set_second_store("")
+
+
+def _is_at(stored: str | None, own: str, latest: int) -> bool:
+    """True if an engine at the position ``stored`` has all that was written up to ``own``, and no more than a
+    ledger at the revision ``latest``."""
+    begin, _, revision = (stored or "").rpartition(":")
+    own_begin, _, own_revision = own.rpartition(":")
+    return begin == own_begin and revision.isdigit() and int(own_revision) <= int(revision) <= latest
+
+
+def entries_of(
+    ledger: Ledger, documents: Sequence[KeywordDocument], terms: Sequence[NoteTerms], tables: Tables
+) -> list[NoteEntry]:
+    """Return the notes as the engine keeps them; ``terms`` are in the order of the documents."""
+    numbers = [term_number(text.decode()) for text in tables.vocabulary[:]]
+    ids = [document.note for document in documents]
+    rows = ledger.notes.by_id(ids)
+    copies, revisions = ledger.copies.of_notes(ids), ledger.notes.revisions(ids)
+    chunks: dict[int, list[Any]] = {id: [] for id in ids}
+    for chunk in ledger.chunks.rows(ids):
+        chunks[chunk.note].append(chunk)
+    links: dict[int, list[str]] = {id: [] for id in ids}
+    for link in ledger.links.from_notes(ids):
+        links[link.note].append(link.resolved or link.link.target)
+    tasks = _tasks(ledger, ids)
+    return [
+        NoteEntry(
+            rows[id],
+            chunks[id],
+            list(dict.fromkeys(links[id])),
+            tasks.get(id, ()),
+            copies[id].as_text(),
+            revisions[id],
+            {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
+        )
+        for id, each in zip(ids, terms, strict=True)
+        if id in rows and id in copies and id in revisions
+    ]
+
+
+def _tasks(ledger: Ledger, ids: Sequence[int]) -> dict[int, list[Task]]:
+    tasks: dict[int, list[Task]] = {}
+    for start in range(0, len(ids), SQL_VARIABLES):
+        part = ids[start : start + SQL_VARIABLES]
+        marks = ", ".join("?" * len(part))
+        sql = f"SELECT id, tasks FROM notes WHERE id IN ({marks}) AND tasks != '[]'"
+        tasks |= {id: [Task(*each) for each in json.loads(text)] for id, text in ledger.select(sql, *part)}
+    return tasks

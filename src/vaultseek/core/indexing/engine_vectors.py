@@ -1,0 +1,247 @@
+"""Vectors in an engine: the semantic worker embeds, the engine keeps and finds."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.core.indexing.shard_writer import ShardWriter
+from vaultseek.engines.milvus.milvus import MilvusBackend
+from vaultseek.engines.milvus.port import Batch, ByMeaning, Hits, Kind, Restriction, VectorEntries
+from vaultseek.errors import Unavailable, WorkerUnavailable
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.worker import CHUNKS, SemanticAnswer, SemanticWorker
+from vaultseek.semantic.worker.port import Numbers
+from vaultseek.semantic.worker.state import WorkerState
+from vaultseek.store.ledger import Ledger
+
+T = TypeVar("T")
+ANSWER_VECTORS = 20
+"""Notes of each list whose vectors come with an answer."""
+VECTOR_PASSAGES = 5
+"""Passages of a note in an answer."""
+THREADS = 4
+"""Requests to the engine that wait at the same time; one that hangs holds up no other part of the program."""
+_threads = ThreadPoolExecutor(THREADS, thread_name_prefix="engine")
+
+
+class EngineVectors:
+    """The vectors of one vault in an engine, of the texts that ``worker`` embeds; see ``SemanticWorker``.
+
+    The last part of a store's path names its space. ``writer`` has the right to write; without it another
+    daemon keeps the vectors, and writing does nothing. Raises WorkerUnavailable if the engine does not
+    answer.
+    """
+
+    counts_quickly = False
+
+    def __init__(
+        self,
+        worker: SemanticWorker,
+        backend: MilvusBackend,
+        ledger: Ledger,
+        *,
+        writer: ShardWriter | None = None,
+    ) -> None:
+        self._worker = worker
+        self._backend = backend
+        self._writer = writer
+        self._ledger = ledger
+
+    @property
+    def state(self) -> WorkerState:
+        """The state of the worker."""
+        return self._worker.state
+
+    def want(self) -> None:
+        """Note that a request came: the pause of a worker that is down need not last any longer."""
+        self._worker.want()
+
+    async def ready(self, deadline: float | None = None) -> None:
+        """Return when the worker can embed."""
+        await self._worker.ready(deadline)
+
+    async def embed(
+        self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
+    ) -> Vectors:
+        """Return a unit vector for each text."""
+        return await self._worker.embed(texts, urgent=urgent, deadline=deadline)
+
+    async def apply(
+        self,
+        store: Path,
+        collection: str,
+        *,
+        numbers: Numbers = (),
+        notes: Numbers = (),
+        vectors: Vectors | None = None,
+        deletes: Numbers = (),
+        version: str | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        """Delete, store or replace vectors in a collection; then set the version."""
+        writer, kind = self._writer, _kind(collection)
+        if writer is not None:
+            await _ask(
+                lambda: self._apply(writer, store.name, kind, numbers, notes, vectors, deletes, version),
+                deadline,
+            )
+
+    async def query(
+        self,
+        store: Path,
+        text: str | Vectors,
+        k: int,
+        *,
+        allowed: NDArray[np.int64] | None = None,
+        deadline: float | None = None,
+    ) -> SemanticAnswer:
+        """Return the ``k`` notes nearest to a text or vector, by passages and by notes."""
+        began = time.perf_counter()
+        vector = await self._query_vector(store, text, deadline)
+        embedded = time.perf_counter()
+        passages, notes = await asyncio.gather(
+            *(
+                _ask(lambda kind=kind: self._nearest(store.name, kind, vector, k, allowed), deadline)  # type: ignore[misc]
+                for kind in ("passages", "notes")
+            )
+        )
+        if allowed is None and not len(passages):
+            await _ask(lambda: self._check_seen(store.name), deadline)
+        best = sorted(
+            {*dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS]), *notes.notes[:ANSWER_VECTORS].tolist()}
+        )
+        vectors = await _ask(lambda: self._backend.vectors(store.name, "notes", best), deadline)
+        passages = _few_of_each(passages)
+        return SemanticAnswer(
+            passages.numbers,
+            passages.notes,
+            passages.scores.astype(np.float32),
+            notes.notes,
+            notes.scores.astype(np.float32),
+            vector,
+            1000 * (embedded - began),
+            1000 * (time.perf_counter() - embedded),
+            vectors,
+        )
+
+    async def vectors(
+        self, store: Path, notes: Sequence[int], *, deadline: float | None = None
+    ) -> Mapping[int, Vectors]:
+        """Return the vectors of those notes that have one."""
+        return await _ask(lambda: self._backend.vectors(store.name, "notes", notes), deadline)
+
+    async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
+        """Return the version of the last complete ``apply``; None if there is no such collection."""
+        await self._worker.ready(deadline)  # whoever has opened the store can ask it
+        name = self._name(store.name, _kind(collection))
+        return await _ask(lambda: self._backend.state(name).get("position"), deadline)
+
+    async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
+        """Return the number of vectors in the collection."""
+        return await _ask(lambda: self._backend.count(store.name, _kind(collection)), deadline)
+
+    async def numbers(
+        self, store: Path, notes: Numbers, *, collection: str, deadline: float | None = None
+    ) -> NDArray[np.int64]:
+        """Return the numbers of all vectors of those notes in the collection."""
+        ids = np.asarray(notes, np.int64).tolist()
+        numbers = await _ask(lambda: self._backend.numbers(store.name, _kind(collection), ids), deadline)
+        return np.array(numbers, np.int64)
+
+    async def drop(self, store: Path, *, deadline: float | None = None) -> None:
+        """Delete the vectors of a space."""
+        if (writer := self._writer) is not None:
+            await _ask(lambda: self._drop(writer, store.name), deadline)
+
+    async def _query_vector(self, store: Path, text: str | Vectors, deadline: float | None) -> Vectors:
+        """Return the vector of a question, which some models embed otherwise than a passage."""
+        if not isinstance(text, str):
+            return np.asarray(text, np.float32)
+        nothing = (None, None)
+        answer = await self._worker.query(store, text, 1, collections=nothing, deadline=deadline)
+        return answer.vector
+
+    def _apply(
+        self,
+        writer: ShardWriter,
+        space: str,
+        kind: Kind,
+        numbers: Numbers,
+        notes: Numbers,
+        vectors: Vectors | None,
+        deletes: Numbers,
+        version: str | None,
+    ) -> None:
+        gone = np.asarray(deletes, np.int64)
+        ids = np.asarray(notes, np.int64).tolist()
+        rows = self._ledger.notes.by_id(sorted(set(ids)))
+        # A note that was removed meanwhile needs no vector: its mark makes an orphan of it.
+        kept = [place for place, note in enumerate(ids) if note in rows]
+        entries: list[VectorEntries] = []
+        if kept and vectors is not None:
+            of_notes = [rows[ids[place]] for place in kept]
+            entries = [
+                VectorEntries(space, kind, np.asarray(numbers, np.int64)[kept], of_notes, vectors[kept])
+            ]
+        forgotten = [(space, kind, gone)] if len(gone) else []
+        writer.apply(Batch(vectors=entries, forgotten=forgotten))
+        if version is not None:
+            self._set_version(writer, space, kind, version)
+
+    def _set_version(self, writer: ShardWriter, space: str, kind: Kind, version: str) -> None:
+        name = self._name(space, kind)
+        if self._backend.state(name).get("position") != version:
+            writer.set_state(name, version)
+
+    def _drop(self, writer: ShardWriter, space: str) -> None:
+        writer.drop(space)
+        for kind in ("passages", "notes"):
+            writer.set_state(self._name(space, kind), "")
+
+    def _check_seen(self, space: str) -> None:
+        """Raise Unavailable if there are vectors that searches do not see: they are not lost for that."""
+        if self._backend.has_any(space, "passages"):
+            message = "the engine does not show what was written last yet; it is asked again"
+            raise Unavailable(message, "behind")
+
+    def _nearest(
+        self, space: str, kind: Kind, vector: Vectors, k: int, allowed: NDArray[np.int64] | None
+    ) -> Hits:
+        return self._backend.candidates(ByMeaning(space, kind, vector), k, Restriction(None, allowed))
+
+    def _name(self, space: str, kind: str) -> str:
+        return f"{self._backend.options.shard}/{space}/{kind}"
+
+
+async def _ask(work: Callable[[], T], deadline: float | None) -> T:
+    """Do work in a thread. Raises WorkerUnavailable if the engine does not answer, or not in time."""
+    running = asyncio.get_running_loop().run_in_executor(_threads, work)
+    try:
+        return await asyncio.wait_for(running, deadline)
+    except TimeoutError:
+        raise WorkerUnavailable("the engine of vectors was too slow; it is asked again", "deadline") from None
+    except Unavailable as error:
+        raise WorkerUnavailable(str(error), error.cause) from error
+
+
+def _kind(collection: str) -> Kind:
+    return "passages" if collection == CHUNKS else "notes"
+
+
+def _few_of_each(hits: Hits) -> Hits:
+    """Return the first passages of each note."""
+    places: dict[int, int] = {}
+    kept = []
+    for row, note in enumerate(hits.notes.tolist()):
+        places[note] = places.get(note, 0) + 1
+        if places[note] <= VECTOR_PASSAGES:
+            kept.append(row)
+    return Hits(hits.numbers[kept], hits.notes[kept], hits.scores[kept], hits.is_whole)

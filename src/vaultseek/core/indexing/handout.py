@@ -1,0 +1,221 @@
+"""Texts that a client embeds in place of the worker, and the vectors that it has brought.
+
+Nothing of this is kept on disk: vectors that came back are in the ledger by the key of their text. What is
+out when the client goes away is handed out again, or embedded by the worker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from vaultseek.base.limits import EMBED_SECONDS
+from vaultseek.core.indexing.status import EmbeddingRate
+from vaultseek.core.indexing.unembedded import Item, Unembedded
+from vaultseek.core.indexing.writer import InWriter
+from vaultseek.errors import Unavailable
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.worker.port import VectorKeeper
+from vaultseek.store.ledger import Ledger
+
+LISTED_TEXTS = 200_000
+"""Most chunks, and most notes, that are listed at once to be handed out."""
+WAITING_VECTORS = 20_000
+"""Vectors that wait for the store above which no more texts are handed out."""
+PAGE_TEXTS = 512
+"""Texts composed at once."""
+_LENGTH_ERROR = 1e-3
+
+
+class TextHandout:
+    """The door at which clients fetch texts and bring vectors, open while somebody waits for them.
+
+    ``is_ready`` tells whether the store is open; ``rate`` counts what is brought, and ``wake`` is set for
+    whoever stores it.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        worker: VectorKeeper,
+        unembedded: Unembedded,
+        in_writer: InWriter,
+        is_ready: Callable[[], bool],
+        rate: EmbeddingRate,
+        wake: asyncio.Event,
+    ) -> None:
+        self.current: OpenHandout | None = None
+        """The texts that are out; None if nobody has said that a client embeds."""
+        self._ledger = ledger
+        self._worker = worker
+        self._unembedded = unembedded
+        self._in_writer = in_writer
+        self._is_ready = is_ready
+        self._rate = rate
+        self._wake = wake
+        self._users = 0
+        self._brought: dict[str, bytes] = {}
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Have a client embed the texts, with ``take`` and ``bring``, until the context is left.
+
+        Only texts that the client refuses are embedded here meanwhile.
+        """
+        self._users += 1
+        if self.current is None:
+            self.current = OpenHandout(self._ledger, self._unembedded)
+        try:
+            yield
+        finally:
+            self._users -= 1
+            if not self._users:
+                self.current = None
+            self._wake.set()
+
+    async def take(self, limit: int) -> dict[str, str]:
+        """Return texts by key for the client that embeds them, of as many chunks or notes as ``limit``.
+
+        Empty while there are none, or the store is not open. Raises Unavailable if nobody has said that a
+        client embeds.
+        """
+        handout = self._open_handout()
+        if not self._is_ready():
+            return {}
+        texts = await handout.take(limit)
+        self._wake.set()
+        return texts
+
+    async def bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
+        """Keep the vectors that the client has computed; return how many were asked for and are usable.
+
+        Nothing waits here for the thread that writes: it may wait for notes that the same client reads.
+        Texts that it refuses, and those whose vectors are no unit vectors of the model's length, are embedded
+        here. Raises Unavailable as ``take`` does, or WorkerUnavailable.
+        """
+        handout = self._open_handout()
+        if self._worker.state.dimension is None:
+            await self._worker.ready(EMBED_SECONDS)
+        dimension = self._worker.state.dimension
+        usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
+        new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
+        self._brought |= new
+        handout.take_back(new, [*refused, *(vectors.keys() - usable.keys())])
+        self._rate.add(len(new))
+        self._wake.set()
+        return len(new)
+
+    async def keep_brought(self) -> None:
+        """Have the ledger keep what clients have brought."""
+        new, self._brought = self._brought, {}
+        if not new:
+            return
+        try:
+            await self._in_writer(self._ledger.vectors.put, new)
+        except BaseException:
+            self._brought |= new
+            raise
+
+    def _open_handout(self) -> OpenHandout:
+        if self.current is None:
+            raise Unavailable("nobody waits for vectors of a client; use index/wait with vectors_from_client")
+        return self.current
+
+
+class OpenHandout:
+    """The texts of one vault that are out, and the items whose vectors are back and not in the store yet."""
+
+    def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:
+        self._ledger = ledger
+        self._unembedded = unembedded
+        self._chunks: deque[int] = deque()
+        self._notes: deque[int] = deque()
+        self._listed: int | None = None
+        self._out: dict[str, list[Item]] = {}
+        self._arrived: deque[Item] = deque()
+        self._refused: deque[Item] = deque()
+        self._held: set[tuple[bool, int]] = set()
+        self._lock = asyncio.Lock()
+
+    async def take(self, limit: int) -> dict[str, str]:
+        """Return texts by key that are not out yet, at most ``limit``; empty if all are out."""
+        texts: dict[str, str] = {}
+        async with self._lock:
+            if not (self._chunks or self._notes):
+                await asyncio.to_thread(self._list)
+            while (
+                (self._chunks or self._notes) and len(texts) < limit and len(self._arrived) < WAITING_VECTORS
+            ):
+                for item in await asyncio.to_thread(self._next_items, min(PAGE_TEXTS, limit - len(texts))):
+                    self._hand_out(item, texts)
+        return texts
+
+    def is_out(self, key: str) -> bool:
+        """True if the text with this key was handed out and is not back."""
+        return key in self._out
+
+    def take_back(self, vectors: Mapping[str, bytes], refused: Collection[str]) -> None:
+        """Take vectors, which the ledger has, and the keys of texts that the client does not embed."""
+        for key, vector in vectors.items():
+            self._arrived += (replace(item, vector=vector) for item in self._out.pop(key, ()))
+        for key in refused:
+            self._refused += self._out.pop(key, ())
+
+    def arrived(self, limit: int) -> list[Item]:
+        """Take items that are to be stored."""
+        return [self._arrived.popleft() for _ in range(min(limit, len(self._arrived)))]
+
+    def refused(self, limit: int) -> list[Item]:
+        """Take items that the client does not embed."""
+        return [self._refused.popleft() for _ in range(min(limit, len(self._refused)))]
+
+    def forget(self, items: Collection[Item]) -> None:
+        """Forget items that were stored; if their notes have changed meanwhile, they are listed again."""
+        self._held -= {_name(item) for item in items}
+
+    def _hand_out(self, item: Item, texts: dict[str, str]) -> None:
+        self._held.add(_name(item))
+        if item.vector is not None or item.text is None:
+            self._arrived.append(item)
+            return
+        key = self._unembedded.key(item)
+        if key not in self._out:
+            texts[key] = item.text.text
+        self._out.setdefault(key, []).append(item)
+
+    def _next_items(self, limit: int) -> list[Item]:
+        """Return the next items of the list, without those that are held."""
+        numbers = _page(self._chunks, limit)
+        unembedded = self._unembedded
+        items = unembedded.chunks(numbers) if numbers else unembedded.notes(_page(self._notes, limit))
+        return [item for item in items if _name(item) not in self._held]
+
+    def _list(self) -> None:
+        """List what has no vector in the store, unless that is what is held."""
+        revision = self._ledger.revision
+        if revision == self._listed and self._ledger.counts().pending <= len(self._held):
+            return
+        self._listed = revision
+        pending = self._ledger.pending
+        self._chunks.extend(pending.chunk_numbers(LISTED_TEXTS))
+        self._notes.extend(pending.note_ids(LISTED_TEXTS))
+
+
+def is_unit_vector(vector: Vectors, dimension: int | None) -> bool:
+    """True if this is a finite vector of length 1, with as many numbers as ``dimension`` if that is known."""
+    if vector.ndim != 1 or len(vector) != (dimension or len(vector)) or not np.isfinite(vector).all():
+        return False
+    return abs(float(np.linalg.norm(vector)) - 1.0) < _LENGTH_ERROR
+
+
+def _name(item: Item) -> tuple[bool, int]:
+    return item.chunk is None, item.number
+
+
+def _page(numbers: deque[int], limit: int) -> list[int]:
+    return [numbers.popleft() for _ in range(min(limit, len(numbers)))]

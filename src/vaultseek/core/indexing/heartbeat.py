@@ -1,0 +1,120 @@
+"""The word of an indexer about its shard: that it is at work, and how far the shard is from its folder.
+
+It stands beside the shard in the engine, so that a searcher, which sees no folder, knows whether to trust it.
+A searcher goes by its own clock: what counts is when the word changed last.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass, field
+
+from vaultseek.base.failpoints import seconds_of
+from vaultseek.base.model import REASON_CODES, Reason
+
+BEAT_SECONDS = 10.0
+"""Time between two words of an indexer."""
+SILENCE_SECONDS = 60.0
+"""Silence of an indexer after which a searcher says so."""
+STOPPED = "stopped"
+"""The state of an indexer that has ended as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """The state of an indexer at a time, in seconds since the epoch by its own clock.
+
+    ``level`` is when the shard had all that is in the folder; None if it never had. ``language`` is the one
+    that the settings give all notes.
+    """
+
+    at: float
+    host: str
+    state: str
+    level: float | None = None
+    reason: Reason | None = None
+    language: str | None = None
+
+    def as_text(self) -> str:
+        """Return it as JSON."""
+        reason = None if self.reason is None else [self.reason.code, self.reason.text]
+        return json.dumps([self.at, self.host, self.state, self.level, reason, self.language])
+
+    @classmethod
+    def of_text(cls, text: str | None) -> Heartbeat | None:
+        """Return what ``as_text`` wrote; None for anything else, such as that of a later version."""
+        try:
+            at, host, state, level, reason, language = json.loads(text or "")[:6]
+            known = reason and _reason(*reason)
+            return cls(float(at), str(host), str(state), level and float(level), known, language)
+        except (ValueError, TypeError, IndexError):
+            return None
+
+
+@dataclass(slots=True)
+class Pulse:
+    """The last word of an indexer, and how long ago it changed by the clock of this machine."""
+
+    beat: Heartbeat | None = None
+    _changed: float | None = field(default=None)
+    _ahead: float = field(default=0.0)
+    """Seconds by which the clock of the indexer is ahead of this one, as far as that has shown."""
+    _asked: float = field(default=0.0)
+
+    def note(self, beat: Heartbeat | None, now: float | None = None, wall: float | None = None) -> None:
+        """Take in the word that the engine has now; the first may be old already, by the clocks of both."""
+        now = time.monotonic() if now is None else now
+        wall = time.time() if wall is None else wall
+        age = 0.0 if beat is None else wall - beat.at
+        if self._changed is None:
+            self._changed = now - max(0.0, age)
+            self._ahead = max(0.0, -age)
+        elif beat is not None and beat != self.beat:
+            self._changed = now
+            if now - self._asked < SILENCE_SECONDS:  # else it may be old, though it is new here
+                self._ahead = -age
+        self._asked = now
+        self.beat = beat or self.beat
+
+    def is_over(self, now: float | None = None) -> bool:
+        """True if the indexer has stopped or is silent, false also before anything is known."""
+        now = time.monotonic() if now is None else now
+        return self._is_silent(now) or (self.beat is not None and self.beat.state == STOPPED)
+
+    def _clocks(self) -> str:
+        """Return, in words, that the times are those of a clock that is wrong, or this one is."""
+        minutes = round(abs(self._ahead) / 60)
+        side = "ahead of" if self._ahead > 0 else "behind"
+        return f", by its clock, which is {minutes:,} min {side} the one here" if minutes else ""
+
+    def _is_silent(self, now: float) -> bool:
+        limit = seconds_of("indexer.silence", SILENCE_SECONDS)
+        return self._changed is not None and now - self._changed > limit
+
+    def reason(self, now: float | None = None) -> Reason | None:
+        """Return why the shard may be behind its folder, or None."""
+        now = time.monotonic() if now is None else now
+        beat = self.beat
+        is_silent = self._is_silent(now)
+        if beat is None:
+            return Reason("behind", "its indexer has not been heard of yet") if is_silent else None
+        level = f"; the shard was level with its folder {_moment(beat.level)}" if beat.level else ""
+        level += self._clocks()
+        if beat.state == STOPPED:
+            return Reason("behind", f"its indexer on {beat.host} was stopped {_moment(beat.at)}{level}")
+        if is_silent:
+            return Reason(
+                "behind", f"its indexer on {beat.host} has been silent since {_moment(beat.at)}{level}"
+            )
+        if beat.reason is None:
+            return None
+        return Reason(beat.reason.code, f"its indexer on {beat.host} says: {beat.reason.text}{level}")
+
+
+def _reason(code: str, text: str) -> Reason:
+    return Reason(next((known for known in REASON_CODES if known == code), "behind"), str(text))
+
+
+def _moment(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(seconds))

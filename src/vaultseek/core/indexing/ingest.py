@@ -1,0 +1,351 @@
+"""Read, parse and chunk changed notes, commit them to the ledger, and update the keyword index and graph.
+
+Everything here runs in the one thread that writes to a vault's ledger. A note is searchable by word, link,
+tag and property when ``Indexer.apply`` returns; its vectors follow in ``embed``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vaultseek.base.failpoints import failpoint
+from vaultseek.content.files.diff import Changes
+from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.markdown.resolve import Names, name_keys
+from vaultseek.core.indexing import reconcile
+from vaultseek.core.indexing.batches import BatchReader
+from vaultseek.core.indexing.crash_marker import CrashMarker
+from vaultseek.core.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
+from vaultseek.core.indexing.note_handout import NoteHandout
+from vaultseek.core.indexing.reading import NoteReader
+from vaultseek.core.indexing.safely import is_about_notes, not_indexed, read_safely
+from vaultseek.core.indexing.stopping import CLOSING, until_stopped
+from vaultseek.errors import Cancelled
+from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.engine_sync import EngineSync
+
+BATCH_NOTES = 256
+"""Notes in one commit of the ledger that are read in this process."""
+POOL_NOTES = 400
+"""Notes to read above which other processes read them; these take half a second to start."""
+
+log = logging.getLogger(__name__)
+OnProgress = Callable[[int, int], None]
+
+
+class Indexer:
+    """The writer of one vault's ledger, keyword index and graph."""
+
+    def __init__(
+        self,
+        reader: NoteReader,
+        ledger: Ledger,
+        keyword: KeywordSync | EngineSync,
+        crash_marker: CrashMarker,
+        exclude: Sequence[str] = (),
+    ) -> None:
+        self.graph: Graph | None = None
+        self.handout = NoteHandout(reader)
+        """The notes that a client parses, while there is one."""
+        self._reader = reader
+        self._ledger = ledger
+        self._keyword = keyword
+        self._crash_marker = crash_marker
+        self._exclude = tuple(exclude)
+        self._ignore = self._rules()
+        self._names = Names()
+        self._stopped = keyword.stopped
+
+    @property
+    def names(self) -> Names:
+        """The files that links may lead to; other threads may look names up, but not change them."""
+        return self._names
+
+    def load(self) -> None:
+        """Read the names from the ledger, catch the keyword index up with it, and build the graph."""
+        for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
+            self._names.add(path, aliases)
+        if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
+            self._keyword.rebuilding = True  # filling it was interrupted, and answers have to say so
+        self._keyword.catch_up(self._ledger)
+        if not self._stopped.is_set():
+            self.build_graph()
+
+    def build_graph(self) -> None:
+        """Build the graph from the ledger."""
+        ledger = self._ledger
+        self.graph = Graph(ledger.notes.ids(), ledger.links.edges(), ledger.revision)
+
+    def reconcile(self, paths: Iterable[str] | None = None) -> Changes:
+        """Compare the disk with the ledger at ``paths``, or the whole vault with its ignore rules read again.
+
+        Raises VaultMissing if the whole vault is compared and its folder is missing, or Cancelled if
+        ``stop`` is called.
+        """
+        root = self._reader.root
+        if paths is not None:
+            return reconcile.compare_paths(root, self._ignore, self._ledger, paths)
+        self._ignore = self._rules()
+        return reconcile.compare_vault(root, self._ignore, self._ledger, self._stopped)
+
+    def skips(self, path: str) -> bool:
+        """True if the vault's rules leave a file out."""
+        return self._ignore.skips(path)
+
+    def _rules(self) -> Ignore:
+        return Ignore(self._reader.root, self._exclude, self._reader.files.switches)
+
+    def stop(self) -> None:
+        """Have all work end after the batch that it is at; the rest is done after the next start."""
+        self._stopped.set()
+        self._reader.files.process.stop()
+
+    def prepare(self, paths: Iterable[str]) -> set[str]:
+        """Extract the texts of files, in any thread, so that ``apply`` finds them there.
+
+        Returns those to try once more, later.
+        """
+        return self._reader.prepare(paths)
+
+    def prune_texts(self) -> None:
+        """Delete the kept texts of files that are gone or have changed."""
+        rows = self._ledger.select("SELECT hash FROM notes")
+        self._reader.files.cache.prune({row[0] for row in rows})
+
+    def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
+        """Index ``changes`` in batches that each leave the vault searchable; return the changed paths.
+
+        Many notes are read by other processes. Order and number of the batches do not matter for the result.
+        Raises Cancelled after ``stop``, with some batches applied.
+        """
+        total = len(changes.read) + len(changes.moved)
+        done = 0
+        changed: list[str] = []
+        on_progress(0, total)
+        if not changes:
+            self._ledger.problems.replace_scanned(changes.problems, changes.scope)
+        for count, paths in self._batches(changes):
+            changed += paths
+            done += count
+            on_progress(done, total)
+            self._check_stopped()
+        self._keyword.catch_up(self._ledger)
+        self._check_stopped()
+        self._ledger.notes.prune_removed(self._keyword.level(self._ledger))
+        return changed
+
+    def count_others(self, paths: Sequence[str]) -> int:
+        """Return how many notes the ledger has beside those at ``paths``."""
+        return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
+
+    def catch_up_again(self) -> None:
+        """Give an engine again what it did not take because it did not answer."""
+        if self._keyword.problem is not None:
+            self._keyword.catch_up(self._ledger)
+
+    def _check_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise Cancelled(CLOSING)
+
+    def _batches(self, changes: Changes) -> Iterator[tuple[int, list[str]]]:
+        """Apply the changes; yield the number of notes that were looked at and the changed paths."""
+        hello = self._reader.describe() if len(changes.read) > POOL_NOTES else None
+        batches = _split(changes, pooled=hello is not None) if changes else ()
+        for batch in batches:
+            yield len(batch.read) + len(batch.moved), self._apply_batch(batch)
+            if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
+                self._keyword.catch_up(self._ledger)
+        if hello is not None:
+            with BatchReader(
+                hello, self._reader, self._ledger, self._keyword, self._crash_marker, self.handout
+            ) as reader:
+                for notes in reader.read(changes.read[1:], self._stopped):
+                    ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
+                    paths = self._commit(Changes(), rows, notes.unchanged, ids)
+                    reader.publish(notes)
+                    yield notes.done, paths
+
+    def _apply_batch(self, batch: Changes) -> list[str]:
+        """Read and store a batch in this process."""
+        targets = {new for _, new in batch.moved}
+        paths = (*sorted(targets), *batch.read)
+        hashes = self._ledger.notes.hashes(batch.read)
+        notes = [read_safely(self._reader, path, hashes.get(path), self._crash_marker) for path in paths]
+        failpoint("ingest.read")
+        rows = [note_rows(note) for note in notes if isinstance(note, IndexedNote)]
+        unchanged = [note for note in notes if isinstance(note, UnchangedNote)]
+        return self._commit(batch, rows, unchanged)
+
+    def _commit(
+        self,
+        batch: Changes,
+        rows: Sequence[NoteRows],
+        unchanged: Sequence[UnchangedNote],
+        ids: Sequence[int] = (),
+    ) -> list[str]:
+        """Store what was read and the rest of the batch; return the changed paths.
+
+        If that fails because of one note, the others are stored, and that one has a problem.
+        """
+        try:
+            return self._commit_at_once(batch, rows, unchanged, ids)
+        except Exception as error:
+            if not is_about_notes(error):
+                raise
+            log.warning(
+                "storing %d notes failed (%s); trying a part of them", len(rows), type(error).__name__
+            )
+            self._restore_names(batch, rows)
+            return self._commit_parts(batch, rows, unchanged, ids, error)
+
+    def _commit_parts(
+        self,
+        batch: Changes,
+        rows: Sequence[NoteRows],
+        unchanged: Sequence[UnchangedNote],
+        ids: Sequence[int],
+        error: Exception,
+    ) -> list[str]:
+        """Store each half of a batch that cannot be stored; of one note its name, or the problem alone."""
+        if len(unchanged) + len(rows) > 1:
+            middle, left = len(rows) // 2, len(unchanged) // 2
+            first = self._commit(batch, rows[:middle], unchanged[:left], ids[:middle])
+            return first + self._commit(Changes(), rows[middle:], unchanged[left:], ids[middle:])
+        if not rows:
+            raise error
+        path = rows[0].path
+        problem = not_indexed(error)
+        note = self._reader.read_name(path, problem)
+        plain = [note_rows(note)] if note is not None else []
+        try:
+            return self._commit_at_once(batch, plain, [], ids[: len(plain)])
+        except Exception as again:
+            if not is_about_notes(again):
+                raise
+        self._restore_names(batch, rows)
+        with self._ledger.commit():
+            self._ledger.problems.replace([(path, [(problem.code, problem.message, problem.line)])])
+        return [path]
+
+    def _restore_names(self, batch: Changes, rows: Sequence[NoteRows]) -> None:
+        """Make the names those of the ledger again, after a commit that was rolled back."""
+        gone = (*batch.removed, *(old for old, _ in batch.moved), *(row.path for row in rows))
+        for path in gone:
+            row = self._ledger.notes.by_path(path)
+            if row is None:
+                self._names.remove(path)
+            else:
+                self._names.add(path, row.aliases)
+        for path in (*batch.attachments_added, *batch.attachments_removed):
+            if self._ledger.attachments.contains(path):
+                self._names.add(path)
+            else:
+                self._names.remove(path)
+
+    def _commit_at_once(
+        self,
+        batch: Changes,
+        rows: Sequence[NoteRows],
+        unchanged: Sequence[UnchangedNote],
+        ids: Sequence[int] = (),
+    ) -> list[str]:
+        """Store what was read, and the rest of the batch, in one transaction; return the changed paths.
+
+        ``ids`` are those of the rows, if they were given out before.
+        """
+        gone = set(batch.removed) | {old for old, _ in batch.moved}
+        with self._ledger.commit() as revision:
+            self._touch(unchanged, revision)
+            keys = self._remove(batch, revision)
+            for old, new in batch.moved:
+                self._ledger.notes.move(old, new)
+            if not ids:
+                numbers = self._ledger.notes.numbers([note.path for note in rows])
+                ids = [numbers[note.path] for note in rows]
+            self._ledger.notes.put_all(list(zip(ids, rows, strict=True)), revision)
+            keys |= self._add_names(rows, batch)
+            self._ledger.attachments.update(batch.attachments_added, batch.attachments_removed)
+            self._ledger.problems.replace_scanned(batch.problems, batch.scope)
+            relinked = self._relink(keys, ids, revision)
+            failpoint("ledger.commit")
+        failpoint("ledger.committed")
+        self._update_graph(ids, relinked, revision)
+        return sorted(gone | {note.path for note in rows})
+
+    def _remove(self, batch: Changes, revision: int) -> set[str]:
+        """Remove what is gone from the ledger; return the name keys that now resolve differently."""
+        keys: set[str] = set()
+        for path in (*batch.removed, *(old for old, _ in batch.moved)):
+            row = self._ledger.notes.by_path(path)
+            if row is not None:
+                keys |= name_keys(path, row.aliases)
+            self._names.remove(path)
+        for path in batch.removed:
+            self._ledger.notes.remove(path, revision)
+        for path in batch.attachments_removed:
+            keys |= name_keys(path, ())
+            self._names.remove(path)
+        return keys
+
+    def _add_names(self, rows: Sequence[NoteRows], batch: Changes) -> set[str]:
+        """Register the names of new and changed files; return the name keys that now resolve differently."""
+        keys: set[str] = set()
+        for path in batch.attachments_added:
+            keys |= name_keys(path, ())
+            self._names.add(path)
+        for note in rows:
+            path, aliases = note.path, json.loads(note.aliases)
+            previous = self._names.keys_of(path)
+            self._names.add(path, aliases)
+            keys |= previous ^ name_keys(path, aliases)
+        return keys
+
+    def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
+        """Store the new times of unchanged notes, of which an engine has to be told."""
+        if self._keyword.keeps_rows:
+            before = self._ledger.copies.times([note.path for note in unchanged])
+            other = [note for note in unchanged if before[note.path][1] != note.modified]
+            self._ledger.copies.mark_changed([before[note.path][0] for note in other], revision)
+        self._ledger.notes.touch(unchanged)
+
+    def _relink(self, keys: set[str], ids: Sequence[int], revision: int) -> set[int]:
+        """Resolve the links of changed notes and every link to a changed name; return the linking notes."""
+        links = self._ledger.links.targets_by_key(keys) + self._ledger.links.targets_of(ids)
+        resolved = [
+            (note, ordinal, self._names.resolve(target, source, kind).path)
+            for note, ordinal, source, target, kind in links
+        ]
+        sources = {note for note, _, _ in resolved}
+        if self._keyword.keeps_rows:
+            before = self._ledger.links.resolved(sorted(sources - set(ids)))
+            other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}
+            self._ledger.copies.mark_changed(sorted(other), revision)
+        self._ledger.links.resolve(resolved)
+        return sources
+
+    def _update_graph(self, ids: Sequence[int], relinked: set[int], revision: int) -> None:
+        if self.graph is None:
+            return
+        sources = sorted(relinked | set(ids))
+        removed = self._ledger.notes.removed_since(revision - 1) or ()
+        self.graph.apply(removed, sources, self._ledger.links.edges(sources), revision)
+
+
+def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
+    """Yield removals, attachments and a first note, then notes in batches: one save is one batch.
+
+    If the notes are ``pooled``, those after the first are left out.
+    """
+    yield replace(changes, read=changes.read[:1], moved=changes.moved[:BATCH_NOTES])
+    for start in range(BATCH_NOTES, len(changes.moved), BATCH_NOTES):
+        yield Changes(moved=changes.moved[start : start + BATCH_NOTES])
+    if not pooled:
+        for start in range(1, len(changes.read), BATCH_NOTES):
+            yield Changes(read=changes.read[start : start + BATCH_NOTES])

@@ -1,0 +1,331 @@
+"""An open vault: its ledger, indexes, graph and concept vocabulary, and what a search asks of them."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+from vaultseek.base.limits import NOTE_PARSE_BYTES, OPENING_CHARS, RESCAN_SECONDS
+from vaultseek.base.model import JSON, Reason
+from vaultseek.content.extractors.reader import FileReader, reading_version
+from vaultseek.content.kinds import DEFAULT_SWITCHES
+from vaultseek.core.indexing.concepts import Concepts
+from vaultseek.core.indexing.crash_marker import CrashMarker
+from vaultseek.core.indexing.embed import Embedding
+from vaultseek.core.indexing.index_folder import ENGINE_FOLDER, open_folder
+from vaultseek.core.indexing.ingest import Indexer
+from vaultseek.core.indexing.keyword_sync import KeywordSync
+from vaultseek.core.indexing.outdated_vectors import forget_outdated
+from vaultseek.core.indexing.reader_pool import merge_step
+from vaultseek.core.indexing.reading import NoteReader
+from vaultseek.core.indexing.second_space import SecondSpace
+from vaultseek.core.indexing.semantic_lane import Patience, SemanticLane
+from vaultseek.core.indexing.spaces import Spaces
+from vaultseek.core.indexing.status import Activity
+from vaultseek.core.indexing.succession import OldModels
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.indexing.writer import WriterThread
+from vaultseek.errors import Unavailable
+from vaultseek.semantic.models.catalogue import LocalModel
+from vaultseek.semantic.models.choice import VaultModels
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
+from vaultseek.semantic.worker.pool import WorkerPool
+from vaultseek.semantic.worker.port import VectorKeeper
+from vaultseek.settings.engine import MilvusOptions
+from vaultseek.store.concept_vocabulary import Concept
+from vaultseek.store.graph import Graph
+from vaultseek.store.keyword.index import KeywordIndex
+from vaultseek.store.ledger import Ledger, NoteRow
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.engine import OpenEngine
+    from vaultseek.core.indexing.engine_keyword import EngineKeyword
+    from vaultseek.core.indexing.engine_sync import EngineSync
+    from vaultseek.core.indexing.shard_copy import ShardCopy
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+SECOND_FOLDER = "semantic-2"
+"""Folder of the second vector space in that of the index."""
+
+
+@dataclass(frozen=True, slots=True)
+class VaultOptions:
+    """A vault's display name, real path, and settings."""
+
+    name: str
+    root: Path
+    exclude: tuple[str, ...] = ()
+    language: str | None = None
+    rescan_seconds: float = RESCAN_SECONDS
+    max_note_bytes: int = NOTE_PARSE_BYTES
+    kinds: tuple[str, ...] = DEFAULT_SWITCHES
+    """The kinds of files that are read beside notes."""
+    paused: bool = False
+    """Answer from the index as it is and do not follow the vault."""
+    expansion: bool = False
+    """Keep the concept vocabulary from the start: queries are expanded by default."""
+    engine: MilvusOptions | None = None
+    """The engine that notes and vectors are kept in; None for the embedded one."""
+    is_copied: bool = False
+    """True for a searcher's vault: it has no folder, and its ledger is a copy of what the engine has."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder with the notes; None for a vault whose folder is elsewhere."""
+        return None if self.is_copied else self.root
+
+    @property
+    def paused_reason(self) -> Reason:
+        """The reason for what a paused vault cannot do."""
+        command = f"vaultseek vault resume {self.name}"
+        return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
+
+
+_MOSTLY_DEAD = "most of the vectors that were written to it are of texts that are no more"
+
+
+class OpenVault:
+    """The stores of one vault. It runs no tasks: a ``VaultFollower`` keeps it up to date, or nobody does.
+
+    ``activity`` is set by whoever keeps the vault up to date.
+    """
+
+    def __init__(
+        self,
+        options: VaultOptions,
+        worker: SemanticWorker,
+        ledger: Ledger,
+        keyword: KeywordSync | EngineSync,
+        indexer: Indexer,
+        embedding: Embedding,
+        spaces: Spaces,
+        concepts: Concepts,
+        writer: WriterThread,
+        patience: Patience,
+        files: contextlib.ExitStack,
+    ) -> None:
+        self.options = options
+        self.ledger = ledger
+        self.indexer = indexer
+        self.embedding = embedding
+        self.spaces = spaces
+        self.concepts = concepts
+        self.activity = Activity()
+        self.shard: ShardCopy | None = None
+        """The copying of an engine into the ledger, for a searcher; None for a vault with a folder."""
+        self.engine: OpenEngine | None = None
+        """The engine that notes and vectors are kept in; None for the embedded one."""
+        self._worker = worker
+        self._keyword = keyword
+        self._writer = writer
+        self._patience = patience
+        self._semantic = SemanticLane(ledger, embedding, spaces, worker, patience)
+        self._files = files
+
+    @classmethod
+    def open(
+        cls,
+        options: VaultOptions,
+        directory: Path,
+        worker: SemanticWorker,
+        spec: EmbeddingSpec,
+        *,
+        patience: Patience | None = None,
+        old_models: OldModels | None = None,
+        models: VaultModels | None = None,
+        pool: WorkerPool | None = None,
+    ) -> OpenVault:
+        """Open the index in ``directory``, or begin an empty one; ``load`` of its indexer has to follow.
+
+        ``models`` are those of the vault; without them there is ``spec`` alone. ``pool`` has the worker of a
+        second one. Raises AlreadyRunning if another process has it open, and OSError.
+        """
+        with contextlib.ExitStack() as files:
+            files.enter_context(open_folder(directory, options.root))
+            ledger = Ledger(directory / "ledger.sqlite")
+            files.callback(ledger.close)
+            ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
+            keyword: KeywordSync | EngineSync
+            keeper: VectorKeeper = worker
+            keep = None
+            if options.engine is None:
+                keyword = KeywordSync(directory / "keyword", options.language)
+            else:
+                from vaultseek.core.indexing.engine import OpenEngine
+
+                folder, is_copied = directory / ENGINE_FOLDER, options.is_copied
+                engine = OpenEngine(options.engine, options.name, folder, ledger, is_copied=is_copied)
+                files.callback(engine.close)
+                keyword, keep = engine.sync(options.language), engine.keeper
+                keeper = keep(worker)
+            files.callback(keyword.close)
+            crash_marker = CrashMarker(directory / "reading")
+            files.callback(crash_marker.close)
+            writer = WriterThread(options.name)
+            files.callback(writer.close)
+            files_of_vault = FileReader(options.kinds, directory / "texts")
+            files.callback(files_of_vault.process.close)
+            reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes, files_of_vault)
+            models = models or VaultModels(LocalModel(spec.model, None, spec.fingerprint, spec.window))
+            second = None
+            if models.second is not None and pool is not None:
+                folder = directory / SECOND_FOLDER
+                place = "" if options.engine is None else engine.name
+                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep, place)
+            else:
+                shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
+            opened = cls(
+                options,
+                worker,
+                ledger,
+                keyword,
+                Indexer(reader, ledger, keyword, crash_marker, options.exclude),
+                Embedding(ledger, keeper, directory / "semantic", spec, writer.run, old_models),
+                Spaces(models, second, spec.count, ledger),
+                Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
+                writer,
+                patience or Patience(),
+                files.pop_all(),
+            )
+            if options.engine is not None:
+                opened.engine = engine
+                if options.is_copied:
+                    opened.shard = engine.copy(opened.embedding.store.name, cast("EngineSync", keyword))
+            return opened
+
+    def close(self) -> None:
+        """Finish the current batch and close every file."""
+        self.indexer.stop()
+        self._files.close()
+
+    async def in_writer(self, work: Callable[..., T], *arguments: Any) -> T:
+        """Run ``work`` in the thread that writes, and return its result."""
+        return await self._writer.run(work, *arguments)
+
+    @property
+    def name(self) -> str:
+        """The vault's display name."""
+        return self.options.name
+
+    @property
+    def models(self) -> VaultModels:
+        """The models of the vault."""
+        return self.spaces.models
+
+    @property
+    def keyword_index(self) -> KeywordIndex | EngineKeyword:
+        """The current keyword index; a rebuild replaces it."""
+        return self._keyword.index
+
+    @property
+    def graph(self) -> Graph | None:
+        """The link graph, or None before it is built."""
+        return self.indexer.graph
+
+    def keyword_reason(self) -> Reason | None:
+        """Return why the keyword lane does not cover every note, or None."""
+        if self._keyword.problem is not None:
+            return Reason("behind", f"some changes are not in the engine yet: {self._keyword.problem}")
+        if not self._keyword.rebuilding:
+            return None
+        return Reason("being_built", "the keyword index is being rebuilt")
+
+    def merge_keyword_segments(self, *, purge: bool = False) -> bool:
+        """Do one merge of the keyword index, a large one in another process; false if none is due.
+
+        With ``purge`` it is due if there is anything of a deleted note.
+        """
+        return merge_step(self._keyword, purge=purge)
+
+    async def forget_outdated_vectors(self) -> None:
+        """Delete the vectors of texts that no note has any more, if there are many, and begin new stores.
+
+        A store keeps the room of each vector that was ever written to it.
+        """
+        fingerprints = {self.embedding.spec.fingerprint}
+        if self.spaces.second is not None:
+            fingerprints.add(self.spaces.second.model.fingerprint)
+        if await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer):
+            await self.embedding.discard_store(_MOSTLY_DEAD)
+            if self.spaces.second is not None:
+                await self.spaces.second.discard_store(_MOSTLY_DEAD)
+
+    def rebuild_keyword_index(self) -> None:
+        """Rebuild the keyword index, which was found damaged, from the ledger in the background."""
+        if not self._keyword.rebuilding:
+            log.warning("the keyword index of %s was found damaged; it is rebuilt", self.name)
+            self._keyword.rebuilding = True
+            self._writer.submit(self._keyword.rebuild, self.ledger)
+
+    def semantic_reason(self, text: str = "") -> Reason | None:
+        """Return why the semantic lane cannot answer ``text``, or None."""
+        return self._semantic.reason(text)
+
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
+
+        One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
+        """
+        return await self._semantic.ask(text, k, allowed)
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
+
+        The concepts have vectors in the vault's own space only.
+        """
+        if self.spaces.second_for(text) is not None:
+            return []
+        if self._patience.complete:
+            await self.concepts.refresh()
+        elif not self.embedding.is_current:
+            message = "the vectors are being rebuilt for another model; try again when that is done"
+            raise Unavailable(message, "being_built")
+        try:
+            return await self.concepts.near(text, vector, count, floor)
+        except Unavailable:
+            if self.options.paused:
+                raise Unavailable(self.options.paused_reason.text, "paused") from None
+            raise
+
+    def unread_reason(self, text: str) -> Reason | None:
+        """Return why the semantic lane does not read the language of ``text``, or None."""
+        return self.spaces.unread_reason(text)
+
+    def lag_reason(self, text: str) -> Reason | None:
+        """Return why the space that answers ``text`` lacks notes that others have, or None."""
+        return self._semantic.lag_reason(text)
+
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        """Return the stored vectors of ``notes`` in the space that answers ``text``.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        return await self._semantic.note_vectors(notes, text)
+
+    async def rerank(
+        self, query: str, texts: Sequence[str], model: str, seconds: float
+    ) -> Sequence[float | None]:
+        """Return how well each text answers the query, in [0, 1]; None for one that came too late.
+
+        Raises WorkerUnavailable.
+        """
+        deadline = self._patience.rerank_seconds or seconds
+        scores = await self._worker.rerank(query, texts, model, deadline=deadline)
+        return [None if np.isnan(score) else float(score) for score in scores]
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """Return the text that is embedded for the whole note."""
+        return self.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
+
+    def index_state(self) -> JSON:
+        """Return the ``index`` part of an answer."""
+        return self.activity.index_json(self.ledger.counts(), self.ledger.revision)

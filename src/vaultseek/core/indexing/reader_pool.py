@@ -1,0 +1,248 @@
+"""Reader processes of one vault, for as long as many notes are to be read.
+
+They read, parse, chunk and invert at low priority, so that the daemon's interpreter is free for searches. A
+note that ends its process, or takes too long, costs that process, not the daemon.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import astuple, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vaultseek.base.limits import READER_NOTE_SECONDS
+from vaultseek.base.model import JSON
+from vaultseek.content.files.scan import FileStat
+from vaultseek.core.indexing.frames import receive, send
+from vaultseek.core.indexing.keyword_sync import KeywordSync
+from vaultseek.core.indexing.reader_process import NO_NOTE, read_index
+from vaultseek.core.indexing.reading import ParsedText
+from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.prepare import PreparedSegment
+from vaultseek.store.ledger import NoteRows, UnchangedNote
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.engine_sync import EngineSync
+
+PROCESSES = 4
+"""Most readers of one vault."""
+NOTE_SECONDS = READER_NOTE_SECONDS
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
+MERGED_HERE_NOTES = 4096
+"""Notes in segments above which another process merges them."""
+_MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
+
+
+class ReaderError(Exception):
+    """A reader process ended; ``index`` is the number of the note that it was reading, -1 for none."""
+
+    def __init__(self, index: int) -> None:
+        super().__init__("a process that reads notes has ended")
+        self.index = index
+
+
+@dataclass(frozen=True, slots=True)
+class ReadJob:
+    """Notes to read, given as (id, path, stored hash or None), and the keyword index to write for.
+
+    ``elsewhere`` has those that another machine has parsed, by their number in ``notes``.
+    """
+
+    notes: Sequence[tuple[int, str, bytes | None]]
+    blocked: Sequence[str]
+    directory: Path | None
+    rules: LanguageRules
+    elsewhere: Mapping[int, ParsedText] = field(default_factory=dict)
+
+    def as_json(self) -> JSON:
+        """Return the form that is sent."""
+        return {
+            "notes": [
+                (number, path, digest.hex() if digest else None) for number, path, digest in self.notes
+            ],
+            "blocked": list(self.blocked),
+            "directory": None if self.directory is None else str(self.directory),
+            "rules": astuple(self.rules),
+            "elsewhere": [(index, each.digest.hex(), each.text) for index, each in self.elsewhere.items()],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ReadNotes:
+    """The result of a job: of its first ``done`` notes those that are new, changed or unchanged.
+
+    ``segment`` has the notes of ``indexed``, or is None if it could not be written. ``seconds`` is the
+    processor time.
+    """
+
+    indexed: Sequence[tuple[int, NoteRows]]
+    unchanged: Sequence[UnchangedNote]
+    done: int
+    segment: PreparedSegment | None
+    seconds: float
+
+
+class ReaderPool:
+    """A few reader processes, started when they are needed; ``close`` ends them."""
+
+    def __init__(self, hello: Mapping[str, Any], processes: int | None = None) -> None:
+        """``hello`` is what ``NoteReader.describe`` returns."""
+        self.processes = processes or min(PROCESSES, _processors())
+        self._hello = hello
+        self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="reader")
+        self._local = threading.local()
+        self._readers: set[ReaderProcess] = set()
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def read(self, job: ReadJob) -> Future[ReadNotes]:
+        """Read notes in one of the processes. The future raises ReaderError or OSError."""
+        return self._threads.submit(self._in_reader, lambda reader: reader.read(job))
+
+    def merge(self, step: Callable[[ReaderProcess], bool]) -> Future[bool]:
+        """Call ``step`` with a reader, which can merge segments."""
+        return self._threads.submit(self._in_reader, step)
+
+    def close(self) -> None:
+        """End the processes, also in the middle of a job."""
+        with self._lock:
+            self._closed = True
+            for reader in self._readers:
+                reader.kill()
+        self._threads.shutdown(cancel_futures=True)
+        for reader in self._readers:
+            reader.end()
+
+    def _in_reader(self, work: Callable[[ReaderProcess], Any]) -> Any:
+        reader: ReaderProcess | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = self._local.reader = self._start()
+        try:
+            return work(reader)
+        except BaseException:
+            self._local.reader = None
+            with self._lock:
+                self._readers.discard(reader)
+            reader.end()
+            raise
+
+    def _start(self) -> ReaderProcess:
+        with self._lock:
+            if self._closed:
+                raise ReaderError(-1)
+            reader = ReaderProcess(self._hello)
+            self._readers.add(reader)
+            return reader
+
+
+class ReaderProcess:
+    """One reader process; used by one thread."""
+
+    def __init__(self, hello: Mapping[str, Any]) -> None:
+        self._progress = tempfile.TemporaryFile()  # noqa: SIM115
+        number = self._progress.fileno()
+        os.pwrite(number, NO_NOTE, 0)
+        self._process = subprocess.Popen(
+            COMMAND,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[number],
+        )
+        with contextlib.suppress(OSError):
+            self._send({**hello, "progress": number, "seconds": NOTE_SECONDS, "parent": os.getpid()})
+
+    def read(self, job: ReadJob) -> ReadNotes:
+        """Return the notes of a job. Raises ReaderError."""
+        indexed: list[tuple[int, NoteRows]] = []
+        unchanged: list[UnchangedNote] = []
+        self._ask(job.as_json())
+        while True:
+            frame = self._receive()
+            for entry in filter(None, frame["notes"]):
+                if len(entry) == 2:
+                    values = entry[1]
+                    values[3] = bytes.fromhex(values[3])
+                    indexed.append((entry[0], NoteRows(*values)))
+                else:
+                    path, stat, racy, modified = entry
+                    unchanged.append(UnchangedNote(path, FileStat(*stat), racy, modified))
+            if "done" in frame:
+                segment = _segment(job.directory, frame["segment"]) if job.directory is not None else None
+                return ReadNotes(indexed, unchanged, frame["done"], segment, frame["seconds"])
+
+    def merge_files(self, directory: Path, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
+        """Merge segment files of the index in ``directory``. Raises ReaderError."""
+        self._ask({"files": files, "directory": str(directory)})
+        segment = _segment(directory, self._receive()["segment"])
+        if segment is None:
+            raise ReaderError(-1)
+        return segment
+
+    def kill(self) -> None:
+        """Kill the process; its thread then ends with ReaderError."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End the process and close its files."""
+        self._process.kill()
+        self._process.wait()
+        with contextlib.suppress(OSError):
+            self._process.communicate()
+        self._progress.close()
+
+    def _ask(self, job: JSON) -> None:
+        try:
+            self._send(job)
+        except OSError:
+            raise self._died() from None
+
+    def _send(self, frame: JSON) -> None:
+        assert self._process.stdin is not None
+        send(self._process.stdin, frame)
+
+    def _receive(self) -> JSON:
+        assert self._process.stdout is not None
+        try:
+            frame = receive(self._process.stdout)
+        except (OSError, ValueError):
+            frame = None
+        if frame is None:
+            raise self._died()
+        return frame
+
+    def _died(self) -> ReaderError:
+        return ReaderError(read_index(self._progress.fileno()))
+
+
+def merge_step(keyword: KeywordSync | EngineSync, *, purge: bool = False) -> bool:
+    """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
+
+    Raises what ``KeywordIndex.merge_step`` raises.
+    """
+    if keyword.index.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
+        return keyword.merge_step(purge=purge)
+    try:
+        with contextlib.closing(ReaderPool(_MERGER, 1)) as pool:
+            merge = pool.merge(lambda reader: keyword.merge_step(reader.merge_files, purge=purge))
+            return bool(merge.result())
+    except ReaderError:
+        return keyword.merge_step(purge=purge)
+
+
+def _segment(directory: Path, named: Sequence[Any] | None) -> PreparedSegment | None:
+    return PreparedSegment(directory / Path(named[0]).name, named[1]) if named else None
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -1,0 +1,182 @@
+"""Entry point of a reader: a child process that reads notes and writes segments of the keyword index.
+
+Run as ``python -P -m vaultseek.core.indexing.reader_process``, by a ``ReaderPool`` only. It serves one job
+after another and ends when its pipe is closed. The number of the note that it reads is kept in a file, so
+that the daemon knows which note ended it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from vaultseek.base.expendable import become_expendable
+from vaultseek.base.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
+from vaultseek.base.model import JSON
+from vaultseek.content.extractors.reader import FileReader
+from vaultseek.core.indexing.crash_marker import crash_key
+from vaultseek.core.indexing.documents import parsed_document
+from vaultseek.core.indexing.frames import receive, send
+from vaultseek.core.indexing.reading import NoteReader, ParsedText
+from vaultseek.core.indexing.safely import read_safely
+from vaultseek.errors import VaultseekError
+from vaultseek.semantic.models.counters import load_counter
+from vaultseek.store.keyword.inverter import KeywordDocument
+from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.prepare import PreparedSegment, SegmentPreparer
+from vaultseek.store.ledger import IndexedNote, UnchangedNote, note_rows
+
+_NICENESS = 5
+_FRAME_CHARS = 200_000
+_INDEX = struct.Struct("<i")
+NO_NOTE = _INDEX.pack(-1)
+"""The content of the progress file while no note is read."""
+
+
+def read_index(progress: int) -> int:
+    """Return the number of the note that the reader of this progress file is at; -1 for none."""
+    return int(_INDEX.unpack(os.pread(progress, _INDEX.size, 0))[0])
+
+
+def main() -> None:
+    """Serve jobs from standard input until it ends."""
+    incoming, outgoing = _claim_pipes()
+    hello = receive(incoming)
+    if hello is None:
+        return
+    become_expendable(hello["parent"], READER_MEMORY_BYTES, _NICENESS)
+    server = _Server(hello, outgoing)
+    # Parsed notes hold no cycles, and searching them for some takes a tenth of the time.
+    gc.disable()
+    with contextlib.suppress(BrokenPipeError):
+        while (job := receive(incoming)) is not None:
+            send(outgoing, server.merge(**job) if "files" in job else server.read(**job))
+            gc.collect(0)
+
+
+class _Server:
+    """The jobs of one reader process."""
+
+    def __init__(self, hello: JSON, outgoing: BinaryIO) -> None:
+        counter = load_counter(hello["counter"])
+        files = FileReader.of(hello["files"]) if hello["files"] else FileReader()
+        self._reader = NoteReader(Path(hello["root"]), counter, hello["window"], hello["max_bytes"], files)
+        self._progress: int = hello["progress"]
+        self._seconds: float = hello["seconds"]
+        self._outgoing = outgoing
+        self._preparers: dict[str, SegmentPreparer] = {}
+
+    def read(
+        self,
+        notes: Sequence[Sequence[Any]],
+        blocked: Sequence[str],
+        directory: str | None,
+        rules: Sequence[Any],
+        elsewhere: Sequence[tuple[int, str, str]] = (),
+    ) -> JSON:
+        """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
+
+        ``elsewhere`` are those that were parsed by another machine: number, hash of the bytes, text.
+
+        The notes go out in frames of their own, the return value is the last frame. Reading ends early after
+        ``READER_JOB_BYTES``; ``done`` is the number of notes read.
+        """
+        began = time.process_time()
+        guard = _Blocked(frozenset(blocked))
+        documents: list[KeywordDocument] = []
+        frame: list[Any] = []
+        chars = done = total = 0
+        texts = {index: ParsedText(bytes.fromhex(digest), text) for index, digest, text in elsewhere}
+        for index, (number, path, stored) in enumerate(notes):
+            self._begin(index)
+            before = bytes.fromhex(stored) if stored else None
+            result = read_safely(self._reader, path, before, guard, texts.get(index))
+            entry, size = _entry(number, result)
+            if isinstance(result, IndexedNote):
+                documents.append(parsed_document(number, result))
+            frame.append(entry)
+            chars, total, done = chars + size, total + size, index + 1
+            if chars > _FRAME_CHARS:
+                send(self._outgoing, {"notes": frame})
+                frame, chars = [], 0
+            if total > READER_JOB_BYTES:
+                break
+        self._finish()
+        segment = self._segment(documents, directory, LanguageRules(*rules))
+        seconds = time.process_time() - began
+        return {"notes": frame, "done": done, "segment": segment, "seconds": seconds}
+
+    def merge(self, files: Sequence[tuple[str, list[int]]], directory: str) -> JSON:
+        """Merge segment files."""
+        return {"segment": _named(self._preparer(directory).merged_files(files))}
+
+    def _segment(
+        self, documents: Sequence[KeywordDocument], directory: str | None, rules: LanguageRules
+    ) -> list[Any] | None:
+        """Return name and size of the documents' segment; None if there is none or it cannot be written."""
+        if not documents or directory is None:
+            return None
+        with contextlib.suppress(VaultseekError, OSError):
+            return _named(self._preparer(directory).documents(documents, rules))
+        return None
+
+    def _preparer(self, directory: str) -> SegmentPreparer:
+        if directory not in self._preparers:
+            self._preparers = {directory: SegmentPreparer.of(Path(directory))}
+        return self._preparers[directory]
+
+    def _begin(self, index: int) -> None:
+        """Note that a note is begun; its time is processor time, so a busy machine harms no note."""
+        os.pwrite(self._progress, _INDEX.pack(index), 0)
+        signal.setitimer(signal.ITIMER_PROF, self._seconds)
+
+    def _finish(self) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        os.pwrite(self._progress, NO_NOTE, 0)
+
+
+class _Blocked:
+    """The notes that must not be parsed; that one is being parsed is known to the progress file."""
+
+    def __init__(self, keys: frozenset[str]) -> None:
+        self._keys = keys
+
+    def is_blocked(self, path: str, digest: bytes) -> bool:
+        return bool(self._keys) and crash_key(path, digest) in self._keys
+
+    @contextlib.contextmanager
+    def parsing(self, path: str, digest: bytes) -> Iterator[None]:
+        yield
+
+
+def _entry(number: int, result: IndexedNote | UnchangedNote | None) -> tuple[Any, int]:
+    """Return what is sent of a note, and its size."""
+    if result is None:
+        return None, 0
+    if isinstance(result, UnchangedNote):
+        return [result.path, result.stat, result.racy, result.modified], 0
+    rows = note_rows(result)
+    return [number, [*rows[:3], rows.hash.hex(), *rows[4:]]], result.stat.size
+
+
+def _named(segment: PreparedSegment) -> list[Any]:
+    return [segment.path.name, segment.size]
+
+
+def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Keep standard input and output for frames; whatever a library prints goes to standard error."""
+    incoming = os.fdopen(os.dup(0), "rb")
+    outgoing = os.fdopen(os.dup(1), "wb", 1 << 18)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Read, parse and chunk one note. Nothing here is stored, so it runs in the daemon or in a reader process."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import DRAWING_BYTES, HANDED_NOTE_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
+from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
+from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
+from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
+from vaultseek.content.files.read import NoteBytes, read_note, too_large
+from vaultseek.content.files.scan import FileStat
+from vaultseek.content.kinds import kind_of
+from vaultseek.content.languages.detect import SAMPLE_CHARS, detect_language
+from vaultseek.content.markdown.chunk import chunk
+from vaultseek.content.markdown.dates import created_time
+from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.resolve import link_key
+from vaultseek.core.indexing.crash_marker import CRASHED
+from vaultseek.semantic.models.counters import describe_counter
+from vaultseek.store.ledger import IndexedNote, UnchangedNote
+
+
+class CrashGuard(Protocol):
+    """The knowledge which notes crash their reader; ``CrashMarker`` is one."""
+
+    def is_blocked(self, path: str, digest: bytes) -> bool:
+        """True if this content must not be parsed."""
+
+    def parsing(self, path: str, digest: bytes) -> AbstractContextManager[None]:
+        """Return the context in which the note is parsed."""
+
+
+class ParsedText(NamedTuple):
+    """A note that another machine has parsed, as ``note_codec`` writes it, and the hash of its bytes."""
+
+    digest: bytes
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReader:
+    """The parser and chunker of one vault; ``count`` and ``window`` are those of the embedding model.
+
+    ``files`` reads what is no Markdown.
+    """
+
+    root: Path
+    count: TokenCount
+    window: int
+    max_bytes: int = NOTE_PARSE_BYTES
+    files: FileReader = field(default_factory=FileReader)
+
+    def describe(self) -> JSON | None:
+        """Return what a reader process needs to make the same reader; None if it cannot."""
+        counter = describe_counter(self.count)
+        if counter is None:
+            return None
+        return {
+            "root": str(self.root),
+            "counter": counter,
+            "window": self.window,
+            "max_bytes": self.max_bytes,
+            "files": self.files.describe(),
+        }
+
+    def read(
+        self, path: str, stored_hash: bytes | None, guard: CrashGuard, elsewhere: ParsedText | None = None
+    ) -> IndexedNote | UnchangedNote | None:
+        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again.
+
+        It is not parsed here if it was ``elsewhere``, and has not changed since.
+        """
+        content = self._bytes(path)
+        if content is None:
+            return None
+        digest = content_digest(content)
+        if content.problem is None and stored_hash == digest:
+            return UnchangedNote(path, content.stat, content.racy, content.stat.mtime_ns / 1e9)
+        parsed = None if elsewhere is None else _checked(elsewhere, path, content, digest)
+        if parsed is None or guard.is_blocked(path, digest):
+            parsed = self._parse_guarded(path, content, digest, guard)
+        return self._indexed(path, content, digest, *parsed)
+
+    def takes_elsewhere(self, path: str, content: NoteBytes) -> bool:
+        """True if another machine can parse this file as well as this one."""
+        return (
+            file_kind(path) is None
+            and kind_of(path) != "excalidraw"  # its texts have lines of their own
+            and content.problem is None
+            and len(content.data) <= min(self.max_bytes, HANDED_NOTE_BYTES)
+        )
+
+    def content(self, path: str) -> NoteBytes | None:
+        """Return the bytes of a note; None if it is gone again."""
+        return self._bytes(path)
+
+    def parse(self, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note of these bytes, which need not be in the vault."""
+        return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False), b"")
+
+    def prepare(self, paths: Iterable[str]) -> set[str]:
+        """Extract the texts of files that are no Markdown, so that ``read`` does not take long.
+
+        Returns those to try once more, later (`FileReader.prepare`).
+        """
+        self.files.ahead.clear()
+        later = set()
+        for path in paths:
+            content = self._bytes(path) if file_kind(path) is not None else None
+            if content is not None:
+                digest = content_digest(content)
+                if not self.files.prepare(path, content.data, digest, content.problem):
+                    later.add(path)
+        return later
+
+    def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
+        """Return a note of which only the name counts, because of this problem; None if it is gone again."""
+        content = self._bytes(path)
+        if content is None:
+            return None
+        content = replace(content, problem=content.problem or problem)
+        return self._indexed(path, content, content_digest(content), *self._parse(path, content, b""))
+
+    def _indexed(
+        self, path: str, content: NoteBytes, digest: bytes, note: Note, chunks: tuple[Chunk, ...]
+    ) -> IndexedNote:
+        modified = content.stat.mtime_ns / 1e9
+        keys = tuple(link_key(link.target) for link in note.links)
+        created = created_time(note, modified)
+        language = detect_language(_prose(chunks))
+        return IndexedNote(
+            note, chunks, keys, content.stat, content.racy, digest, modified, created, language
+        )
+
+    def _parse_guarded(
+        self, path: str, content: NoteBytes, digest: bytes, guard: CrashGuard
+    ) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note, unless this content has crashed its reader before."""
+        if guard.is_blocked(path, digest):
+            return self._parse(path, replace(content, problem=CRASHED), digest)
+        # Another process reads files, which may take long, so that ending this one meanwhile is no crash.
+        file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
+        with guard.parsing(path, digest):
+            failpoint(f"note.read {path}")
+            if file is not None:
+                return file, chunk(file, self.count, self.window)
+            return self._parse(path, content, digest)
+
+    def _bytes(self, path: str) -> NoteBytes | None:
+        drawing = kind_of(path) == "excalidraw"
+        return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
+
+    def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note; one that could not be read has only its name and the problem."""
+        if file_kind(path) is not None:
+            file = self.files.read(path, content.data, digest, content.problem)
+            return file, chunk(file, self.count, self.window)
+        problem = content.problem
+        drawn = kind_of(path) == "excalidraw"  # most of it is the drawing, which is left out
+        if (len(content.data) > self.max_bytes and not drawn) or (
+            problem is not None and problem.code == "too_large"
+        ):
+            problem = too_large(self.max_bytes)
+        text, problems = decode(content.data) if problem is None else ("", (problem,))
+        drawn = drawn or is_drawing(text)
+        note = read_markdown(text, path, problems) if drawn else parse(text, path, problems)
+        return note, chunk(note, self.count, self.window)
+
+
+def _checked(
+    elsewhere: ParsedText, path: str, content: NoteBytes, digest: bytes
+) -> tuple[Note, tuple[Chunk, ...]] | None:
+    """Return what another machine has parsed; None if it was other content, or is no parsed note."""
+    if elsewhere.digest != digest or content.problem is not None:
+        return None
+    from vaultseek.core.indexing.note_codec import decode
+
+    with contextlib.suppress(ValueError):
+        return decode(elsewhere.text, path, content.data)
+    return None
+
+
+def content_digest(content: NoteBytes) -> bytes:
+    """Return the hash of a note's bytes by which the ledger knows them."""
+    return hashlib.blake2b(content.data, digest_size=16).digest()
+
+
+def _prose(chunks: Sequence[Chunk]) -> str:
+    """Return the beginning of a note's prose, as much as shows its language."""
+    texts: list[str] = []
+    size = 0
+    for each in chunks:
+        texts.append(each.prose_text())
+        size += len(texts[-1])
+        if size >= SAMPLE_CHARS:
+            break
+    return "\n".join(texts)

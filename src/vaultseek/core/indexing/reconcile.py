@@ -1,0 +1,111 @@
+"""Compare the disk with the ledger, as a whole or where hints point.
+
+The same comparison serves a save, a start, lost events and the rescan interval.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from vaultseek.content.files.diff import Changes, FileState, compare
+from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.files.scan import ScannedFile, bad_name, file_stat, scan, skipped_folder, skipped_link
+from vaultseek.core.indexing.stopping import until_stopped
+from vaultseek.errors import VaultMissing
+from vaultseek.store.ledger import Ledger
+
+VANISHED_SHARE = 0.5
+"""The vault looks unmounted if more than this share of its notes is gone at once, and at least
+``VANISHED_NOTES``."""
+VANISHED_NOTES = 20
+
+
+def compare_vault(
+    root: Path, ignore: Ignore, ledger: Ledger, stopped: threading.Event | None = None
+) -> Changes:
+    """Compare the whole vault.
+
+    Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
+    """
+    if not root.is_dir():
+        raise VaultMissing(
+            f"the vault's folder {root} is missing; its index is kept until the folder is back"
+        )
+    files = until_stopped(scan(root, ignore), stopped or threading.Event())
+    return compare(files, ledger.notes.file_states(), ledger.attachments.paths())
+
+
+def looks_unmounted(changes: Changes, notes: int) -> bool:
+    """True if so many of ``notes`` are gone at once that the vault is probably unmounted, not emptied."""
+    gone = len(set(changes.removed).difference(changes.attachments_added))
+    return gone >= VANISHED_NOTES and gone > notes * VANISHED_SHARE
+
+
+def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:
+    """Compare files, or folders with all below them."""
+    disk: dict[str, ScannedFile] = {}
+    notes: dict[str, FileState] = {}
+    attachments: set[str] = set()
+    scope: list[str] = []
+    for path in _outermost(paths):
+        above, _, _ = path.rpartition("/")
+        if bad_name(above) is not None:
+            continue  # its own event, or the next scan, reports the folder
+        if (unnamed := bad_name(path)) is not None:
+            scope.append(unnamed.path)
+            if os.path.lexists(root / path):
+                disk[unnamed.path] = unnamed
+            continue
+        scope.append(path)
+        notes.update(ledger.notes.file_states(path))
+        attachments.update(ledger.attachments.paths(path))
+        known = ledger.notes.file_state(path)
+        if known is not None:
+            notes[path] = known
+        elif ledger.attachments.contains(path):
+            attachments.add(path)
+        disk.update((file.path, file) for file in _scan_path(root, ignore, path))
+    return compare(disk.values(), notes, frozenset(attachments), tuple(scope))
+
+
+def _scan_path(root: Path, ignore: Ignore, path: str) -> Iterator[ScannedFile]:
+    """Yield the files on disk at a path and below it."""
+    above = path.rpartition("/")[0]
+    if (above and _through_link(root, above)) or ignore.skips(path):
+        return
+    if (root / path).is_symlink():
+        if not ignore.is_excluded(path) and (link := skipped_link(path)) is not None:
+            yield link
+    elif (root / path).is_dir():
+        if not ignore.skips_folder(path):
+            yield from scan(root, ignore, path)
+        elif (folder := skipped_folder(path, ignore)) is not None:
+            yield folder
+    elif not ignore.is_read(path):
+        if (root / path).is_file():
+            yield ScannedFile(path, None)
+    else:
+        stat = file_stat(root, path)
+        if stat is not None:
+            yield ScannedFile(path, stat)
+
+
+def _through_link(root: Path, path: str) -> bool:
+    folder = root
+    for name in path.split("/"):
+        folder = folder / name
+        if folder.is_symlink():
+            return True
+    return False
+
+
+def _outermost(paths: Iterable[str]) -> list[str]:
+    """Return the paths that are not below another one."""
+    outermost: list[str] = []
+    for path in sorted(paths, key=lambda path: path.split("/")):
+        if not outermost or not path.startswith(outermost[-1] + "/"):
+            outermost.append(path)
+    return outermost

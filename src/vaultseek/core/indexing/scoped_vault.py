@@ -1,0 +1,172 @@
+"""An open vault as far as somebody may see it: the notes in some folders.
+
+Every lane gets the ids of these notes as a filter, ledger, graph and keyword index have no others, and what
+is made of the whole vault, the concept vocabulary and the revision, is left out. Only an engine weighs words
+by how many notes of the vault have them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from vaultseek.base.limits import OPENING_CHARS
+from vaultseek.base.model import JSON, Reason, ReasonCode, reason_json
+from vaultseek.content.markdown.resolve import Names
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.store.concept_vocabulary import Concept
+from vaultseek.store.graph import Graph
+from vaultseek.store.keyword.index import KeywordAnswer, KeywordIndex
+from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.ledger import NoteRow
+from vaultseek.store.ledger.scoped import Folders
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.engine_keyword import EngineKeyword
+
+
+_GENERAL: Mapping[ReasonCode, str] = {
+    "being_read": "some notes are still to be read",
+    "being_built": "some of the index is still being built",
+    "not_embedded": "no passage is embedded yet",
+    "behind": "the latest changes are still missing",
+    "vault_missing": "the notes cannot be reached at the moment; the index answers",
+    "disk_full": "the disk of the server is full; changes are not indexed",
+    "failing": "changes cannot be indexed at the moment; ask whoever runs the server",
+}
+"""Words for the states of a vault that say nothing of the notes outside, nor of the server's files."""
+
+
+def general(reason: Reason | None) -> Reason | None:
+    """Return the reason in words that are for everybody; some have counts of the whole vault."""
+    return None if reason is None else replace(reason, text=_GENERAL.get(reason.code, reason.text))
+
+
+def general_json(answer: JSON) -> JSON:
+    """Return code and reason of an answer, in words that are for everybody."""
+    code, text = answer["code"], answer["reason"]
+    return reason_json(None if code is None else general(Reason(code, text)))
+
+
+class ScopedVault:
+    """The part of ``vault`` in ``folders``, at one revision of its ledger, in place of the whole."""
+
+    def __init__(self, vault: OpenVault, folders: Folders) -> None:
+        self.revision = vault.ledger.revision
+        self.ledger = vault.ledger.within(folders)
+        self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
+        self._vault = vault
+
+    @property
+    def name(self) -> str:
+        """The vault's display name."""
+        return self._vault.name
+
+    @property
+    def options(self) -> VaultOptions:
+        """The options of the vault."""
+        return self._vault.options
+
+    @property
+    def keyword_index(self) -> ScopedKeywordIndex:
+        """The keyword index, which searches in the visible notes only."""
+        return ScopedKeywordIndex(self._vault.keyword_index, self.ids)
+
+    @property
+    def graph(self) -> Graph | None:
+        """The links between visible notes, or None before they are known."""
+        return None if self._vault.graph is None else self._graph
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return Graph(self.ids.tolist(), self.ledger.links.edges(), self.revision)
+
+    @cached_property
+    def indexer(self) -> ScopedNames:
+        """The part of the indexer that is of use here: the names of the visible files."""
+        names = Names()
+        for path, aliases in self.ledger.link_targets():
+            names.add(path, aliases)
+        return ScopedNames(names)
+
+    def keyword_reason(self) -> Reason | None:
+        """See `OpenVault`, as for all of the following."""
+        return general(self._vault.keyword_reason())
+
+    def rebuild_keyword_index(self) -> None:
+        """Rebuild the keyword index, which a search found damaged."""
+        self._vault.rebuild_keyword_index()
+
+    def semantic_reason(self, text: str = "") -> Reason | None:
+        """Return why the semantic lane cannot answer ``text``, or None."""
+        return general(self._vault.semantic_reason(text))
+
+    def unread_reason(self, text: str) -> Reason | None:
+        """Return why the semantic lane does not read the language of ``text``, or None."""
+        return self._vault.unread_reason(text)
+
+    def lag_reason(self, text: str) -> Reason | None:
+        """Return why the space that answers ``text`` lacks notes that others have, or None."""
+        return general(self._vault.lag_reason(text))
+
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest visible passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+        return await self._vault.ask_semantic(text, k, _common(self.ids, allowed))
+
+    async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
+        """Return nothing: the concepts are terms of the whole vault."""
+        return []
+
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        """Return the stored vectors of visible notes. Raises WorkerUnavailable or IndexDamaged."""
+        visible = _common(self.ids, np.array(sorted(notes), np.int64))
+        return await self._vault.note_vectors(visible.tolist(), text)
+
+    async def rerank(
+        self, query: str, texts: Sequence[str], model: str, seconds: float
+    ) -> Sequence[float | None]:
+        """Return how well each text answers the query. Raises WorkerUnavailable."""
+        return await self._vault.rerank(query, texts, model, seconds)
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """Return the text that is embedded for the whole note."""
+        return self._vault.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
+
+    def index_state(self) -> JSON:
+        """Return the ``index`` part of an answer, with the counts of the visible notes."""
+        state = self._vault.activity.index_json(self.ledger.counts(), None)
+        return {**state, **general_json(state), "pending": self.ledger.counts().pending}
+
+
+class ScopedNames(NamedTuple):
+    """The files that links may lead to."""
+
+    names: Names
+
+
+class ScopedKeywordIndex:
+    """The part of a keyword index about the notes with these ``ids``."""
+
+    def __init__(self, index: KeywordIndex | EngineKeyword, ids: NoteIds) -> None:
+        self._index = index
+        self._ids = ids
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """See `KeywordIndex`."""
+        return self._index.span_finder
+
+    def search(self, text: str, k: int, allowed: NoteIds | None = None, **options: Any) -> KeywordAnswer:
+        """Return the ``k`` best of the visible notes; see `KeywordIndex.search`."""
+        return self._index.search(text, k, _common(self._ids, allowed), visible=self._ids, **options)
+
+
+def _common(ids: NoteIds, allowed: NoteIds | None) -> NoteIds:
+    """Return the ids that are visible and allowed, both sorted."""
+    return ids if allowed is None else np.intersect1d(ids, allowed, assume_unique=False)

@@ -1,0 +1,384 @@
+"""The second vector space of a vault: the passages and notes that the vault's own model embeds, embedded by
+another model, which answers questions in the languages that the first does not read.
+
+It follows the ledger as the keyword index does, from the position it is at, which is the version of its
+store: no note is marked. The notes that changed since are written again; their vectors come from the ledger
+where the same text was embedded before. It is filled when the vault's own vectors are complete, and its model
+is loaded only while it is used: changes are collected for some minutes, or until somebody asks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import (
+    BATCH_TEXTS,
+    EMBED_RETRY_SECONDS,
+    EMBED_SECONDS,
+    ERROR_CHARS,
+    OPENING_CHARS,
+    RETRY_SECONDS,
+)
+from vaultseek.base.text import one_line
+from vaultseek.content.markdown.embedding_text import EmbeddingText
+from vaultseek.core.indexing.rebuilds import StoreRebuilds
+from vaultseek.core.indexing.succession import store_folder
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, composed
+from vaultseek.core.indexing.writer import InWriter
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.models.calibration import calibration_of
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
+from vaultseek.semantic.worker.pool import WorkerPool
+from vaultseek.semantic.worker.port import VectorKeeper
+from vaultseek.semantic.worker.state import Model
+from vaultseek.store.ledger import Ledger
+
+PAGE_NOTES = 64
+"""Notes whose vectors are written at once; the position in the ledger is written with them."""
+COLLECT_SECONDS = 300.0
+"""Time for which changes are collected once the space is full, unless it is asked."""
+START_SECONDS = 30.0
+"""Longest wait of background work for the worker to start."""
+
+_LAST = 2**62
+"""A number above those of all notes."""
+_CHANGED = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
+_COUNT = "SELECT count(*) FROM notes WHERE (revision, id) > (?, ?)"
+
+log = logging.getLogger(__name__)
+
+
+class SpaceModel(Model, Protocol):
+    """The model of a second space."""
+
+    @property
+    def fingerprint(self) -> str:
+        """The name of its vectors."""
+
+
+class Position(NamedTuple):
+    """The last note that a space has: notes follow each other by revision, then by id. The first is 1."""
+
+    revision: int = 0
+    note: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A vector to store under ``number``, and the text that it is of."""
+
+    number: int
+    note: int
+    text: EmbeddingText
+
+
+class SecondSpace:
+    """The vector store of another model for one vault.
+
+    Texts are composed for the vault's own model, ``spec``: passages are cut for that, and its tokenizer is
+    loaded already.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        pool: WorkerPool,
+        model: SpaceModel,
+        directory: Path,
+        spec: EmbeddingSpec,
+        in_writer: InWriter,
+        keep: Callable[[SemanticWorker], VectorKeeper] | None = None,
+        place: str = "",
+    ) -> None:
+        """``keep`` returns whoever keeps the vectors of a worker, if not the worker itself, at ``place``."""
+        self.model = model
+        self.wake = asyncio.Event()
+        """Set when there may be something to embed."""
+        self.asked = asyncio.Event()
+        """Set when the space was asked, so that its model is loaded."""
+        self.was_full = False
+        """True once every note of the ledger was in the space since it was opened."""
+        self.problem: str | None = None
+        """Reason why its vectors cannot be computed or stored at the moment."""
+        name = f"{model.fingerprint}/{spec.name}"
+        self.store = directory / store_folder(name)
+        self._name = name
+        self._directory = directory
+        self._ledger = ledger
+        self._pool = pool
+        self._spec = spec
+        self._in_writer = in_writer
+        self._keep: Callable[[SemanticWorker], VectorKeeper] = keep or (lambda worker: worker)
+        self._place = place and f"{place} "
+        self._position = self._kept_position()
+        self._rebuilds = StoreRebuilds()
+        self._is_level()
+
+    async def stored(self) -> tuple[int, int]:
+        """Return how many vectors of passages and of notes the space has. Raises WorkerUnavailable."""
+        async with self._pool.use(self.model) as worker:
+            await worker.ready(START_SECONDS)
+            keeper = self._keep(worker)
+            return await keeper.count(self.store, CHUNKS), await keeper.count(self.store, NOTES)
+
+    def expected(self) -> tuple[int, int]:
+        """Return how many of both there are in the ledger; a text that cannot be embedded has none."""
+        numbers = [0, 0]
+        ids = self._ledger.notes.ids()
+        for start in range(0, len(ids), PAGE_NOTES):
+            for kind, entries in enumerate(self._entries(ids[start : start + PAGE_NOTES])):
+                keys = [self._key(entry) for entry in entries]
+                known = self._ledger.vectors.get(list(dict.fromkeys(keys)))
+                numbers[kind] += sum(key in known for key in keys)
+        return numbers[0], numbers[1]
+
+    def behind(self) -> int | None:
+        """Return how many notes are not in the space as they are now; None before it is opened."""
+        return None if self._position is None else int(self._ledger.select(_COUNT, *self._position)[0][0])
+
+    @property
+    def worker(self) -> SemanticWorker:
+        """The worker of the space's model, which may not run."""
+        return self._pool.worker(self.model)
+
+    async def step(self, is_free: Callable[[], bool] = lambda: True) -> bool:
+        """Store the vectors of some notes; false if there is nothing left to do, or if ``is_free`` is not.
+
+        Raises WorkerUnavailable. A damaged store is dropped and filled again by the following steps.
+        """
+        if self._position not in (None, Position()) and not self._ledger.vectors.second_store():
+            self._position = None  # the engine that keeps it was found to be another one
+        if self._position is not None and self._is_level():
+            return False
+        async with self._pool.use(self.model) as worker:
+            await worker.ready(START_SECONDS)
+            try:
+                if self._position is None:
+                    await self._open(self._keep(worker))
+                return await self._store_page(self._keep(worker), is_free)
+            except IndexDamaged as error:
+                self._rebuilds.request(str(error))
+                await self._discard_damaged(self._keep(worker))
+                return True
+
+    async def open(self) -> None:
+        """Find out how far the space is. Raises WorkerUnavailable or IndexDamaged."""
+        if self._position is None:
+            async with self._pool.use(self.model) as worker:
+                await worker.ready(START_SECONDS)
+                await self._open(self._keep(worker))
+
+    async def query(self, text: str, k: int, allowed: NoteIds | None, deadline: float) -> SemanticAnswer:
+        """Return the nearest passages and notes; starting the worker counts towards the deadline, in seconds.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        end = asyncio.get_running_loop().time() + deadline
+        async with self._pool.use(self.model) as worker:
+            await worker.ready(deadline)
+            left = max(0.0, end - asyncio.get_running_loop().time())
+            answer = await self._keep(worker).query(self.store, text, k, allowed=allowed, deadline=left)
+        self.asked.set()
+        self.wake.set()
+        if allowed is None and not len(answer.note_ids):
+            self._position, self.was_full = None, False  # the store is not what the ledger remembers
+        # It is asked what it reads; counting pieces would load its vocabulary.
+        curve = calibration_of(self.model.fingerprint).curve(answer.vector)
+        return replace(answer, meaning_curve=curve)
+
+    async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
+        """Return the vectors of ``notes`` in this space. Raises WorkerUnavailable or IndexDamaged."""
+        async with self._pool.use(self.model) as worker:
+            return await self._keep(worker).vectors(self.store, notes, deadline=deadline)
+
+    async def discard_store(self, reason: str) -> None:
+        """Drop the store, later if that was done a moment ago; the next step begins a new one."""
+        self._rebuilds.request(reason)
+        async with self._pool.use(self.model) as worker:
+            await self._discard_damaged(self._keep(worker))
+        self.wake.set()
+
+    async def _discard_damaged(self, worker: VectorKeeper) -> None:
+        self._position, self.was_full = None, False
+        if self._rebuilds.is_due():
+            log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
+            await worker.drop(self.store)
+            self._rebuilds.begin()
+
+    def _is_level(self) -> bool:
+        position = self._position
+        if position is None or self._ledger.select(_CHANGED, *position, 1):
+            return False
+        removed = self._ledger.notes.removed_since(position.revision)
+        level = removed is not None and not removed
+        self.was_full = self.was_full or level
+        return level
+
+    async def _open(self, worker: VectorKeeper) -> None:
+        self._rebuilds.check()
+        await self._discard_damaged(worker)
+        await asyncio.to_thread(_sweep, self._directory, self.store)
+        position = self._position_of(await worker.version(self.store, NOTES) or "")
+        if position is None:
+            await self._begin(worker)
+        self._position = self._position or position
+
+    def _kept_position(self) -> Position | None:
+        """Return the position as the ledger remembers it, if the space has all notes: it saves loading the
+        model to ask the store."""
+        position = self._position_of(self._ledger.vectors.second_store())
+        return position if position and self.store.is_dir() and not self._place else None
+
+    def _position_of(self, version: str) -> Position | None:
+        """Return the position that a version of the store names; None if it is of other vectors."""
+        name, _, position = version.rpartition("@")
+        revision, _, note = position.partition(".")
+        if name != f"{self._name}:{self._ledger.generation}":
+            return None
+        return Position(int(revision), int(note))
+
+    async def _begin(self, worker: VectorKeeper) -> None:
+        """Begin an empty store."""
+        await worker.drop(self.store)
+        self._position, self.was_full = Position(), False
+
+    async def _store_page(self, worker: VectorKeeper, is_free: Callable[[], bool]) -> bool:
+        position = self._position or Position()
+        current = self._ledger.revision  # read first: what is committed from here on comes later
+        removed = self._ledger.notes.removed_since(position.revision)
+        if removed is None:
+            await self._begin(worker)
+            return True
+        changed = self._ledger.select(_CHANGED, *position, PAGE_NOTES)
+        rows = [(note, revision) for note, revision in changed if revision <= current]
+        if not changed and not removed:
+            self.was_full = True
+            return False
+        notes = [note for note, _ in rows]
+        passages, whole = await asyncio.to_thread(self._entries, notes)
+        vectors = await self._vectors(worker, [*passages, *whole], is_free)
+        if vectors is None:
+            return False
+        is_last = len(rows) < PAGE_NOTES
+        position = Position(current, _LAST) if is_last else Position(rows[-1][1], rows[-1][0])
+        version = f"{self._name}:{self._ledger.generation}@{position.revision}.{position.note}"
+        touched = np.array([*notes, *removed], np.int64)
+        await self._write(worker, CHUNKS, passages, vectors, touched, None)
+        failpoint("second.half_stored")
+        await self._write(worker, NOTES, whole, vectors, touched, version)
+        await self._in_writer(self._ledger.vectors.set_second_store, f"{self._place}{version}")
+        self._position = position
+        return True
+
+    def _entries(self, notes: Sequence[int]) -> tuple[list[_Entry], list[_Entry]]:
+        """Return the texts of the notes' passages, and of the notes themselves."""
+        ledger, spec = self._ledger, self._spec
+        rows = ledger.notes.by_id(notes)
+        passages = [
+            _Entry(row.number, row.note, text)
+            for row in ledger.chunks.rows(notes)
+            if row.note in rows and (text := composed(partial(spec.passage, rows[row.note], row))) is not None
+        ]
+        whole = [
+            _Entry(note, note, text)
+            for note, row in rows.items()
+            if (text := composed(partial(spec.note, row, ledger.chunks.opening(note, OPENING_CHARS))))
+        ]
+        return passages, whole
+
+    async def _vectors(
+        self, worker: VectorKeeper, entries: Sequence[_Entry], is_free: Callable[[], bool]
+    ) -> dict[str, bytes] | None:
+        """Return the vectors of the texts by key; None if other work came first: what is computed is kept."""
+        texts = {self._key(entry): entry.text.text for entry in entries}
+        known = await asyncio.to_thread(self._ledger.vectors.get, list(texts))
+        missing = [key for key in texts if key not in known]
+        for start in range(0, len(missing), BATCH_TEXTS):
+            if not is_free():
+                return None
+            batch = missing[start : start + BATCH_TEXTS]
+            matrix = await worker.embed([texts[key] for key in batch], deadline=EMBED_SECONDS)
+            pairs = zip(batch, matrix, strict=True)
+            new = {key: row.tobytes() for key, row in pairs if np.isfinite(row).all()}
+            await self._in_writer(self._ledger.vectors.put, new)
+            known |= new
+        return known
+
+    async def _write(
+        self,
+        worker: VectorKeeper,
+        collection: str,
+        entries: Sequence[_Entry],
+        vectors: Mapping[str, bytes],
+        touched: NoteIds,
+        version: str | None,
+    ) -> None:
+        """Store the vectors of the entries, and delete all others of the ``touched`` notes."""
+        rows = [(entry, vectors[self._key(entry)]) for entry in entries if self._key(entry) in vectors]
+        numbers = np.array([entry.number for entry, _ in rows], np.int64)
+        old = await worker.numbers(self.store, touched, collection=collection)
+        data = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
+        await worker.apply(
+            self.store,
+            collection,
+            numbers=numbers,
+            notes=[entry.note for entry, _ in rows],
+            vectors=data.reshape(len(rows), -1) if rows else None,
+            deletes=np.setdiff1d(old, numbers),
+            version=version,
+        )
+
+    def _key(self, entry: _Entry) -> str:
+        return f"{self.model.fingerprint}:{entry.text.key}"
+
+
+def _sweep(directory: Path, store: Path) -> None:
+    """Remove the stores of other models and specs."""
+    for path in directory.iterdir() if directory.is_dir() else ():
+        if path != store:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+async def follow(space: SecondSpace, is_free: Callable[[], bool]) -> None:
+    """Keep the space up to the ledger, while ``is_free``: the vault's own vectors come first.
+
+    ``space.wake`` is set when notes may have changed.
+    """
+    last_logged = ""
+    while True:
+        try:
+            busy = is_free() and await space.step(is_free)
+        except Exception as error:  # it is tried again; nobody waits for it
+            busy, problem = False, one_line(str(error), ERROR_CHARS) or type(error).__name__
+            space.problem = problem
+            if problem != last_logged:
+                log.warning("the second vectors of %s: %s; trying again", space.store.parent, problem)
+            last_logged = problem
+            await asyncio.sleep(
+                RETRY_SECONDS if isinstance(error, WorkerUnavailable) else EMBED_RETRY_SECONDS
+            )
+            continue
+        if busy:
+            space.problem = None
+            continue
+        if not is_free():
+            await asyncio.sleep(RETRY_SECONDS)
+            continue
+        last_logged, space.problem = "", None
+        space.wake.clear()
+        await space.wake.wait()
+        if space.was_full:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(space.asked.wait(), COLLECT_SECONDS)
+            space.asked.clear()

@@ -1,0 +1,293 @@
+"""The right to write to a shard: one indexer has it at a time, and knows in which state it left the engine.
+
+An index folder that is copied, or restored from a backup, is a second indexer of the same shard. An engine
+that was restored, or begun anew, has not what was written to it. Both are noticed before the next write.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from vaultseek.base import paths
+from vaultseek.core.indexing.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat
+from vaultseek.core.indexing.index_folder import ENGINE_FOLDER
+from vaultseek.engines.milvus.milvus import MilvusBackend
+from vaultseek.engines.milvus.opening import forget_name
+from vaultseek.engines.milvus.port import NOTES_AND_TEXT, Batch
+from vaultseek.errors import Unavailable
+from vaultseek.settings.engine import MilvusOptions
+
+RUNS = 10
+"""Last runs of this index by which its own writing is recognised."""
+SHARD_FILE, RUNS_FILE, POSITION_FILE = "shard", "writer", "position"
+
+log = logging.getLogger(__name__)
+_open: dict[tuple[str, str, str], Path] = {}
+_runs: dict[Path, list[str]] = {}
+"""Runs of this process by folder, in case the folder is deleted while its vault is open."""
+_lock = threading.Lock()
+
+
+class ShardWriter:
+    """The writing to an engine by the one indexer of a shard; ``folder`` is what that keeps beside it.
+
+    ``on_doubt`` is called if the engine has to be compared with the ledger again, with the reason.
+    """
+
+    def __init__(
+        self,
+        backend: MilvusBackend,
+        folder: Path,
+        name: str = "",
+        on_doubt: Callable[[Unavailable], None] = lambda error: None,
+    ) -> None:
+        """``name`` is that of the vault, for searchers."""
+        self.on_doubt = on_doubt
+        self._name = name
+        self._backend = backend
+        self._folder = folder
+        self._run = uuid.uuid4().hex
+        self._filling = ""
+        """Name of the filling of the engine: another one may have other notes at the same revisions."""
+        self._positions: set[str | None] | None = None
+        """The positions that the engine may be at; None before ``claim``."""
+        self._rival: tuple[object, float] = (None, 0.0)
+        """The last word of another writer, and when it was read first."""
+        options = backend.options
+        self._shard = (options.place, options.prefix, options.shard)
+        with _lock:
+            other = _open.setdefault(self._shard, folder)
+        if other != folder:
+            forget_name(folder)
+            raise Unavailable(
+                f"this index is a copy of the one in {other.parent}: both are the shard {options.shard}; "
+                f"delete {folder.parent}, and it is made anew",
+                "unavailable",
+            )
+
+    def claim(self) -> str | None:
+        """Write to the shard from now on, and return the position it is at, None if it is empty.
+
+        A shard that another indexer has written to meanwhile is emptied. Raises Unavailable if that is still
+        at work.
+        """
+        rows = self._backend.states.of(self._names())
+        shard, writer, heartbeat = (rows.get(name, {}) for name in self._names())
+        owner, position = writer.get("position"), shard.get("position")
+        runs = [*own_runs(self._folder), *_runs.get(self._folder, ())]
+        if owner and owner not in (self._run, *runs):
+            self._wait_for_end(writer, heartbeat)
+            log.warning(
+                "%s was written to by another indexer; it is filled again", self._backend.options.shard
+            )
+            self._forget()
+            owner, position, writer = None, None, {}
+        if position is None:
+            self._check_number()
+        if owner != self._run:
+            paths.write_atomically(self._folder / RUNS_FILE, "\n".join([self._run, *runs][:RUNS]))
+            _runs[self._folder] = [self._run, *_runs.get(self._folder, ())][:RUNS]
+            self._filling = filling_of(writer) or uuid.uuid4().hex
+            self._sign()
+        self._positions = {position}
+        self._rival = (None, 0.0)
+        return position
+
+    def empty(self) -> None:
+        """Delete all that the shard has."""
+        self.check()
+        self._positions = {*(self._positions or ()), None}
+        self._forget()
+        self._filling = uuid.uuid4().hex
+        self._sign()
+        self._positions = {None}
+
+    def has_begun(self, position: str | None) -> bool:
+        """True if this index has begun to write up to a position last; also if that is not known."""
+        try:
+            return (self._folder / POSITION_FILE).read_text() == position
+        except FileNotFoundError:
+            return True
+        except (OSError, UnicodeDecodeError):
+            return False
+
+    def check(self) -> None:
+        """Raise Unavailable unless this run is the writer, and the engine is as it left it."""
+        if self._positions is None:
+            raise Unavailable(
+                "the engine is being compared with the index; it is tried again by itself", "behind"
+            )
+        names = self._names()[:2]
+        rows = self._backend.states.of(names)
+        position, owner = (rows.get(name, {}).get("position") for name in names)
+        if owner == self._run and position in (self._positions or ()):
+            return
+        self._positions = None
+        error = Unavailable("the engine is not as it was left; it is compared with the index", "behind")
+        self.on_doubt(error)
+        raise error
+
+    def apply(self, batch: Batch) -> None:
+        """See ``Backend.apply``."""
+        self._write(batch.position, lambda: self._backend.apply(batch))
+
+    def drop(self, *parts: str) -> None:
+        """See ``Backend.drop``."""
+        is_all = not parts or NOTES_AND_TEXT in parts
+        self._write(None, lambda: self._backend.drop(*parts), is_new=is_all)
+
+    def set_state(self, name: str, position: str, facts: str = "{}") -> None:
+        """See ``MilvusBackend.set_state``."""
+        self.check()
+        self._backend.set_state(name, position, facts)
+
+    def settle(self) -> None:
+        """Make what was written last as fast to search as the rest."""
+        self._backend.settle()
+
+    def close(self) -> None:
+        """Close the engine, and give the shard up."""
+        with _lock:
+            if _open.get(self._shard) == self._folder:
+                del _open[self._shard]
+        self._backend.close()
+
+    def _write(self, position: str | None, write: Callable[[], None], *, is_new: bool = False) -> None:
+        """Write, which leaves the engine at ``position`` unless that is None and not new."""
+        self.check()
+        if position is None and not is_new:
+            write()
+            return
+        self._positions = {*(self._positions or ()), position}  # whichever, if it fails
+        if position is not None:
+            paths.write_atomically(self._folder / POSITION_FILE, position)
+        write()
+        self._positions = {position}
+
+    def _forget(self) -> None:
+        self._backend.drop()
+        self._backend.states.forget()
+
+    def _sign(self) -> None:
+        facts = {"host": socket.gethostname(), "name": self._name, "filling": self._filling}
+        self._backend.set_state(self._names()[1], self._run, json.dumps(facts))
+
+    def _names(self) -> tuple[str, str, str]:
+        shard = self._backend.options.shard
+        return shard, writer_name(shard), f"{shard}/heartbeat"
+
+    def _wait_for_end(self, writer: Any, heartbeat: Any) -> None:
+        """Raise Unavailable while another writer may be at work: it is silent for a while if it is not."""
+        if self._backend.options.is_lite:
+            return  # the file is this daemon's alone
+        beat = Heartbeat.of_text(heartbeat.get("facts"))
+        if beat is not None and beat.state == STOPPED:
+            return
+        word, now = (writer.get("position"), heartbeat.get("facts")), time.monotonic()
+        if self._rival[0] != word:
+            self._rival = (word, now)
+        if now - self._rival[1] > SILENCE_SECONDS:
+            return
+        host = beat.host if beat is not None else _host(writer)
+        raise Unavailable(
+            f"an indexer on {host} writes to the same shard, {self._backend.options.shard}: one index is a "
+            "copy of the other. Stop one of them; or, for a shard of its own, stop this one and delete "
+            f"{self._folder.parent}",
+            "behind",
+        )
+
+    def _check_number(self) -> None:
+        """Raise Unavailable if another shard has the number that rows have of this one."""
+        shard = self._backend.options.shard
+        others = {name.partition("/")[0] for name in self._backend.states.names()} - {shard}
+        if others:
+            raise Unavailable(
+                f"the shards {shard} and {min(others)} cannot be in one engine together; stop the daemon and "
+                f"delete {self._folder.parent}, and this one gets another name",
+                "unavailable",
+            )
+
+
+def check_reachable(options: MilvusOptions, index: Path) -> None:
+    """Raise Unavailable if the engine does not answer that has the notes of the index in a folder."""
+    if shard := shard_of(index):
+        try:
+            with closing(MilvusBackend(replace(options, shard=shard))) as backend:
+                backend.position()
+        except Unavailable as error:
+            raise Unavailable(
+                f"nothing was removed, as the engine has the notes: {error}", error.cause
+            ) from error
+
+
+def drop_shard(options: MilvusOptions, index: Path) -> None:
+    """Delete from the engine what the index in a folder has there, unless another indexer has taken it over.
+
+    Raises Unavailable.
+    """
+    shard = shard_of(index)
+    if not shard:
+        return
+    folder = index / ENGINE_FOLDER
+    with closing(MilvusBackend(replace(options, shard=shard))) as backend:
+        owner = backend.state(writer_name(shard)).get("position")
+        if not owner or owner in own_runs(folder):
+            backend.drop()
+            backend.states.forget()
+
+
+def shard_of(index: Path) -> str:
+    """Return the name of the shard that the index in a folder is in an engine; "" if it is in none."""
+    try:
+        return (index / ENGINE_FOLDER / SHARD_FILE).read_text().strip()
+    except OSError:
+        return ""
+
+
+def own_runs(folder: Path) -> list[str]:
+    """Return the last runs that wrote to the engine from this folder."""
+    with suppress(OSError, UnicodeDecodeError):
+        return (folder / RUNS_FILE).read_text().split()
+    return []
+
+
+def writer_name(shard: str) -> str:
+    """Return the name under which an engine has the writer of a shard."""
+    return f"{shard}/writer"
+
+
+def vault_names(backend: MilvusBackend, shards: Sequence[str]) -> dict[str, str]:
+    """Return the names that the vaults of shards have at their indexers, "" where that is not known."""
+    rows = backend.states.of([writer_name(shard) for shard in shards])
+    return {shard: _fact(rows.get(writer_name(shard), {}), "name") for shard in shards}
+
+
+def filling_of(writer: Any) -> str:
+    """Return the name of the filling of a shard, from the row of its writer."""
+    return _fact(writer, "filling")
+
+
+def size_of(shard: Any) -> int | None:
+    """Return the number of notes of a shard, from its row; None if that does not say."""
+    text = _fact(shard, "notes")
+    return int(text) if text.isdigit() else None
+
+
+def _host(writer: Any) -> str:
+    return _fact(writer, "host") or "another machine"
+
+
+def _fact(writer: Any, name: str) -> str:
+    with suppress(ValueError, TypeError, KeyError):
+        return str(json.loads(writer["facts"])[name])
+    return ""

@@ -1,0 +1,215 @@
+"""The texts of a vault that have no vector in its store yet, composed for the model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from vaultseek.base.limits import OPENING_CHARS
+from vaultseek.content.markdown.chunk import CHUNKER_VERSION
+from vaultseek.content.markdown.embedding_text import (
+    EMBEDDING_TEXT_VERSION,
+    EmbeddingText,
+    note_text,
+    passage_text,
+)
+from vaultseek.content.query.property_text import property_lines
+from vaultseek.core.indexing.safely import is_about_notes
+from vaultseek.semantic.models.calibration import calibration_of, share_read
+from vaultseek.semantic.models.packed import PackedCounter
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
+
+STORE_VERSION = 4
+"""Raise it when the store has to be made anew from the vectors that the ledger keeps."""
+
+PAGE_TEXTS = 1000
+"""Texts that are composed at once, to be counted."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingSpec:
+    """Everything but a text that determines its vector: the model, its window, and how texts are composed."""
+
+    fingerprint: str
+    count: Callable[[str], int]
+    window: int
+    model: str = ""
+    """The name of the model in the settings."""
+
+    @property
+    def name(self) -> str:
+        """The identity of a store: vectors of different specs must never be in one."""
+        return f"{self.fingerprint}/{CHUNKER_VERSION}/{EMBEDDING_TEXT_VERSION}/{STORE_VERSION}"
+
+    @property
+    def chunking(self) -> str:
+        """The chunking version: notes that were chunked by another one are read again."""
+        return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
+
+    async def judged(self, answer: SemanticAnswer, text: str, fingerprint: str = "") -> SemanticAnswer:
+        """Return the answer to ``text`` with how well the model read it and what its cosines mean.
+
+        ``fingerprint`` is that of the model that answered, if it was another one.
+        """
+        if fingerprint and fingerprint != self.fingerprint:
+            return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
+        calibration = calibration_of(self.fingerprint)
+        if calibration.reads_all:
+            return replace(answer, meaning_curve=calibration.curve(answer.vector))
+        if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
+            await asyncio.to_thread(self.count, "")  # a third of a second, once
+        reading = share_read(text, self.count, calibration.fluent_pieces)
+        return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
+
+    def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
+        """Return the text that is embedded for a chunk."""
+        return passage_text(
+            title=note.title,
+            title_is_name=note.title_is_name,
+            aliases=note.aliases,
+            heading_path=row.chunk.heading_path,
+            text=row.chunk.text,
+            count=self.count,
+            window=self.window,
+            file_name=note.other_name,
+        )
+
+    def note(self, note: NoteRow, opening: str) -> EmbeddingText:
+        """Return the text that is embedded for a whole note."""
+        description = note.properties.get("description")
+        return note_text(
+            title=note.title,
+            title_is_name=note.title_is_name,
+            aliases=note.aliases,
+            tags=note.tags,
+            description=description if isinstance(description, str) else "",
+            opening=opening,
+            count=self.count,
+            window=self.window,
+            file_name=note.other_name,
+            properties=property_lines(note.properties),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A vector to store: of the chunk with this number, or of the whole note if that is None.
+
+    ``text`` is None if none can be composed. ``vector`` is set if the same text was embedded before.
+    ``revision`` is that of the ledger before the text was read from it.
+    """
+
+    note: int
+    text: EmbeddingText | None
+    chunk: int | None = None
+    vector: bytes | None = None
+    revision: int = 0
+
+    @property
+    def number(self) -> int:
+        """The number of the vector in its collection."""
+        return self.note if self.chunk is None else self.chunk
+
+
+class Unembedded:
+    """The chunks and notes of a ledger whose vectors are not in the store, newest notes first."""
+
+    def __init__(self, ledger: Ledger, spec: EmbeddingSpec) -> None:
+        self._ledger = ledger
+        self._spec = spec
+
+    def first(self, limit: int) -> list[Item]:
+        """Return the first items, all of chunks or all of notes, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        chunks = self._of_chunks(self._ledger.vectors.pending_chunks(limit), revision)
+        return self._with_vectors(
+            chunks or self._of_notes(self._ledger.vectors.pending_notes(limit), revision)
+        )
+
+    def chunks(self, numbers: Sequence[int]) -> list[Item]:
+        """Return the items of these chunks, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        return self._with_vectors(self._of_chunks(self._ledger.pending.chunks(numbers), revision))
+
+    def notes(self, ids: Sequence[int]) -> list[Item]:
+        """Return the items of these notes, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        rows = self._ledger.notes.by_id(self._ledger.pending.notes(ids))
+        return self._with_vectors(self._of_notes(list(rows.values()), revision))
+
+    def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
+        """Return how many passages of these notes, and how many of them themselves, have no vector."""
+        missing = [item for item in self.of_notes(notes) if not item.vector]
+        passages = sum(item.chunk is not None for item in missing)
+        return passages, len(missing) - passages
+
+    def of_notes(self, notes: Sequence[int]) -> list[Item]:
+        """Return all items of these notes, stored or not, with the vectors that the ledger has."""
+        revision = self._ledger.revision
+        passages = self._of_chunks(self._ledger.chunks.rows(notes), revision)
+        rows = list(self._ledger.notes.by_id(notes).values())
+        return self._with_vectors([*passages, *self._of_notes(rows, revision)])
+
+    def pending_without_vectors(self) -> tuple[int, int]:
+        """Return how many passages and notes wait for a vector that the ledger does not have."""
+        everything = self._ledger.counts().pending
+        numbers = self._ledger.pending.chunk_numbers(everything)
+        ids = self._ledger.pending.note_ids(everything)
+        passages = sum(not item.vector for page in _pages(numbers) for item in self.chunks(page))
+        return passages, sum(not item.vector for page in _pages(ids) for item in self.notes(page))
+
+    def unchanged(self, items: Sequence[Item]) -> list[Item]:
+        """Return the items whose notes are still as they were when their texts were read."""
+        revisions = self._ledger.notes.revisions(sorted({item.note for item in items}))
+        return [item for item in items if revisions.get(item.note, item.revision) <= item.revision]
+
+    def key(self, item: Item) -> str:
+        """Return the key of the item's vector; "", which no vector has, for an item without a text."""
+        return "" if item.text is None else f"{self._spec.fingerprint}:{item.text.key}"
+
+    def _of_chunks(self, rows: Sequence[ChunkRow], revision: int) -> list[Item]:
+        notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
+        return [
+            Item(
+                row.note,
+                composed(partial(self._spec.passage, notes[row.note], row)),
+                row.number,
+                revision=revision,
+            )
+            for row in rows
+            if row.note in notes
+        ]
+
+    def _of_notes(self, rows: Sequence[NoteRow], revision: int) -> list[Item]:
+        items = []
+        for note in rows:
+            opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
+            text = composed(partial(self._spec.note, note, opening))
+            items.append(Item(note.id, text, revision=revision))
+        return items
+
+    def _with_vectors(self, items: Sequence[Item]) -> list[Item]:
+        vectors = self._ledger.vectors.get([self.key(item) for item in items])
+        return [replace(item, vector=vectors.get(self.key(item))) for item in items]
+
+
+def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(numbers), PAGE_TEXTS):
+        yield numbers[start : start + PAGE_TEXTS]
+
+
+def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
+    """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
+    try:
+        return compose()
+    except Exception as error:
+        if not is_about_notes(error):
+            raise
+        log.warning("a text cannot be composed for the model (%s)", type(error).__name__)
+        return None

@@ -1,0 +1,61 @@
+"""Places within a note that a link names: a heading, a heading below another, or a block."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from vaultseek.base.model import BlockId, Heading
+from vaultseek.base.text import fold
+
+_SIGNS = re.compile(r"[\W_]+")
+
+
+def heading_span(names: Sequence[str], headings: Sequence[Heading]) -> tuple[int, int] | None:
+    """Return the heading with the last of the nested ``names`` and the one after its section, by index."""
+    chain = heading_chain(names, headings)
+    if chain is None:
+        return None
+    start = chain[-1]
+    level = headings[start].level
+    later = range(start + 1, len(headings))
+    return start, next((at for at in later if headings[at].level <= level), len(headings))
+
+
+def heading_chain(names: Sequence[str], headings: Sequence[Heading]) -> list[int] | None:
+    """Return the index of the heading that each of the nested ``names`` means; None if there are none."""
+    start, end, chain = -1, len(headings), []
+    for name in names:
+        same = (at for at in range(start + 1, end) if plain_name(headings[at].text) == plain_name(name))
+        start = next(same, end)
+        if start == end:
+            return None
+        chain.append(start)
+        level = headings[start].level
+        end = next((at for at in range(start + 1, end) if headings[at].level <= level), end)
+    return chain
+
+
+def find_heading(fragment: str, headings: Sequence[Heading]) -> Heading | None:
+    """Return the heading that the ``fragment`` of a link means: ``Heading`` or ``Heading#Subheading``."""
+    span = heading_span([fragment], headings) or heading_span(fragment.split("#"), headings)
+    return headings[span[0]] if span else None
+
+
+def find_block(id: str, blocks: Sequence[BlockId]) -> BlockId | None:
+    """Return the block with this id, which is compared without regard to case."""
+    return next((block for block in blocks if fold(block.id) == fold(id)), None)
+
+
+def block_text(lines: Sequence[str], number: int, id: str) -> str:
+    """Return the line that ends with a block's id; of an id alone in line ``number``, the line above it."""
+    line = lines[number - 1].strip()
+    if line != f"^{id}":
+        return line
+    above = (text.strip() for text in reversed(lines[: number - 1]) if text.strip())
+    return next(above, line)
+
+
+def plain_name(heading: str) -> str:
+    """Return a heading as links name it: without markup, signs and differences of case."""
+    return _SIGNS.sub(" ", fold(heading)).strip() or fold(heading).strip()

@@ -1,0 +1,219 @@
+"""Matching of a typed text against many names: by grade of match, then by the rank of the name.
+
+The folded names stand in one string, best rank first, so that a search of that string finds the best matches
+first and can stop when there are enough. There are four grades, and each is tried only if the better ones
+gave too few: the name begins with the typed text, a word of it does, it contains the text, or it contains its
+letters in order, with one typo at most.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator
+from heapq import merge
+from itertools import islice
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultseek.base.model import JSON
+from vaultseek.base.text import fold
+
+COMPLETION_FUZZY = 2_000
+"""Names with the typed letters whose order is checked."""
+GRADES = 4
+"""Number of grades of a match."""
+
+Masks = npt.NDArray[np.uint64]
+
+
+class Entry(NamedTuple):
+    """A possible completion: ``text`` is matched and shown, ``more`` are further fields of the answer."""
+
+    text: str
+    weight: float = 0.0
+    more: JSON = MappingProxyType({})  # type: ignore[assignment]
+    note: int = 0
+
+
+class NoteName(NamedTuple):
+    """A name of a note as a completion; ``source`` is name, title or alias."""
+
+    text: str
+    path: str
+    title: str
+    source: str
+    note: int
+
+    @property
+    def weight(self) -> float:
+        """The weight: no name counts more than another."""
+        return 0.0
+
+    @property
+    def more(self) -> JSON:
+        """Further fields of the answer."""
+        return {"path": self.path, "title": self.title, "is": self.source}
+
+
+class PartName(NamedTuple):
+    """A heading or block of a note as a completion."""
+
+    text: str
+    path: str
+    title: str
+    level: int | None
+    line: int
+    note: int
+
+    @property
+    def weight(self) -> float:
+        """The weight: none counts more than another."""
+        return 0.0
+
+    @property
+    def more(self) -> JSON:
+        """Further fields of the answer."""
+        level = {} if self.level is None else {"level": self.level}
+        return {"path": self.path, "title": self.title, "line": self.line, **level}
+
+
+Named = Entry | NoteName | PartName
+
+
+class Match(NamedTuple):
+    """An entry and its grade: 0 prefix, 1 prefix of a word, 2 substring, 3 letters in order."""
+
+    grade: int
+    entry: Named
+
+
+class Completer:
+    """Completes from a fixed set of entries: by grade, then by weight, then shorter first."""
+
+    def __init__(self, entries: Iterable[Named]) -> None:
+        pairs = [(fold(entry.text), entry) for entry in entries]
+        self._rank([folded for folded, _ in pairs], [entry for _, entry in pairs])
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def merged(self, entries: Iterable[Named], without: Collection[int]) -> Completer:
+        """Return a completer of these entries too, without those that belong to the notes in ``without``."""
+        folded = self._text[1:-1].split("\n") if self._entries else []
+        pairs = [pair for pair in zip(folded, self._entries, strict=True) if pair[1].note not in without]
+        pairs += [(fold(entry.text), entry) for entry in entries]
+        other = object.__new__(Completer)
+        other._rank([folded for folded, _ in pairs], [entry for _, entry in pairs])
+        return other
+
+    def complete(
+        self, typed: str, limit: int, without: Collection[int] = (), grades: int = GRADES
+    ) -> list[Match]:
+        """Return the best ``limit`` entries for the typed text; for none, the heaviest.
+
+        Entries of the notes in ``without`` are left out, and matches that are not of the first ``grades``.
+        """
+        matches: dict[int, Match] = {}
+        for grade, numbers in enumerate(islice(self._grades(fold(typed)), grades)):
+            for number in numbers:
+                if len(matches) == limit:
+                    return list(matches.values())
+                entry = self._entries[number]
+                if number not in matches and entry.note not in without:
+                    matches[number] = Match(grade, entry)
+        return list(matches.values())
+
+    def _rank(self, folded: list[str], entries: list[Named]) -> None:
+        """Store entries, each with its folded text, best rank first."""
+        numbers = _ranked(folded, entries)
+        self._entries = [entries[number] for number in numbers]
+        names = [folded[number] for number in numbers]
+        self._text = "\n".join(["", *names, ""])
+        lengths = np.fromiter(map(len, names), np.int64, len(names))
+        starts = np.cumsum(lengths + 1) - lengths
+        self._starts = array("q", starts.tobytes())
+        self._masks = np.bitwise_or.reduceat(_bits(self._text), starts) if names else np.zeros(0, np.uint64)
+
+    def _grades(self, folded: str) -> Iterator[Iterator[int]]:
+        """Yield for each grade the numbers of the entries that have it or a better one, best rank first."""
+        if not folded:
+            yield iter(range(len(self._entries)))
+            return
+        yield self._containing(f"\n{folded}")
+        yield self._with_word(folded)
+        yield self._containing(folded)
+        yield self._fuzzy(folded.replace(" ", ""))
+
+    def _containing(self, part: str) -> Iterator[int]:
+        at = self._text.find(part)
+        while at >= 0:
+            number = self._number(at + (part[0] == "\n"))
+            yield number
+            if number + 1 == len(self._starts):
+                return
+            at = self._text.find(part, self._starts[number + 1] - 1)
+
+    def _with_word(self, beginning: str) -> Iterator[int]:
+        text, at = self._text, self._text.find(beginning)
+        while at >= 0:
+            if not text[at - 1].isalnum():
+                yield self._number(at)
+            at = text.find(beginning, at + 1)
+
+    def _number(self, offset: int) -> int:
+        return bisect_right(self._starts, offset) - 1
+
+    def _fuzzy(self, letters: str) -> Iterator[int]:
+        numbers = self._in_order(letters)
+        if (first := next(numbers, None)) is not None:
+            yield first
+            yield from numbers
+        elif len(letters) > 3:
+            shorter = dict.fromkeys(letters[:typo] + letters[typo + 1 :] for typo in range(1, len(letters)))
+            yield from merge(*map(self._in_order, shorter))
+
+    def _in_order(self, letters: str) -> Iterator[int]:
+        """Yield the entries with the letters in order, in a range not much longer than the letters."""
+        if not letters:
+            return
+        text, starts = self._text, self._starts
+        mask = np.bitwise_or.reduce(_bits(letters))
+        candidates = np.flatnonzero((self._masks & mask) == mask)[:COMPLETION_FUZZY]
+        if not len(candidates):
+            return
+        longest = 2 * len(letters) + 2
+        find = re.compile(
+            "".join(f"[^{re.escape(letter)}\n]*{re.escape(letter)}" for letter in letters)
+        ).match
+        for number in candidates.tolist():
+            start = starts[number]
+            match = find(text, start)
+            if match and match.end() - text.find(letters[0], start) <= longest:
+                yield number
+
+
+def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
+    """Return the numbers of the entries: heavier first, then shorter, then by alphabet."""
+    alike: dict[tuple[float, int], list[int]] = {}
+    for number, (text, entry) in enumerate(zip(folded, entries, strict=True)):
+        alike.setdefault((-entry.weight, len(text)), []).append(number)
+    # In parts, because nobody else is served while a list is sorted.
+    return [number for key in sorted(alike) for number in sorted(alike[key], key=folded.__getitem__)]
+
+
+def _codes(text: str) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+
+
+def _bits(text: str) -> Masks:
+    """Return a bit for each letter, to skip most names that lack a letter at once."""
+    codes = _codes(text)
+    bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
+    # Separators of names and words are never typed as letters.
+    bits[(codes == 10) | (codes == 32)] = 0
+    return bits

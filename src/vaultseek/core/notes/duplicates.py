@@ -1,0 +1,197 @@
+"""Pairs of notes that are nearly the same, ranked by the text that they share and by their meaning.
+
+Nothing is called a duplicate: there is an order, and no threshold. Text is compared by **shingles**, runs of
+words (Broder 1997). One that many notes have belongs to a template and counts for nothing; the others count
+the more the rarer they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from vaultseek.base.model import JSON, Reason
+from vaultseek.base.text import UNSPACED, fold_case
+from vaultseek.core.notes.read import about
+from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.store.ledger import Ledger, NoteRow
+
+SHINGLE_WORDS = 5
+"""Words of a shingle."""
+TEMPLATE_NOTES = 20
+"""Notes with a shingle from which on it belongs to a template."""
+OWN_SHINGLES = 10
+"""Shingles that are added to each note as if no other had them, so that short notes need to share more."""
+COMPARED_NOTES = 20_000
+"""Notes up to which all are compared by meaning; in a larger vault, only those that share text."""
+NEAREST_NOTES = 5
+"""Notes nearest in meaning that are looked at for each note."""
+VECTORS_AT_ONCE = 2_000
+_ROWS_AT_ONCE = 1_000
+
+Pair = tuple[int, int]
+Ids = npt.NDArray[np.int64]
+
+
+class ComparedVault(Protocol):
+    """The part of an open vault that is needed here."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    def semantic_reason(self) -> Reason | None:
+        """Return why the semantic lane is left out, None if it is not."""
+
+    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
+        """Return the unit vectors of notes. Raises WorkerUnavailable or IndexDamaged."""
+
+
+class Likeness(NamedTuple):
+    """Shares of two notes, from 0 to 1: of their text that both have, and the cosine of their vectors."""
+
+    text: float
+    meaning: float
+
+    @property
+    def score(self) -> float:
+        """The mean of both."""
+        return (self.text + self.meaning) / 2
+
+
+async def duplicates(vault: ComparedVault, limit: int) -> JSON:
+    """Return the ``limit`` pairs of notes that are most alike, best first, with what they are alike in."""
+    shared = await asyncio.to_thread(shared_text, _texts(vault.ledger))
+    vectors, reason = await _vectors(vault)
+    return await asyncio.to_thread(_answer, vault.ledger, shared, vectors, reason, limit)
+
+
+def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
+    """Return the share of text that pairs of ``notes`` have in common, of those that have any.
+
+    It is the mean of two shares: of the text of both, and of the shorter one's.
+    """
+    ids, hashes = _shingles(notes)
+    if not len(ids):
+        return {}
+    population = len(np.unique(ids))
+    _, group, sizes = np.unique(hashes, return_inverse=True, return_counts=True)
+    rarity = np.where(sizes < TEMPLATE_NOTES, np.log((population + 1) / sizes), 0.0)
+    weights = dict(enumerate(np.bincount(ids, rarity[group]).tolist()))
+    own = OWN_SHINGLES * math.log(population + 1)
+    shares: dict[Pair, float] = {}
+    for pair, weight in _shared_weights(ids, group, sizes, rarity).items():
+        first, second = (weights[note] + own for note in pair)
+        shares[pair] = (weight / (first + second - weight) + weight / min(first, second)) / 2
+    return shares
+
+
+def _shared_weights(ids: Ids, group: Ids, sizes: Ids, rarity: npt.NDArray[np.float64]) -> dict[Pair, float]:
+    """Return the weight of the shingles that each pair of notes shares."""
+    order = np.argsort(group, kind="stable")
+    ends = np.cumsum(sizes)
+    weights: dict[Pair, float] = {}
+    for shingle in np.flatnonzero((sizes > 1) & (sizes < TEMPLATE_NOTES)).tolist():
+        having = sorted(ids[order[ends[shingle] - sizes[shingle] : ends[shingle]]].tolist())
+        for pair in itertools.combinations(having, 2):
+            weights[pair] = weights.get(pair, 0.0) + float(rarity[shingle])
+    return weights
+
+
+def _shingles(notes: Iterable[tuple[int, str]]) -> tuple[Ids, Ids]:
+    """Return the hash of each shingle of each note once, and the notes beside them."""
+    ids: list[Ids] = []
+    hashes: list[Ids] = []
+    for note, text in notes:
+        words = _WORD.findall(fold_case(text))
+        runs = zip(*(words[start:] for start in range(SHINGLE_WORDS)), strict=False)
+        own = np.fromiter({hash(run) for run in runs}, np.int64)
+        ids.append(np.full(len(own), note, np.int64))
+        hashes.append(own)
+    if not ids:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return np.concatenate(ids), np.concatenate(hashes)
+
+
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_]+")
+
+
+def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:
+    """Yield the text of each note, under its id."""
+    rows = ledger.select("SELECT note, text FROM chunks ORDER BY note, ordinal")
+    for note, chunks in itertools.groupby(rows, key=lambda row: int(row[0])):
+        yield note, "\n".join(text for _, text in chunks)
+
+
+async def _vectors(vault: ComparedVault) -> tuple[dict[int, Any], Reason | None]:
+    """Return the vectors of the notes, and why there are none or not all."""
+    reason = vault.semantic_reason()
+    vectors: dict[int, Any] = {}
+    ids = vault.ledger.notes.ids() if reason is None else []
+    try:
+        for start in range(0, len(ids), VECTORS_AT_ONCE):
+            vectors |= await vault.note_vectors(ids[start : start + VECTORS_AT_ONCE])
+    except (Unavailable, IndexDamaged) as error:
+        reason = Reason.of(error)
+    return vectors, reason
+
+
+def nearest_pairs(vectors: Mapping[int, Any]) -> Iterator[Pair]:
+    """Yield each note with those that are nearest to it in meaning, the lower id first."""
+    ids = np.array(sorted(vectors), np.int64)
+    if len(ids) < 2 or len(ids) > COMPARED_NOTES:
+        return
+    matrix = np.array([vectors[note] for note in ids.tolist()], np.float32)
+    most = min(NEAREST_NOTES, len(ids) - 1)
+    for start in range(0, len(ids), _ROWS_AT_ONCE):
+        rows = np.arange(start, min(start + _ROWS_AT_ONCE, len(ids)))
+        cosines = matrix[rows] @ matrix.T
+        cosines[np.arange(len(rows)), rows] = -1.0
+        best = np.argpartition(-cosines, most - 1, axis=1)[:, :most]
+        for row, others in zip(rows.tolist(), best.tolist(), strict=True):
+            for other in others:
+                first, second = sorted((int(ids[row]), int(ids[other])))
+                yield first, second
+
+
+def _answer(
+    ledger: Ledger,
+    shared: Mapping[Pair, float],
+    vectors: Mapping[int, Any],
+    reason: Reason | None,
+    limit: int,
+) -> JSON:
+    pairs = {*shared, *nearest_pairs(vectors)}
+    alike = {pair: Likeness(shared.get(pair, 0.0), _cosine(pair, vectors)) for pair in pairs}
+    best = sorted(alike, key=lambda pair: (-alike[pair].score, pair))[:limit]
+    notes = ledger.notes.by_id(sorted({note for pair in best for note in pair}))
+    listed = [
+        {
+            "rank": rank,
+            "score": round(alike[pair].score, 4),
+            "text": round(alike[pair].text, 4),
+            "meaning": round(alike[pair].meaning, 4),
+            "notes": [about(row) for row in sorted((notes[note] for note in pair), key=_path)],
+        }
+        for rank, pair in enumerate(best, start=1)
+        if all(note in notes for note in pair)
+    ]
+    partial = [] if reason is None else [{"lane": "semantic", **reason.as_json()}]
+    return {"pairs": listed, "count": len(listed), "total": len(alike), "partial": partial}
+
+
+def _path(row: NoteRow) -> str:
+    return row.path
+
+
+def _cosine(pair: Pair, vectors: Mapping[int, Any]) -> float:
+    first, second = (vectors.get(note) for note in pair)
+    if first is None or second is None:
+        return 0.0
+    return max(0.0, min(1.0, float(np.dot(first.astype(np.float32), second.astype(np.float32)))))

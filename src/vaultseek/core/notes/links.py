@@ -1,0 +1,138 @@
+"""Links of notes: outgoing, backlinks, unresolved, neighbours, and orphans."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+
+from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES
+from vaultseek.base.model import JSON, Chunk
+from vaultseek.core.notes.read import about
+from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
+
+
+def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
+    """Return the links in a note, in order, with the paths they resolve to."""
+    links = ledger.links.from_notes([row.id])
+    titles = titles_of([link.resolved for link in links if link.resolved], ledger)
+    return [
+        {**_link(link), "resolved": link.resolved, "title": titles.get(link.resolved or "")} for link in links
+    ]
+
+
+def backlinks(row: NoteRow, ledger: Ledger) -> list[JSON]:
+    """Return the links of other notes to this one, each with its line."""
+    links = [link for link in ledger.links.to_paths([row.path]) if link.note != row.id]
+    return _with_lines(links, ledger)
+
+
+def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
+    """Return the links that resolve to no file, of one note or of all."""
+    if row is not None:
+        links = [link for link in ledger.links.from_notes([row.id]) if link.resolved is None]
+    else:
+        ids = [id for (id,) in ledger.select("SELECT DISTINCT note FROM links WHERE resolved IS NULL")]
+        links = [link for link in ledger.links.from_notes(ids) if link.resolved is None]
+    return sorted(_with_lines(links, ledger), key=lambda link: (link["path"], link["line"]))
+
+
+def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
+    """Return the notes within ``depth`` links of a note, nearest first, and the links among them."""
+    reached = _breadth_first(row.id, graph, depth)
+    notes = ledger.notes.by_id(list(reached))
+    nearest = sorted(
+        (id for id in reached if id in notes and id != row.id),
+        key=lambda id: (reached[id][0], notes[id].path),
+    )[:limit]
+    included = {row.id, *nearest}
+    direct = graph.neighbours(row.id)
+    return {
+        "notes": [
+            {
+                **about(notes[id]),
+                "depth": reached[id][0],
+                "direction": _direction(id, direct),
+                "via": notes[reached[id][1]].path if reached[id][0] > 1 else None,
+            }
+            for id in nearest
+        ],
+        "edges": sorted(
+            [notes[source].path, notes[target].path]
+            for source in included
+            for target in graph.neighbours(source)[0]
+            if target in included and source in notes
+        )[:NEIGHBOUR_EDGES],
+        "total": len(reached) - 1,
+    }
+
+
+def orphans(ledger: Ledger, *, isolated: bool = False) -> list[JSON]:
+    """Return the notes that no other note links to; if ``isolated``, only those without any link."""
+    linked = {target for _, target in ledger.links.edges()}
+    if isolated:
+        linked |= {source for source, _ in ledger.links.edges()}
+    unlinked = [id for id in ledger.notes.ids() if id not in linked]
+    return [about(row) for row in sorted(ledger.notes.by_id(unlinked).values(), key=lambda row: row.path)]
+
+
+def titles_of(paths: Iterable[str], ledger: Ledger) -> Mapping[str, str]:
+    """Return the titles of the notes at these paths; attachments have none."""
+    rows = (ledger.notes.by_path(path) for path in dict.fromkeys(paths))
+    return {row.path: row.title for row in rows if row is not None}
+
+
+def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
+    """Return a line of a note from its passages; None if it is in none of them."""
+    for chunk in chunks:
+        if chunk.start_line <= line <= chunk.end_line:
+            lines = chunk.text.split("\n")
+            return (
+                lines[line - chunk.start_line].strip()[:LINE_CHARS]
+                if line - chunk.start_line < len(lines)
+                else None
+            )
+    return None
+
+
+def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
+    ids = list(dict.fromkeys(link.note for link in links))
+    notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
+    return [
+        {
+            "path": link.source,
+            "title": notes[link.note].title,
+            **_link(link),
+            "text": line_of(chunks[link.note], link.link.line),
+        }
+        for link in links
+        if link.note in notes
+    ]
+
+
+def _link(row: LinkRow) -> JSON:
+    link = row.link
+    return {
+        **link.as_json(),
+        "column": link.place and link.place.start + 1,
+        "end_column": link.place and link.place.end + 1,
+    }
+
+
+def _breadth_first(start: int, graph: Graph, depth: int) -> dict[int, tuple[int, int]]:
+    """Return the distance of each note and the note that it was reached from, by id."""
+    reached = {start: (0, start)}
+    frontier = [start]
+    for distance in range(1, depth + 1):
+        previous, frontier = frontier, []
+        for id in previous:
+            for neighbour in itertools.chain(*graph.neighbours(id)):
+                if neighbour not in reached:
+                    reached[neighbour] = (distance, id)
+                    frontier.append(neighbour)
+    return reached
+
+
+def _direction(id: int, direct: tuple[list[int], list[int]]) -> str | None:
+    out, into = id in direct[0], id in direct[1]
+    return "both" if out and into else "out" if out else "in" if into else None

@@ -1,0 +1,71 @@
+"""Resolve the name of a note: its path or the end of it, its title, an alias or its file name."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+from vaultseek.base.limits import CANDIDATES_NAMED, PATH_BYTES
+from vaultseek.base.text import fold, printable, quote
+from vaultseek.content.kinds import is_markdown
+from vaultseek.content.query.compare import is_file_name, is_named
+from vaultseek.core.search.prefilter import prefilter
+from vaultseek.errors import BadPath, NotFound, UsageError
+from vaultseek.store.ledger import Ledger, NoteRow
+
+NOTE_SUFFIXES = ("", ".md")
+_NEVER_IN_PATHS = re.compile("[\0\ud800-\udfff]")
+"""A line break, a tab or a mark of writing direction may be in the name of a file."""
+
+
+def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
+    """Return the note that ``name`` refers to, from the ledger alone.
+
+    Raises BadPath for a path outside the vault, NotFound if there is no such note, UsageError with the
+    candidates if the name is ambiguous.
+    """
+    path = vault_path(name, root)
+    for suffix in NOTE_SUFFIXES:
+        exact = ledger.notes.by_path(path + suffix)
+        if exact is not None:
+            return exact
+    candidates = sorted(_candidates(path, ledger), key=lambda row: (row.path.count("/"), row.path))
+    best = [row for row in candidates if fold(row.path) in (fold(path), fold(path + ".md"))]
+    best = best or [row for row in candidates if is_file_name(row.path, name)]
+    if len(best or candidates) > 1:
+        # A note before a canvas or PDF of the same name, which is meant by its extension.
+        best = [row for row in best or candidates if is_markdown(row.path)] or best
+    if len(candidates) > 1 and len(best) != 1:
+        paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])
+        more = ", …" if len(candidates) > CANDIDATES_NAMED else ""
+        raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; give the full path")
+    if not candidates:
+        raise NotFound(f"no note matches {quote(name)}; search for its words instead")
+    return (best or candidates)[0]
+
+
+def vault_path(name: str, root: Path) -> str:
+    """Return ``name`` as a path inside the vault, judged by its text alone. Raises BadPath if it is none."""
+    if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
+        raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give one of them")
+    if name.startswith("/"):
+        absolute = posixpath.normpath(name)
+        if not absolute.startswith(f"{root}/"):
+            raise BadPath(f"{quote(name)} is not inside the vault {root}; give a path relative to it")
+        return absolute.removeprefix(f"{root}/")
+    parts = [part for part in name.split("/") if part not in ("", ".")]
+    if ".." in parts or not parts:
+        raise BadPath(f"{quote(name)} is not inside the vault; give a path relative to it")
+    return "/".join(parts)
+
+
+def _candidates(name: str, ledger: Ledger) -> list[NoteRow]:
+    ids = ledger.notes.ids_by_name(name)
+    condition = prefilter(name.removesuffix(".md"))
+    sql = "SELECT id, path FROM notes"
+    values: tuple[str, ...] = ()
+    if condition is not None:
+        sql, values = f"{sql} WHERE {condition.sql('path')}", condition.values
+    ids |= {number for number, path in ledger.select(sql, *values) if is_named(path, name)}
+    return list(ledger.notes.by_id(sorted(ids)).values())

@@ -1,0 +1,48 @@
+"""New links and notes as a vault wants them: Obsidian's own settings, where there are any."""
+
+from __future__ import annotations
+
+import posixpath
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vaultseek.content.files.obsidian import app_settings
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX
+from vaultseek.content.markdown.spelling import Format, LinkStyle
+
+_FORMATS: dict[Any, Format] = {"shortest": "shortest", "relative": "relative", "absolute": "absolute"}
+
+
+class Manner(NamedTuple):
+    """The manner of a vault: its new links, and the folder of new notes; None is that of the open note."""
+
+    links: LinkStyle = LinkStyle()
+    folder: str | None = ""
+
+    def path_of(self, target: str, source: str) -> str | None:
+        """Return where the note that a link of ``source`` misses would be made; None if outside the vault."""
+        name = target if target.endswith(NOTE_SUFFIX) else target + NOTE_SUFFIX
+        own = posixpath.dirname(source)
+        if name.startswith("/"):
+            folder = ""
+        elif name.startswith(("./", "../")) or self.folder is None:
+            folder = own
+        else:
+            folder = "" if "/" in name else self.folder
+        path = posixpath.normpath(posixpath.join(folder, name.lstrip("/")))
+        return None if path.startswith("../") or "\0" in path else path
+
+
+def manner_of(root: Path) -> Manner:
+    """Return what Obsidian's settings in the vault say; the usual where they say nothing."""
+    settings = app_settings(root)
+    style = LinkStyle(
+        _FORMATS.get(str(settings.get("newLinkFormat")), "shortest"),
+        settings.get("useMarkdownLinks") is True,
+    )
+    location, folder = settings.get("newFileLocation"), settings.get("newFileFolderPath")
+    if location == "current":
+        return Manner(style, None)
+    if location == "folder" and isinstance(folder, str) and ".." not in folder.split("/"):
+        return Manner(style, folder.strip("/"))
+    return Manner(style)

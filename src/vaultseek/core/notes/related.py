@@ -1,0 +1,173 @@
+"""Related notes: near in meaning, linked, or with the same words in prominent places."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Collection, Mapping
+from typing import Protocol
+
+from vaultseek.base.limits import PREVIEW_CHARS
+from vaultseek.base.model import JSON, Chunk, Reason
+from vaultseek.content.markdown.plain import plain_heading
+from vaultseek.core.notes.read import about
+from vaultseek.core.search.fusion import Candidate, fuse
+from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
+from vaultseek.core.search.port import SearchedWords
+from vaultseek.core.search.snippet import preview
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.store.graph import GRAPH_MISSING, Graph
+from vaultseek.store.ledger import Ledger, NoteRow
+
+RELATED_POOL = 100
+"""Notes that each lane contributes."""
+RELATED_HUB = 200
+"""A note with more links than this is no evidence that the notes linked with it are related."""
+RELATED_WORDS = 60
+"""Words of names, headings and tags that the keyword lane searches for."""
+
+SEMANTIC_WEIGHT = 1.0
+LINK_WEIGHT = 0.6
+KEYWORD_WEIGHT = 0.4
+"""Weights of the lanes: meaning counts most, then links; words matter where the others have nothing."""
+DIRECT = 1.0
+"""Score of a direct link; each note that both are linked with adds 1 / ln(its degree)."""
+
+
+class RelatedVault(Protocol):
+    """An open vault, as far as finding related notes needs it."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def keyword_index(self) -> SearchedWords: ...
+
+    @property
+    def graph(self) -> Graph | None: ...
+
+    def semantic_reason(self) -> Reason | None:
+        """Return why the semantic lane is left out, None if it is not."""
+
+    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
+
+    def text_of_note(self, row: NoteRow) -> str:
+        """Return the text that is embedded for the whole note."""
+
+
+async def related(row: NoteRow, vault: RelatedVault, limit: int) -> JSON:
+    """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
+    partial: list[JSON] = []
+    semantic, links, words = await asyncio.gather(
+        _semantic_scores(row, vault, partial),
+        asyncio.to_thread(_link_scores, row, vault.graph, partial),
+        asyncio.to_thread(_keyword_scores, row, vault),
+    )
+    return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
+
+
+async def _semantic_scores(row: NoteRow, vault: RelatedVault, partial: list[JSON]) -> dict[int, float]:
+    """Return the cosine of each note, by id: of its own vector or its best passage."""
+    reason = vault.semantic_reason()
+    if reason is None:
+        try:
+            text = await asyncio.to_thread(vault.text_of_note, row)
+            answer = await vault.ask_semantic(text, RELATED_POOL, None)
+        except (WorkerUnavailable, IndexDamaged) as error:
+            reason = Reason.of(error)
+        else:
+            return _cosines(answer)
+    partial.append({"lane": "semantic", **reason.as_json()})
+    return {}
+
+
+def _cosines(answer: SemanticAnswer) -> dict[int, float]:
+    cosines = dict(zip(answer.note_ids.tolist(), answer.note_scores.tolist(), strict=True))
+    for note, cosine in zip(answer.passage_notes.tolist(), answer.passage_scores.tolist(), strict=True):
+        # A passage may be near by chance; the whole note says more.
+        cosines[note] = max(cosines.get(note, 0.0), 0.9 * cosine)
+    return cosines
+
+
+def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict[int, float]:
+    """Score notes by links to or from the note, and by notes linked with both (Adamic and Adar 2003)."""
+    if graph is None:
+        partial.append({"lane": "links", **GRAPH_MISSING.as_json()})
+        return {}
+    direct = _neighbours(row.id, graph)
+    scores = dict.fromkeys(direct, DIRECT)
+    for middle in direct:
+        neighbours = _neighbours(middle, graph)
+        if len(neighbours) <= RELATED_HUB:
+            for other in neighbours - {row.id}:
+                scores[other] = scores.get(other, 0.0) + 1 / math.log(1 + max(len(neighbours), 2))
+    return scores
+
+
+def _keyword_scores(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
+    parts = [*row.names, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
+    words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
+    try:
+        answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)
+    except (IndexDamaged, OSError):
+        return {}
+    return dict(zip(answer.columns.notes.tolist(), answer.columns.scores.tolist(), strict=True))
+
+
+def _neighbours(note: int, graph: Graph) -> set[int]:
+    out, into = graph.neighbours(note)
+    return {*out, *into}
+
+
+_Lanes = tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]
+_NAMES = (("semantic", SEMANTIC_WEIGHT), ("links", LINK_WEIGHT), ("keyword", KEYWORD_WEIGHT))
+
+
+def _answer(row: NoteRow, vault: RelatedVault, lane_scores: _Lanes, limit: int, partial: list[JSON]) -> JSON:
+    ids = sorted({id for scores in lane_scores for id in scores} - {row.id})
+    notes = vault.ledger.notes.by_id(ids)
+    by_path = {note.path: note for note in notes.values()}
+    lanes = [
+        Lane(name, weight, [LaneHit(notes[id].path, score) for id, score in scores.items() if id in notes])
+        for (name, weight), scores in zip(_NAMES, lane_scores, strict=True)
+    ]
+    ranked = fuse(lanes, fusion=Fusion(tiers=()))[:limit]
+    direction = _link_directions(row, vault.graph)
+    chunks = vault.ledger.chunks.by_note([by_path[item.note].id for item in ranked])
+    results = [
+        _result(rank, item, by_path[item.note], direction, chunks)
+        for rank, item in enumerate(ranked, start=1)
+    ]
+    return {"results": results, "partial": partial}
+
+
+def _result(
+    rank: int,
+    item: Candidate,
+    row: NoteRow,
+    direction: Callable[[int], str | None],
+    chunks: dict[int, list[Chunk]],
+) -> JSON:
+    opening = chunks[row.id][0].text if chunks[row.id] else ""
+    lanes = {
+        name: {"rank": part.rank, "score": round(part.score, 6)} for name, part in item.contributions.items()
+    }
+    return {
+        **about(row),
+        "rank": rank,
+        "score": round(item.score, 6),
+        "link": direction(row.id),
+        "lanes": lanes,
+        "preview": preview(opening, PREVIEW_CHARS, headings=(row.title,)).text,
+    }
+
+
+def _link_directions(row: NoteRow, graph: Graph | None) -> Callable[[int], str | None]:
+    out: Collection[int]
+    into: Collection[int]
+    out, into = ((), ()) if graph is None else graph.neighbours(row.id)
+    directions = {(True, True): "both", (True, False): "out", (False, True): "in"}
+    return lambda note: directions.get((note in out, note in into))

@@ -1,0 +1,363 @@
+"""The edits that renaming a note, a heading or a tag needs elsewhere: proposed, not written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from vaultseek.base.model import JSON, Heading, Link, Note, Place
+from vaultseek.base.text import fold, quote
+from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.content.files.read import read_note
+from vaultseek.content.kinds import is_markdown
+from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.links import markdown_link, parse_destination, wikilink
+from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names, name_keys
+from vaultseek.content.markdown.spelling import (
+    can_be_linked,
+    is_wikilink,
+    linkable_heading,
+    moved_target,
+    rewritten,
+    with_fragment,
+)
+from vaultseek.core.notes.anchors import heading_chain, plain_name
+from vaultseek.core.notes.tag_places import tag_places
+from vaultseek.errors import NotFound, UsageError
+from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
+
+NAME_BYTES = 255
+"""Bytes of a file's name that file systems take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A piece of a line of the note at ``path``, and what to write there instead of ``old``."""
+
+    path: str
+    place: Place
+    old: str
+    new: str
+
+    def as_json(self) -> JSON:
+        """Return the object of answers; columns count from 1."""
+        line, start, end = self.place
+        return {
+            "path": self.path,
+            "line": line,
+            "column": start + 1,
+            "end_column": end + 1,
+            "old": self.old,
+            "new": self.new,
+        }
+
+
+class Vault:
+    """The parts of a vault that renaming needs: names, ledger, text of notes, and the files left out."""
+
+    def __init__(
+        self, root: Path, ledger: Ledger, names: Names, skips: Callable[[str], bool] = lambda path: False
+    ) -> None:
+        self.portable = not has_obsidian(root)
+        self.skips = skips
+        self.ledger = ledger
+        self.names = names
+        self._root = root
+
+    def lines(self, path: str) -> list[str] | None:
+        """Return the lines of a note; None if it cannot be read now, or has no lines that could be edited."""
+        if not is_markdown(path):
+            return None
+        file = read_note(self._root, path)
+        if file is None or file.problem is not None:
+            return None
+        text, _ = decode(file.data)
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+# -- notes and other files
+
+
+def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
+    """Return the moves of files that these moves of files and folders mean. Raises UsageError."""
+    files: dict[str, str] = {}
+    for old, new in moves.items():
+        if old in names:
+            files[old] = new
+            continue
+        inside = [path for path in names.paths() if path.startswith(f"{old}/")]
+        files |= {path: new + path[len(old) :] for path in inside}
+    for old, new in files.items():
+        if not can_be_linked(new) and can_be_linked(old):
+            raise UsageError(f"links cannot lead to {quote(new)}; leave out # ^ | [ ] and \\")
+        if _suffix(old) and not _suffix(new):
+            raise UsageError(f"{quote(new)} has no extension; choose {quote(new + _suffix(old))}")
+    return {old: new for old, new in files.items() if old != new}
+
+
+def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
+    """Return the edits after which every link leads where it did before, to the new paths of what moved.
+
+    Raises UsageError.
+    """
+    moves = all_moves(moves, vault.names)
+    if not moves:
+        return []
+    for new in moves.values():
+        if vault.skips(new):
+            raise UsageError(f"{quote(new)} would be hidden or excluded from the vault; choose another place")
+    after = vault.names.moved(moves)
+    keys: set[str] = set()
+    ids = []
+    for old, new in moves.items():
+        row = vault.ledger.notes.by_path(old)
+        aliases = row.aliases if row else ()
+        keys |= name_keys(old, aliases) | name_keys(new, aliases)
+        ids += [row.id] if row else []
+    links = {_key(link): link for link in vault.ledger.links.by_keys(sorted(keys))}
+    links |= {_key(link): link for link in vault.ledger.links.from_notes(ids)}
+    targets = Moves(moves, vault.names, after, portable=vault.portable)
+    wanted = [(link, target) for link in links.values() if (target := targets.of(link.link, link.source))]
+    return list(_edits(wanted, vault, targets))
+
+
+class Moves:
+    """The new targets of links when files move."""
+
+    def __init__(
+        self, moves: Mapping[str, str], names: Names, after: Names | None = None, *, portable: bool = False
+    ) -> None:
+        """``portable`` vaults are read by programs that know Markdown links as relative paths alone."""
+        self._moves = moves
+        self._portable = portable
+        self._names = names
+        self._after = after or names.moved(moves)
+
+    def of(self, link: Link, source: str) -> str | None:
+        """Return the new target of a link in the note ``source``; None if it stays as it is."""
+        if not link.target:
+            return None
+        before = self._names.resolve(link.target, source, link.kind)
+        if before.path is None:
+            return None
+        now = self._moves.get(source, source), self._moves.get(before.path, before.path)
+        was = source, before.path
+        target = moved_target(link, was, now, self._after, by_alias=before.by_alias, portable=self._portable)
+        return None if target == link.target else target
+
+
+def _key(link: LinkRow) -> tuple[int, int, Place | None, str]:
+    return link.note, link.link.line, link.link.place, link.link.target
+
+
+def _edits(wanted: Sequence[tuple[LinkRow, str]], vault: Vault, targets: Moves) -> Iterator[Edit]:
+    wanted = sorted(wanted, key=lambda pair: (pair[0].source, pair[0].link.line, pair[0].link.place or ()))
+    for source, pairs in groupby(wanted, key=lambda pair: pair[0].source):
+        lines = vault.lines(source)
+        if lines is None:
+            continue
+        edits = [_quick_edit(source, row.link, target, lines) for row, target in pairs]
+        if None in edits:  # the note has changed since, or a link is written in another place
+            yield from note_edits(parse("\n".join(lines), source), targets)
+        else:
+            yield from (edit for edit in edits if edit)
+
+
+def note_edits(note: Note, targets: Moves) -> Iterator[Edit]:
+    """Yield the edits of a note whose links have just been read."""
+    seen = set()
+    for link in note.links:
+        target = targets.of(link, note.path)
+        if target is None or link.written is None or link.written in seen:
+            continue
+        seen.add(link.written)
+        yield link_edit(note.path, link, link.written, target, note.lines)
+
+
+def link_edit(path: str, link: Link, written: Place, target: str, lines: Sequence[str]) -> Edit:
+    """Return the edit that gives a link another target."""
+    old = lines[written.line - 1][written.start : written.end]
+    return Edit(path, written, old, rewritten(old, target, markdown=not in_brackets(written, lines)))
+
+
+def in_brackets(written: Place, lines: Sequence[str]) -> bool:
+    """True if a target that is written at this place is that of a wikilink."""
+    line = lines[written.line - 1]
+    return line[: written.start].endswith("[[") and line[written.end :].startswith("]]")
+
+
+def _quick_edit(path: str, link: Link, target: str, lines: Sequence[str]) -> Edit | None:
+    """Return the edit of a link that is where the index says; None if it is not."""
+    place = link.place
+    if place is None or place.line > len(lines):
+        return None
+    raw = lines[place.line - 1][place.start : place.end]
+    span = _wiki_span(raw, link) if is_wikilink(raw) else _markdown_span(raw, link)
+    if span is None:
+        return None
+    written = Place(place.line, place.start + span[0], place.start + span[1])
+    return link_edit(path, link, written, target, lines)
+
+
+def _wiki_span(raw: str, link: Link) -> tuple[int, int] | None:
+    if not raw.endswith("]]"):
+        return None
+    start = raw.index("[[") + 2
+    read = wikilink(raw[start:-2], link.kind, link.line, link.property)
+    return (start, len(raw) - 2) if read == link else None
+
+
+def _markdown_span(raw: str, link: Link) -> tuple[int, int] | None:
+    opening = raw.rfind("](")
+    if opening < 0:
+        return None
+    written, end = parse_destination(raw, opening + 1)
+    if end != len(raw):
+        return None
+    alias = raw[1 + raw.startswith("!") : opening]
+    if markdown_link(written, link.kind, alias, link.line, link.property) != link:
+        return None
+    start = raw.find(written, opening + 2)
+    return start, start + len(written)
+
+
+# -- headings
+
+
+def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[Edit]:
+    """Return the edits that give a heading another text, there and in the links to it.
+
+    Raises NotFound if the note has no such heading.
+    """
+    own = parse("\n".join(vault.lines(row.path) or []), row.path)
+    chain = heading_chain([heading], own.headings) or heading_chain(heading.split("#"), own.headings)
+    if chain is None:
+        raise NotFound(f"{quote(row.path)} has no heading {quote(heading)}; save the note, or choose another")
+    at = chain[-1]
+    edits = [
+        heading_edit(own, own.headings[at], text),
+        *heading_links(own, row.path, own.headings, at, text, _leading(own, row.path, vault)),
+    ]
+    sources = {
+        link.source for link in vault.ledger.links.to_paths([row.path]) if link.link.heading is not None
+    }
+    for source in sorted(sources - {row.path}):
+        if (others := vault.lines(source)) is not None:
+            note = parse("\n".join(others), source)
+            edits += heading_links(note, row.path, own.headings, at, text, _leading(note, row.path, vault))
+    return edits
+
+
+def _leading(note: Note, path: str, vault: Vault) -> set[Place | None]:
+    """Return the places of a note's links to the note at ``path``."""
+    return {link.place for link in note.links if vault.names.resolve_link(link, note.path).path == path}
+
+
+def heading_edit(note: Note, heading: Heading, text: str) -> Edit:
+    """Return the edit of the heading itself."""
+    line = note.lines[heading.line - 1]
+    first = heading.text.split("\n", 1)[0]
+    start = max(0, line.rfind(first) if first else len(line))
+    return Edit(note.path, Place(heading.line, start, start + len(first)), first, text)
+
+
+def heading_links(
+    note: Note,
+    path: str,
+    headings: Sequence[Heading],
+    at: int,
+    text: str,
+    leading: Collection[Place | None] = (),
+) -> Iterator[Edit]:
+    """Yield the edits of a note's links to the heading number ``at`` of the note at ``path``.
+
+    ``leading`` are the places of the links that lead to that note; those without a target lead to their own.
+    """
+    for link in note.links:
+        if link.heading is None or link.written is None:
+            continue
+        if link.place not in leading and (link.target or note.path != path):
+            continue
+        fragment = _renamed_fragment(link.heading, headings, at, text)
+        if fragment is not None:
+            line, start, end = link.written
+            old = note.lines[line - 1][start:end]
+            wiki = in_brackets(link.written, note.lines)
+            yield Edit(note.path, link.written, old, with_fragment(old, fragment, markdown=not wiki))
+
+
+def _renamed_fragment(fragment: str, headings: Sequence[Heading], at: int, text: str) -> str | None:
+    name = linkable_heading(text)
+    if heading_chain([fragment], headings) == [at]:
+        return None if plain_name(fragment) == plain_name(name) and fragment == name else name
+    parts = fragment.split("#")
+    chain = heading_chain(parts, headings) or []
+    if at not in chain:
+        return None
+    return "#".join(name if index == at else part for part, index in zip(parts, chain, strict=True))
+
+
+# -- tags
+
+
+def rename_tag(old: str, new: str, vault: Vault) -> list[Edit]:
+    """Return the edits that rename a tag, and those nested under it, in every note."""
+    folded = fold(old)
+    sql = "SELECT DISTINCT note FROM tags WHERE tag = ? OR (tag > ? AND tag < ?)"
+    ids = [note for (note,) in vault.ledger.select(sql, folded, f"{folded}/", f"{folded}0")]
+    rows = vault.ledger.notes.by_id(ids)
+    edits: list[Edit] = []
+    for path in sorted(row.path for row in rows.values()):
+        if (lines := vault.lines(path)) is not None:
+            edits += tag_edits(parse("\n".join(lines), path), old, new)
+    return edits
+
+
+def tag_edits(note: Note, old: str, new: str) -> Iterator[Edit]:
+    """Yield the edits of one note's tags."""
+    for tag, place in tag_places(note, old):
+        head = "/".join(tag.split("/")[: old.count("/") + 1])
+        yield Edit(note.path, place._replace(end=place.start + len(head)), head, new)
+
+
+def checked_path(path: str) -> str:
+    """Return a path that a note may be moved to. Raises UsageError."""
+    parts = path.split("/")
+    if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
+        raise UsageError(f"{quote(path)} is no path inside the vault; give one relative to it")
+    return path
+
+
+def checked_name(name: str) -> str:
+    """Return a name or path that a person gives a note. Raises UsageError."""
+    last = name.rpartition("/")[2].removesuffix(NOTE_SUFFIX)
+    if not last:
+        raise UsageError("a note needs a name; type one")
+    if last.startswith("."):
+        raise UsageError(f"{quote(name)} would be hidden; leave out the dot")
+    if any(ord(sign) < 32 for sign in name) or len(last.encode()) + len(NOTE_SUFFIX) > NAME_BYTES:
+        raise UsageError(
+            f"{quote(name[:60])} cannot be the name of a file; choose a shorter one of letters and signs"
+        )
+    return name
+
+
+def file_name(name: str, old: str) -> str:
+    """Return the path of a file that gets another ``name``, which may be a path without the extension."""
+    name, suffix = name.strip(), _suffix(old)
+    folder = "" if "/" in name else old[: old.rfind("/") + 1]
+    return folder + (name if name.casefold().endswith(suffix.casefold()) else name + suffix)
+
+
+def _suffix(path: str) -> str:
+    """Return the extension of a file's name with its dot; nothing for a name without one."""
+    stem, dot, extension = path.rpartition("/")[2].rpartition(".")
+    return dot + extension if stem else ""
+
+
+def as_moves(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the moves of a request. Raises UsageError."""
+    return {old: checked_path(new) for old, new in pairs}

@@ -1,0 +1,191 @@
+"""Say why a note is where it is in the answer to a query, or at which stage it was lost.
+
+The search runs once; everything is read from its trace. Only for a note that is further down a lane than the
+search looked is that lane asked for its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON, Reason, ReasonCode
+from vaultseek.content.query.filters import conjuncts
+from vaultseek.core.search.filter import FilterResult, filter_notes
+from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.port import SearchedVault
+from vaultseek.core.search.ranking import rank
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.core.search.response import explanation, result
+from vaultseek.core.search.retrieve import choose_passages, expanded_text
+from vaultseek.core.search.scoring import keyword_scores, semantic_scores
+from vaultseek.core.search.selection import is_eligible
+from vaultseek.core.search.trace import Trace
+from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.store.ledger import Ledger, NoteRow
+
+WHY_DEPTH = 100_000
+"""Notes of the keyword lane among which the place of one is looked for."""
+BY_WORD_ONLY = Reason("not_searched", "a query of identifiers alone is searched by word only")
+
+
+async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
+    """Return what became of the note at ``row`` in this search, with what each stage says of it.
+
+    ``verdict`` is ``found``, ``filtered`` (a condition excludes it), ``no_lane`` (no lane proposed it),
+    ``below_limit`` (further down than the answer goes) or ``cut`` (too low a score or confidence).
+    Raises what a search raises.
+    """
+    trace = await Searcher(vault).run(request)
+    answer: JSON = {
+        "query": request.query,
+        "interpreted": trace.parsed.query.interpreted,
+        "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
+        "explain": explanation(trace),
+    }
+    for place, candidate in enumerate(trace.results, start=1):
+        if candidate.note == row.path:
+            passage = trace.passages.get(row.id)
+            reason = f"at rank {place} of {len(trace.results)}"
+            placed = await asyncio.to_thread(result, place, candidate, trace, passage)
+            return {**answer, **_verdict("found", reason), "result": placed}
+    conditions = await asyncio.to_thread(_conditions, row, trace, vault.ledger)
+    answer["filters"] = conditions
+    failed = [condition["condition"] for condition in conditions if not condition["satisfied"]]
+    if failed:
+        return {**answer, **_verdict("filtered", "excluded by: " + "; ".join(failed))}
+    if trace.parsed.is_listing:
+        reason = f"beyond the first {len(trace.results)} notes"
+        return {**answer, **_verdict("below_limit", reason)}
+    return {**answer, **await _lost(row, trace, vault)}
+
+
+async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
+    """Say where a note that satisfies every condition was lost."""
+    keyword, semantic = await asyncio.gather(_keyword(row, trace, vault), _semantic(row, trace, vault))
+    places = {name: each for name, each in (("keyword", keyword), ("semantic", semantic)) if each}
+    uncut = await asyncio.to_thread(_uncut, trace, vault)
+    place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
+    if place is None:
+        where = "; ".join(_placed(name, each) for name, each in places.items())
+        reason = f"it is not among the best {trace.parsed.candidates} of any lane: {where}"
+        return {**_verdict("no_lane", reason), "lanes": places}
+    candidate = uncut.results[place - 1]
+    passages = await asyncio.to_thread(choose_passages, [row], trace.retrieval, vault.ledger)
+    placed = await asyncio.to_thread(result, place, candidate, uncut, passages.get(row.id))
+    return {**_cut(place, candidate, uncut, trace), "lanes": places, "result": placed}
+
+
+def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
+    """Rank the same retrieval as for the longest answer, with nothing dropped."""
+    settings = trace.parsed.request.settings.model_copy(update={"rrf_min_score": 0.0})
+    parsed = replace(
+        trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=limits.RESULTS
+    )
+    ids = None if trace.filtered is None else trace.filtered.ids
+    ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault.ledger, vault.graph)
+    return replace(trace, ranking=ranking, results=ranking.candidates)
+
+
+def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
+    """Return verdict and reason for a ranked note that is not among the results."""
+    count = len(trace.results)
+    if place > count and count >= trace.parsed.limit:
+        return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
+    if not is_eligible(candidate, uncut.ranking):
+        wanted = " or ".join(trace.parsed.profile.identifiers)
+        words = f"it does not have {wanted}, and the query has no other words"
+        return {"verdict": "cut", **Reason("no_match", words).as_json()}
+    if trace.nearest is not None:
+        least = trace.parsed.request.settings.nothing_below
+        words = f"nothing was found: none of the ten best reaches search.nothing_below, {least:g}"
+        return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
+    confidence = uncut.confidence(candidate)
+    words = f"score {candidate.score:.3g} or confidence {confidence:.3g} is below the minimum"
+    return {"verdict": "cut", **Reason("below_minimum", words).as_json()}
+
+
+def _verdict(verdict: ReasonCode, words: str) -> JSON:
+    return {"verdict": verdict, **Reason(verdict, words).as_json()}
+
+
+def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
+    return [
+        {"condition": str(condition), "satisfied": row.id in _ids(filter_notes(condition, ledger))}
+        for condition in conjuncts(trace.parsed.query.filter)
+    ]
+
+
+def _ids(filtered: FilterResult | None) -> set[int]:
+    return set() if filtered is None else set(filtered.ids.tolist())
+
+
+async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
+    """Return the note's place in the keyword lane, however far down; None if the lane was not searched."""
+    answer = trace.retrieval.keyword
+    if answer is None:
+        return _absent(trace, "keyword")
+    if row.id not in answer.rows and len(answer) < answer.total:
+        ids = None if trace.filtered is None else trace.filtered.ids
+        text = trace.parsed.query.rank_text
+        try:
+            answer = await asyncio.to_thread(vault.keyword_index.search, text, WHY_DEPTH, ids)
+        except (IndexDamaged, OSError) as error:
+            return _no_rank(Reason("index_damaged", str(error)))
+    if row.id not in answer.rows:
+        return _no_rank(Reason("no_match", "it contains none of the words"))
+    return {
+        "rank": list(keyword_scores(answer, len(answer)).scores).index(row.id) + 1,
+        "score": float(answer.columns.scores[answer.rows[row.id]]),
+        "of": answer.total,
+        "matched": list(answer.matched(row.id)),
+    }
+
+
+async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
+    """Return the note's place in the semantic lane and its best cosine; None if the lane was not searched."""
+    answer = trace.retrieval.semantic
+    if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
+        return _absent(trace, "semantic")
+    text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
+    scores, unsearched = trace.lanes.semantic, {}
+    try:
+        if answer is None:
+            # The search had no use for this lane; its opinion is still of interest.
+            unsearched = BY_WORD_ONLY.as_json()
+            ids = None if trace.filtered is None else trace.filtered.ids
+            answer = await vault.ask_semantic(text, trace.parsed.depth, ids)
+            scores = semantic_scores(answer)
+        order = list(scores.scores)
+        place = order.index(row.id) + 1 if row.id in order else None
+        if place is None:
+            answer = await vault.ask_semantic(text, 1, np.array([row.id], np.int64))
+    except (Unavailable, IndexDamaged) as error:
+        return _no_rank(Reason.of(error))
+    cosines = answer.passage_scores[answer.passage_notes == row.id].tolist()
+    cosines += answer.note_scores[answer.note_ids == row.id].tolist()
+    if not cosines:
+        return _no_rank(Reason("not_embedded", "it is not embedded yet"))
+    return {"rank": place, "score": max(cosines), "of": len(order), **unsearched}
+
+
+def _absent(trace: Trace, lane: str) -> JSON | None:
+    """Return why a lane did not answer; None if the mode of the request does not include it."""
+    if trace.parsed.request.mode not in ("hybrid", lane):
+        return None
+    return _no_rank(trace.partial[lane])
+
+
+def _no_rank(reason: Reason) -> JSON:
+    return {"rank": None, "score": None, **reason.as_json()}
+
+
+def _placed(name: str, place: JSON) -> str:
+    if place.get("score") is None:
+        return f"{name}: {place['reason']}"
+    rank = f"rank {place['rank']}" if place["rank"] else f"beyond rank {place['of']}"
+    return f"{name}: {rank}, score {place['score']:.3g}"

@@ -1,0 +1,314 @@
+"""Filter notes by the ledger alone, exactly, before any lane makes its cut.
+
+Each kind of condition finds the notes that could satisfy it through an index or a pattern that misses none;
+only those are read, and the condition's own ``matches`` has the last word."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
+from vaultseek.base.text import fold
+from vaultseek.content.query.compare import comparable, is_named, number_of
+from vaultseek.content.query.expression import is_spent, literal_of, too_slow
+from vaultseek.content.query.filters import (
+    AliasContains,
+    And,
+    Contains,
+    Dated,
+    Extension,
+    FileContains,
+    Filter,
+    HasProperty,
+    HasTask,
+    HeadingContains,
+    InFolder,
+    LinkedFrom,
+    LinksTo,
+    Matches,
+    Not,
+    OfKind,
+    Or,
+    PathContains,
+    PropertyCompare,
+    PropertyEquals,
+    PropertyNull,
+    Tag,
+    Within,
+    conjuncts,
+    needs_text,
+    patterns_of,
+    unix_time,
+)
+from vaultseek.core.search.ledger_facts import COLUMNS, READ, LedgerFacts, SingleFact
+from vaultseek.core.search.prefilter import prefilter
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.ledger import Ledger
+
+Ids = set[int]
+
+CACHED_FILTERS = 16
+"""Filters whose notes are kept until the next commit: a filter stays while the words beside it are typed."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilterResult:
+    """Ids of the notes that satisfy a filter, sorted, and the number of notes left after each condition."""
+
+    ids: NoteIds
+    steps: tuple[tuple[str, int], ...]
+
+
+def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | None:
+    """Return the notes that satisfy ``condition``; None means every note."""
+    if condition is None:
+        return None
+    cache = _caches.setdefault(ledger, _FilterCache())
+    return cache.get(condition, ledger)
+
+
+def those_within(ids: Collection[int], allowed: NoteIds | None) -> set[int]:
+    """Return those of ``ids`` that are among the sorted ids ``allowed``; all of them if that is None."""
+    if allowed is None or not ids:
+        return set(ids)
+    candidates = np.fromiter(ids, np.int64, len(ids))
+    places = np.searchsorted(allowed, candidates)
+    inside = places < len(allowed)
+    inside[inside] = allowed[places[inside]] == candidates[inside]
+    return set(candidates[inside].tolist())
+
+
+class _FilterCache:
+    """The results of the last filters of one ledger, at one revision."""
+
+    def __init__(self) -> None:
+        self._revision = -1
+        self._results: dict[Filter, FilterResult] = {}
+        self._lock = threading.Lock()
+
+    def get(self, condition: Filter, ledger: Ledger) -> FilterResult:
+        revision = ledger.revision
+        with self._lock:
+            if self._revision != revision:
+                self._results.clear()
+                self._revision = revision
+            result = self._results.get(condition)
+        if result is None:
+            result = _decide(condition, ledger)
+            with self._lock:
+                if self._revision == ledger.revision == revision:
+                    while len(self._results) >= CACHED_FILTERS:
+                        del self._results[next(iter(self._results))]
+                    self._results[condition] = result
+        return result
+
+
+_caches: WeakKeyDictionary[Ledger, _FilterCache] = WeakKeyDictionary()
+
+
+def _decide(condition: Filter, ledger: Ledger) -> FilterResult:
+    remaining: Ids | None = None
+    steps: list[tuple[str, int]] = []
+    for part in sorted(conjuncts(condition), key=_cost):
+        remaining = _narrow(part, ledger, remaining)
+        steps.append((str(part), len(remaining)))
+    ids = np.fromiter(remaining or (), np.int64, len(remaining or ()))
+    ids.sort()
+    return FilterResult(ids, tuple(steps))
+
+
+def _cost(part: Filter) -> int:
+    """Return the order of evaluation: conditions that an index answers first, those that read text last."""
+    if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension | OfKind):
+        return 0
+    return 2 if needs_text(part) else 1
+
+
+def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
+    """Return those of the notes ``remaining`` (None is all) that satisfy ``part``."""
+    match part:
+        case And(parts):
+            for inner in sorted(parts, key=_cost):
+                remaining = _narrow(inner, ledger, remaining)
+            return remaining or set()
+        case Or(parts):
+            return set().union(*(_narrow(inner, ledger, remaining) for inner in parts))
+        case Not(inner):
+            everything = set(ledger.notes.ids()) if remaining is None else remaining
+            return everything - _narrow(inner, ledger, remaining)
+        case Contains() | Matches() | Within():
+            return _by_text(part, ledger, remaining)
+    ids = _by_table(part, ledger)
+    return ids if remaining is None else ids & remaining
+
+
+def _by_table(part: Filter, ledger: Ledger) -> Ids:
+    match part:
+        case Tag():
+            return _with_tag(part, ledger)
+        case Dated():
+            return _in_period(part, ledger)
+        case LinksTo():
+            return _linking_to(part, ledger)
+        case LinkedFrom():
+            return _linked_from(part, ledger)
+        case _:
+            return _in_column(part, ledger)
+
+
+def _with_tag(part: Tag, ledger: Ledger) -> Ids:
+    name = fold(part.name).removeprefix("#").strip("/")
+    if not name or name.isdigit():
+        return set()
+    # "0" follows "/", so the range holds everything nested under the tag.
+    sql = "SELECT note FROM tags WHERE tag = ? OR (tag >= ? AND tag < ?)"
+    return {row[0] for row in ledger.select(sql, name, name + "/", name + "0")}
+
+
+def _in_period(part: Dated, ledger: Ledger) -> Ids:
+    start = unix_time(part.start) if part.start else float("-inf")
+    end = unix_time(part.end) if part.end else float("inf")
+    column = "created" if part.field == "created" else "modified"
+    sql = f"SELECT id FROM notes WHERE {column} >= ? AND {column} < ?"
+    return {row[0] for row in ledger.select(sql, start, end)}
+
+
+def _linking_to(part: LinksTo, ledger: Ledger) -> Ids:
+    resolved = "coalesce(resolved, target)"
+    rows = _select_containing(
+        ledger, f"SELECT DISTINCT note, {resolved} FROM links", resolved, _link_stem(part.note)
+    )
+    return {note for note, path in rows if is_named(path, part.note)}
+
+
+def _linked_from(part: LinkedFrom, ledger: Ledger) -> Ids:
+    rows = _select_containing(ledger, "SELECT id, path FROM notes", "path", _link_stem(part.note))
+    sql = "SELECT n.id FROM links l JOIN notes n ON n.path = l.resolved WHERE l.note = ?"
+    sources = [note for note, path in rows if is_named(path, part.note)]
+    return {row[0] for note in sources for row in ledger.select(sql, note)}
+
+
+def _link_stem(name: str) -> str:
+    """Return the part of a note's name that every link to it contains; the extension may be left out."""
+    return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
+
+
+def _in_column(part: Filter, ledger: Ledger) -> Ids:
+    """Decide a condition on one column: candidates by pattern, then exactly."""
+    column, texts = _column(part)
+    if column == "path":
+        rows = _select_containing(ledger, "SELECT id, path FROM notes", column, *texts)
+        return {row[0] for row in rows if part.matches(SingleFact("path", row[1]))}
+    sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
+    rows = _select_containing(ledger, sql, column, *texts)
+    read = READ[column]
+    return {note for note, value in rows if part.matches(SingleFact(column, read(value)))}
+
+
+def _column(part: Filter) -> tuple[str, Sequence[str]]:
+    """Return the column of a condition, and the texts that a matching value contains."""
+    match part:
+        case PathContains(text) | InFolder(text) | FileContains(text) | Extension(text):
+            return "path", [text]
+        case OfKind():
+            return "path", []
+        case AliasContains(text):
+            return "aliases", [text]
+        case HeadingContains(text):
+            return "headings", [text]
+        case HasTask():
+            return "tasks", []
+        case PropertyEquals(name, value):
+            return "properties", [name, *_literal(value)]
+        case HasProperty(name) | PropertyNull(name) | PropertyCompare(name=name):
+            return "properties", [name]
+        case _:
+            raise TypeError(f"no column for {part}")
+
+
+def _literal(value: str) -> list[str]:
+    """Return the text of a property's value, unless other spellings are equal to it."""
+    text = comparable(value) or ""
+    is_number = number_of(text) is not None or text.lstrip("-").isdigit()
+    return [] if is_number or text in ("true", "false") else [text]
+
+
+def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
+    """Select the rows whose ``expression`` may contain all of these texts."""
+    patterns = [condition for condition in map(prefilter, texts) if condition is not None]
+    if patterns:
+        sql += " AND " if " WHERE " in sql else " WHERE "
+        sql += " AND ".join(condition.sql(expression) for condition in patterns)
+    return ledger.select(sql, *(value for condition in patterns for value in condition.values))
+
+
+def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids | None) -> Ids:
+    """Decide a condition on the text: candidates by pattern, read one by one."""
+    candidates = _text_candidates(part, ledger)
+    if remaining is None:
+        remaining = set(ledger.notes.ids())
+    if candidates is not None:
+        remaining = remaining & candidates
+    notes = _facts(sorted(remaining), ledger)
+    if patterns := patterns_of(part):
+        notes = _in_time(notes, patterns[0])
+    return {number for number, facts in notes if part.matches(facts)}
+
+
+def _in_time(notes: Iterator[tuple[int, LedgerFacts]], pattern: str) -> Iterator[tuple[int, LedgerFacts]]:
+    """Yield the notes. Raise BadQuery when matching them has taken too long."""
+    deadline = time.monotonic() + EXPRESSIONS_SECONDS
+    for note in notes:
+        if time.monotonic() > deadline or is_spent():
+            raise too_slow(pattern)
+        yield note
+
+
+def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
+    for start in range(0, len(ids), SQL_VARIABLES):
+        part = ids[start : start + SQL_VARIABLES]
+        chunks = ledger.chunks.by_note(part)
+        marks = ", ".join("?" * len(part))
+        for row in ledger.select(f"SELECT {COLUMNS} FROM notes WHERE id IN ({marks})", *part):
+            yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
+
+
+def _text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
+    """Return a superset of the notes whose text satisfies a test; None if it may be any of them."""
+    match part:
+        case Within(test=test):
+            return _text_candidates(test, ledger)
+        case And(parts):
+            bounded = [ids for ids in (_text_candidates(inner, ledger) for inner in parts) if ids is not None]
+            return set.intersection(*bounded) if bounded else None
+        case Or(parts):
+            each = [_text_candidates(inner, ledger) for inner in parts]
+            return None if None in each else set().union(*(ids for ids in each if ids is not None))
+        case Contains(text):
+            return _candidates_containing(text, ledger)
+        case Matches(pattern):
+            literal = literal_of(pattern)
+            return None if literal is None else _candidates_containing(literal, ledger)
+        case _:
+            return None
+
+
+def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
+    condition = prefilter(text)
+    if condition is None:
+        return None
+    rows = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
+    by_name = " OR ".join(condition.sql(column) for column in _WORDED)
+    rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * len(_WORDED))
+    return {row[0] for row in rows}
+
+
+_WORDED = ("path", "title", "aliases", "properties")
+"""Columns with text that words and phrases match, beside that of the chunks."""

@@ -1,0 +1,339 @@
+"""The ranking formula: its arithmetic on single numbers, with every constant beside what it weighs.
+
+In the order in which a search uses it:
+
+1. **A lane's score of a note.** By word: BM25F of the whole note and of its best passage, and a bonus for
+   words of the query near each other (:func:`keyword_score`). By meaning: the cosines of the best passage and
+   of the note's own vector, each on its own scale (:func:`semantic_shares`).
+2. **Trust.** Words count in full if a top note covers most of the query, or if its score could hardly arise
+   by chance (:func:`keyword_trust`), and less if their first note means something else
+   (:func:`corroboration`); meaning counts in full if the model reads the query's language
+   (:func:`semantic_trust`); the weights themselves come from the kind of query
+   (``content/query/profile.py``).
+3. **Fusion.** ``weight / (k + rank)`` summed over the lanes (weighted reciprocal rank fusion: Cormack, Clarke
+   and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
+   or a weighted mean of min-max normalised scores (:func:`normalized`).
+4. **Score regularization.** The best candidates share their scores with those most similar to them
+   (:func:`affinities`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
+5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
+   :func:`link_evidence`) and stay below the leaders of the direct lanes.
+6. **Recency and anchors** multiply (:func:`recency_factor`, :func:`anchor_factor`). Notes whose title, alias
+   or file name is the query come first.
+7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
+   (:func:`confidence`).
+
+The lanes' own arithmetic is theirs: BM25F in ``store/keyword/bm25f.py``, with the weights of query terms in
+``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` beside it. What may be set
+(weights, ``k``, regularization, recency, anchors) comes from ``settings/search.py``. ``docs/ranking.md`` says
+what each part gives and how the constants were chosen; ``scripts/bench_constants.py`` measures other
+values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.semantic.models.calibration import DEFAULT
+
+Floats = NDArray[np.floating[Any]]
+Number = TypeVar("Number", float, Floats)
+
+SCALE_NOTES = 200
+"""Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
+KEYWORD_PASSAGE_SHARE = 0.35
+"""Share of the best passage in a keyword score: a long note may answer in one section."""
+PROXIMITY_WEIGHT = 0.2
+"""Weight of two query words near each other, beside what each counts by itself."""
+SEMANTIC_PASSAGE_SHARE = 0.65
+"""Share of the best passage in a semantic score; the note's own vector has the rest."""
+
+TRUSTED_NOTES = 3
+"""Best notes by word whose coverage of the query is looked at."""
+TRUSTED_COVERAGE = 0.7
+"""Share of the query's words, by idf, that one of these must have for words to be trusted in full."""
+TRUST_EXPONENT = 1.5
+"""Above 1, so that words half trusted count for less than half: chance matches score high, too."""
+
+AGREEMENT_DEVIATIONS = 3.5
+"""Deviations above the last of the best notes by meaning at which a note means what the query means."""
+LEAST_AGREEMENT = 0.3
+"""Share of the trust that is left in words whose first note means something quite different."""
+OBJECTION_READING = (0.7, 1.0)
+"""Shares of the query that the model reads, from which meaning may object to the words, and does so in
+full."""
+OBJECTION_CERTAINTY = (0.7, 1.0)
+"""Certainty of the words from which an objection counts less, and no longer."""
+RARE_CERTAINTY = 0.85
+"""Certainty of a note's words from which no note without any word of the query stands before it."""
+WHOLE_COVERAGE, FEW_NOTES = 0.9, 3
+"""The same holds for at most so many notes that alone have this much of the query's words."""
+WORDLESS_ROOM = 0.02
+"""Share of the score of such a note below it that notes without any word keep their order in."""
+LEAST_MEANING = 0.05
+"""Trust in the meaning of a query that the model does not read at all; more than nothing, so that there is an
+order where no word matches."""
+
+RANKS_PER_DEVIATION = 3.0
+"""Ranks between two scores that are a standard deviation apart."""
+AFFINITY_BANDWIDTH = 0.07
+"""Difference in cosine at which a similar candidate counts e times less."""
+REGULARIZED_NOTES = 10
+"""Best notes of each lane that share their scores with similar ones. No lane proposes fewer, so that the
+order does not depend on the limit."""
+GRAPH_GAIN = 0.8
+"""Most that a note found directly gains by links, as a share of the best score."""
+GRAPH_CEILING = 0.45
+"""Share of the best score that a note found by links alone does not exceed."""
+GRAPH_BELOW_LEADER = 0.99
+"""Share of a direct lane's leader that no neighbour by link exceeds."""
+CONTEXT_SHARE = 0.6
+"""Share of the words around a link in the evidence for a neighbour; its own title and headings have the
+rest."""
+FIRST_NEIGHBOUR_SHARE = 0.05
+"""Least share of the query that counts as found at a link with the first note, whose neighbours are of
+interest even if the query has no word of theirs."""
+EXACT_NAME_STEP = 0.05
+"""Lead of a note whose name is the query, as a share of the best score; as much again, of one whose name
+begins with a query that is being typed."""
+
+JUDGED_NOTES = 10
+"""Best notes whose confidence decides whether anything was found; no lane proposes fewer."""
+MEANING_CURVE = DEFAULT.meaning_curve
+WORDS_CURVE = (-5.0, 6.8)
+"""Intercept and slope of the logistic curves from cosine and from coverage to confidence, fitted on the
+development sets with questions of other sets as those without an answer. That of meaning is the bundled
+model's; others have their own (``semantic/models/calibration.py``)."""
+EXACT_NAME_CONFIDENCE = 0.95
+"""Least confidence of a note whose title, alias or file name is the query."""
+BEGUN_NAME_CONFIDENCE = 0.5
+"""Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
+WEAK_CONFIDENCE = 0.1
+"""Confidence that one of the best notes reaches, if none has a word of the query, lest the answer be called
+none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Meaning of a lane's scores for one query: standard deviation and minimum of its best scores.
+
+    ``minimum`` is the score assumed for a note that is not among them.
+    """
+
+    deviation: float
+    minimum: float
+
+
+def scale_of(scores: Sequence[float] | Floats) -> Scale:
+    """Return the scale of finite scores; of none, one on which all scores are equal."""
+    values = np.asarray(scores, np.float64)
+    if not len(values):
+        return Scale(0.0, 0.0)
+    minimum, peak = float(values.min()), float(np.abs(values).max())
+    if not peak or minimum == values.max():
+        return Scale(0.0, minimum)
+    # Divided by the largest, so that nothing overflows when it is added up or squared.
+    return Scale(float((values / peak).std()) * peak, minimum)
+
+
+def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
+    """Combine BM25F of the whole note, BM25F of its best passage, and the proximity bonus, each a number or
+    an array over notes."""
+    whole: Number = (1 - KEYWORD_PASSAGE_SHARE) * note + KEYWORD_PASSAGE_SHARE * passage
+    combined: Number = whole + PROXIMITY_WEIGHT * proximity
+    return combined
+
+
+def semantic_shares(passages: Scale, notes: Scale) -> tuple[float, float]:
+    """Return the factors of passage and note cosines that make a deviation of either count by its share."""
+    return (
+        SEMANTIC_PASSAGE_SHARE / (passages.deviation or 1.0),
+        (1 - SEMANTIC_PASSAGE_SHARE) / (notes.deviation or 1.0),
+    )
+
+
+def keyword_trust(coverage: float, score: float, population: int) -> float:
+    """Return how far to trust the keyword lane, in [0, 1].
+
+    ``coverage`` is the best share of the query's words, by idf, among the first notes; ``score`` the best
+    one.
+    """
+    evidence = max(coverage / TRUSTED_COVERAGE, certainty(score, population))
+    return float(min(1.0, evidence) ** TRUST_EXPONENT)
+
+
+def certainty(score: float, population: int) -> float:
+    """Return the ``score`` of a note by word as a share of what singles out one note in so many by chance.
+
+    A word's idf is the logarithm of how rare it is, so it takes a score of ``ln(population)``.
+    """
+    return score / math.log(max(population, 2))
+
+
+def interpolated_rank(score: float, best: float, scale: Scale) -> float:
+    """Return a rank from 1 for the best that keeps the distance between scores."""
+    if scale.deviation <= 0:
+        return 1.0
+    return 1.0 + RANKS_PER_DEVIATION * max(0.0, best / scale.deviation - score / scale.deviation)
+
+
+def reciprocal_rank(weight: float, k: float, rank: float) -> float:
+    """Return ``weight / (k + rank)``."""
+    return weight / (k + rank)
+
+
+def corroboration(standing: float, best: float, reading: float, certain: float) -> float:
+    """Return what is left of the trust in words whose first note means something else, in [0, 1].
+
+    ``standing`` says by how many deviations that note lies above the last of the best notes by meaning,
+    ``best`` by how many the first of those does. The objection counts as far as the model reads the query
+    (``reading``, in [0, 1]), and as words are not certain by themselves: ``certain`` is the
+    :func:`certainty` of their first note.
+    """
+    if best <= 0:
+        return 1.0
+    agreement = min(max(standing / min(AGREEMENT_DEVIATIONS, best), LEAST_AGREEMENT), 1.0)
+    heard = _rising(reading, *OBJECTION_READING) * (1 - _rising(certain, *OBJECTION_CERTAINTY))
+    return 1 - (1 - agreement) * heard
+
+
+def semantic_trust(reading: float) -> float:
+    """Return how far to trust the semantic lane, in [0, 1], of a query that its model reads that well.
+
+    ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. What the model does not read has
+    a vector, too, but one that says little about the meaning.
+    """
+    return min(max(reading, LEAST_MEANING), 1.0)
+
+
+def normalized(score: float, best: float, minimum: float) -> float:
+    """Return the min-max normalised score, 1 where all scores are equal."""
+    width = best / 2 - minimum / 2  # halves, so that no pair of floats overflows
+    return max(0.0, (score / 2 - minimum / 2) / width) if width > 0 else 1.0
+
+
+def affinities(cosines: Floats) -> Floats:
+    """Return the weights of similar candidates, row by row, 1 for the closest one of each row.
+
+    ``cosines`` is a matrix (notes, notes) with minus infinity in its diagonal.
+    """
+    closest = cosines.max(axis=1, keepdims=True)
+    weights: Floats = np.exp((cosines - closest) / AFFINITY_BANDWIDTH)
+    return weights
+
+
+def regularized(share: float, mean: float, gain: float) -> float:
+    """Return what a note with this ``gain`` wins or loses by the ``mean`` gain of similar candidates."""
+    return share * (mean - gain)
+
+
+def link_contribution(weight: float, evidence: float, best: float, *, direct: bool) -> float:
+    """Return what links give a note: more to one that was found directly, less to one found by links
+    alone."""
+    return weight * evidence * (GRAPH_GAIN if direct else GRAPH_CEILING) * best
+
+
+def link_bound(best: float, leaders: Iterable[float], highest: float) -> float:
+    """Return the factor for notes found by links alone, ``highest`` being the best score among them.
+
+    ``best`` is the best score of a direct hit; ``leaders`` are the scores of the direct lanes' first notes.
+    """
+    limits = [GRAPH_BELOW_LEADER * leader for leader in leaders]
+    return min(1.0, min([GRAPH_CEILING * best, *limits]) / highest)
+
+
+def wordless_score(score: float, least: float) -> float:
+    """Return the score of a note without any word of the query, below the ``least`` one of the notes whose
+    words are certain; notes without any word keep their order."""
+    room = WORDLESS_ROOM * least
+    beyond = score - (least - room)
+    if room <= 0 or beyond <= 0:
+        return score
+    return least - room + room * beyond / (room + beyond)
+
+
+def final_score(gain: float, regularization: float, recency: float, anchor: float) -> float:
+    """Return a note's score before it is divided by the best one."""
+    return max(0.0, gain + regularization) * recency * anchor
+
+
+def shown_score(value: float, best: float) -> float:
+    """Return a score as a share of the best one; 1 where all are 0."""
+    return min(value / best, 1.0) if best > 0 else 1.0
+
+
+def exact_name_score(score: float, best: float) -> float:
+    """Return the score of a note whose name is the query: above the ``best`` of all, in their order."""
+    return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
+
+
+def begun_name_score(place: int, count: int, best: float) -> float:
+    """Return the score of the note at this ``place``, from 0, of ``count`` with a name that begins with the
+    query: above all others, in the order of the names."""
+    return best * (1 + EXACT_NAME_STEP * (2 - place / count))
+
+
+def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
+    """Return how much of a seed's ``score`` reaches a neighbour; hubs on either side damp it."""
+    return score * _hub_damping(seed_degree) * _hub_damping(neighbour_degree)
+
+
+def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
+    """Combine a link's strength with the query's words around it and in the neighbour's own names.
+
+    ``of_first``: the link joins the neighbour to the first note of all.
+    """
+    share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
+    return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
+
+
+def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
+    """Return the factor of the first tier (days, factor) that the age fits; 1 for older, unknown and
+    future."""
+    if age_days is None or math.isnan(age_days) or age_days < -1.0:
+        return 1.0
+    return next((factor for days, factor in tiers if age_days <= days), 1.0)
+
+
+def anchor_factor(boost: float, share: float) -> float:
+    """Return the factor for a note that holds this ``share`` of the query's anchors."""
+    return 1.0 + (boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
+
+
+def confidence(
+    cosines: Floats,
+    coverages: Floats,
+    meaning_curve: tuple[float, float] = MEANING_CURVE,
+    reading: float = 1.0,
+) -> Floats:
+    """Return the probabilities in [0, 1] that notes answer the query; NaN where a lane does not know a note.
+
+    A passage of the same meaning (its cosine) or most of the query's words by idf (their coverage) is enough:
+    each gives a probability by a logistic curve, and the result is 1 less the product of being wrong twice.
+    That of meaning counts as far as the model reads the query, in [0, 1]: letters typed at random have a
+    vector, too, and some passage is always nearest to it.
+    """
+    wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (
+        1 - _logistic(WORDS_CURVE, coverages)
+    )
+    return 1 - wrong
+
+
+def _rising(value: float, low: float, high: float) -> float:
+    """Return 0 up to ``low``, 1 from ``high`` on, and the share of the way between them."""
+    return min(max((value - low) / (high - low), 0.0), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _hub_damping(degree: int) -> float:
+    return 1.0 / math.sqrt(1.0 + math.log1p(degree))
+
+
+def _logistic(curve: tuple[float, float], values: Floats) -> Floats:
+    probabilities = 1 / (1 + np.exp(-(curve[0] + curve[1] * values)))
+    return np.where(np.isnan(values), 0.0, probabilities)

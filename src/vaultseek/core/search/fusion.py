@@ -1,0 +1,344 @@
+"""Fuse the hits of several lanes into one order of notes.
+
+:func:`combine` fuses the direct lanes (keyword, semantic); :func:`order` adds linked neighbours and the
+factors beside the lanes and sorts; :func:`fuse` is both. The arithmetic on single numbers is in
+``formula.py``, what a lane gives to a note in ``lanes.py``.
+
+A candidate is a note that any lane proposes. The other lanes add what they know of it (``Lane.known``), so
+that the order does not depend on where a lane was cut.
+
+A neighbour that gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links. The
+others stay below ``GRAPH_CEILING`` of the best and below the leader of every direct lane, whatever their
+factors are, so that no neighbour displaces a strong direct hit. Last, scores are divided by the best one.
+
+A :class:`Candidate` keeps every figure of this, and :attr:`Candidate.recomputed` is its score made of them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from vaultseek.core.search.formula import (
+    affinities,
+    anchor_factor,
+    begun_name_score,
+    exact_name_score,
+    final_score,
+    link_bound,
+    link_contribution,
+    recency_factor,
+    regularized,
+    shown_score,
+    wordless_score,
+)
+from vaultseek.core.search.lanes import (
+    Contribution,
+    Fusion,
+    Lane,
+    Parts,
+    contributions,
+    finite_scores,
+    weight_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """Facts about the candidates beside the lanes; a note that is missing has none.
+
+    ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
+    contains; ``exact`` the notes whose title, alias or file name is the query (candidates even if no lane
+    proposes them), and ``begun`` those with one that begins with what is being typed, in the order in which
+    they come first; ``similarity`` cosines between notes, both ways. ``certain`` are notes whose words could
+    hardly be there by chance, ``wordless`` those with none of the query's words.
+    """
+
+    age_days: Mapping[str, float] = field(default_factory=dict)
+    anchors: Mapping[str, float] = field(default_factory=dict)
+    exact: Collection[str] = ()
+    begun: Sequence[str] = ()
+    similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    certain: Collection[str] = ()
+    wordless: Collection[str] = ()
+
+
+class Candidate(NamedTuple):
+    """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
+
+    ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
+    ceiling, and one without any word of the query under those with rare ones; ``regularization`` the gain or
+    loss by similar candidates. ``lead`` is what a note is given for its name, ``best`` what all scores are
+    divided by.
+    """
+
+    note: str
+    score: float
+    raw: float
+    contributions: Parts
+    recency: float = 1.0
+    anchor: float = 1.0
+    regularization: float = 0.0
+    bound: float = 1.0
+    exact: bool = False
+    via_graph: bool = False
+    lead: float = 0.0
+    best: float = 0.0
+
+    @property
+    def gain(self) -> float:
+        """The sum of what the lanes and the links give the note."""
+        return _gain(self.contributions)
+
+    @property
+    def recomputed(self) -> float:
+        """The score, made of the other figures."""
+        value = final_score(self.gain, self.regularization, self.recency, self.anchor) * self.bound
+        return shown_score(value + self.lead, self.best)
+
+
+@dataclass(frozen=True, slots=True)
+class Combined:
+    """The direct lanes fused: by note the contributions, their sum, the sum of their gains, and what
+    regularization adds to that."""
+
+    parts: Mapping[str, Parts]
+    raws: Mapping[str, float]
+    gains: Mapping[str, float]
+    regularization: Mapping[str, float]
+
+
+def fuse(
+    lanes: Sequence[Lane],
+    *,
+    graph: Lane | None = None,
+    fusion: Fusion | None = None,
+    signals: Signals | None = None,
+) -> list[Candidate]:
+    """Return all candidates in their final order: by score, then path. See :func:`combine`, :func:`order`."""
+    fusion, signals = fusion or Fusion(), signals or Signals()
+    return order(combine(lanes, fusion, signals), graph, fusion, signals)
+
+
+def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
+    """Fuse the direct lanes, which have distinct names.
+
+    For linear fusion a lane's weight is its share (``alpha`` for semantic, the rest for keyword). A score
+    that is not a number counts as the lane's lowest, and so does a weight as 0.
+    """
+    total = sum(weight_of(lane) for lane in lanes) or 1.0
+    proposed = {hit.note for lane in lanes for hit in lane.hits}
+    parts: dict[str, dict[str, Contribution]] = {}
+    for lane in lanes:
+        for note, contribution in contributions(lane, proposed, fusion, total).items():
+            parts.setdefault(note, {})[lane.name] = contribution
+    passing, raws, gains = _passing(parts, fusion, signals)
+    return Combined(passing, raws, gains, _regularize(gains, fusion.regularization, signals.similarity))
+
+
+def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
+    """Add what the lanes know of notes that none of them proposes, but links do.
+
+    So it makes no difference to these notes where the lanes were cut.
+    """
+    total = sum(weight_of(lane) for lane in lanes) or 1.0
+    further = {note for lane in lanes for note in lane.known} - combined.parts.keys()
+    parts: dict[str, dict[str, Contribution]] = {}
+    for lane in lanes if further else ():
+        for note, contribution in contributions(lane, further, fusion, total).items():
+            if note in further:
+                parts.setdefault(note, {})[lane.name] = contribution
+    passing, raws, gains = _passing(parts, fusion, signals)
+    return Combined(
+        {**combined.parts, **passing},
+        {**combined.raws, **raws},
+        {**combined.gains, **gains},
+        combined.regularization,
+    )
+
+
+def leaders(
+    combined: Combined, fusion: Fusion, signals: Signals, count: int, among: Collection[str] | None = None
+) -> dict[str, float]:
+    """Return the ``count`` best notes of the direct lanes with their scores, the best of which is 1.
+
+    ``among``: the only notes to look at.
+    """
+    notes = [*{*combined.parts, *signals.exact}]
+    if among is not None:
+        notes = [note for note in notes if note in among]
+    scores = [
+        final_score(
+            combined.gains.get(note, 0.0),
+            combined.regularization.get(note, 0.0),
+            *_factors(note, fusion, signals),
+        )
+        for note in notes
+    ]
+    shown, _, _ = _shown(notes, scores, signals)
+    pairs = zip(notes, shown, strict=True)
+    return dict(heapq.nsmallest(count, pairs, key=lambda pair: (-pair[1], pair[0])))
+
+
+def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
+    """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
+    neighbours = _neighbours(graph, combined)
+    named = {*signals.exact, *signals.begun}
+    notes = [*{*combined.parts, *neighbours, *named}]
+    factors = [_factors(note, fusion, signals) for note in notes]
+    gains = [combined.gains.get(note, 0.0) + _gain(neighbours.get(note, {})) for note in notes]
+    scores = [
+        final_score(gain, combined.regularization.get(note, 0.0), *each)
+        for note, gain, each in zip(notes, gains, factors, strict=True)
+    ]
+    by_link = [
+        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in named for note in notes
+    ]
+    bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
+    bounds = _with_words_first(notes, scores, [bound if link else 1.0 for link in by_link], signals)
+    shown, leads, best = _shown(notes, [s * each for s, each in zip(scores, bounds, strict=True)], signals)
+    candidates = [
+        Candidate(
+            note,
+            score,
+            combined.raws.get(note, 0.0) + _raw(neighbours.get(note, {})),
+            {**combined.parts.get(note, {}), **neighbours.get(note, {})},
+            *each,
+            combined.regularization.get(note, 0.0),
+            bound,
+            note in signals.exact,
+            link,
+            lead,
+            best,
+        )
+        for note, score, each, (bound, link), lead in zip(
+            notes, shown, factors, zip(bounds, by_link, strict=True), leads, strict=True
+        )
+    ]
+    return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
+
+
+def _passing(
+    parts: Mapping[str, Parts], fusion: Fusion, signals: Signals
+) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
+    """Return the contributions that are enough, their sums, and the sums of their gains, by note."""
+    raws = {note: _raw(each) for note, each in parts.items()}
+    passing = {note: each for note, each in parts.items() if _passes(note, raws[note], fusion, signals)}
+    gains = {note: _gain(each) for note, each in passing.items()}
+    return passing, {note: raws[note] for note in passing}, gains
+
+
+def _passes(note: str, raw: float, fusion: Fusion, signals: Signals) -> bool:
+    return fusion.method != "rrf" or note in signals.exact or raw >= fusion.rrf_min_score
+
+
+def _regularize(
+    gains: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
+) -> dict[str, float]:
+    """Return the gain or loss of each note by the gains of those similar to it."""
+    notes = sorted(note for note in gains if note in similarity)
+    if len(notes) < 2:
+        return {}
+    cosines = np.array([[similarity[note].get(other, -1.0) for other in notes] for note in notes])
+    np.fill_diagonal(cosines, -np.inf)
+    weights = affinities(cosines)
+    totals = weights.sum(axis=1)
+    own = np.array([gains[note] for note in notes])
+    means = weights @ own / totals
+    return {
+        note: regularized(share, mean, gains[note])
+        for note, mean, total in zip(notes, means.tolist(), totals.tolist(), strict=True)
+        if total > 0
+    }
+
+
+def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
+    """Return the graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
+    if graph is None:
+        return {}
+    best = max(combined.gains.values(), default=1.0)
+    weight = min(weight_of(graph), 1.0)
+    parts: dict[str, Parts] = {}
+    for place, (note, score) in enumerate(finite_scores(graph).items(), start=1):
+        evidence = min(max(score, 0.0), 1.0)
+        direct = combined.gains.get(note, 0.0) > 0
+        value = link_contribution(weight, evidence, best, direct=direct)
+        parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
+    return parts
+
+
+def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]:
+    """Return what multiplies a note's score: by its age, and by the query's anchors in it."""
+    recency = recency_factor(signals.age_days.get(note), fusion.tiers)
+    return recency, anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
+
+
+def _bound(scores: Mapping[str, float], by_link: Sequence[bool], direct: Mapping[str, Parts]) -> float:
+    """Return the factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
+    order."""
+    links = {note for note, link in zip(scores, by_link, strict=True) if link}
+    highest = max((scores[note] for note in links), default=0.0)
+    if not direct or highest <= 0:
+        return 1.0
+    first = [scores[note] for note, parts in direct.items() if _leads(parts)]
+    found = [scores[note] for note in direct if note not in links]
+    return link_bound(max(found, default=0.0), first, highest) if found else 1.0
+
+
+def _with_words_first(
+    notes: Sequence[str], scores: Sequence[float], bounds: Sequence[float], signals: Signals
+) -> Sequence[float]:
+    """Return the bounds, lower for notes with none of the query's words where others have rare ones."""
+    bounded = [score * bound for score, bound in zip(scores, bounds, strict=True)]
+    pairs = zip(notes, bounded, strict=True)
+    least = min((score for note, score in pairs if note in signals.certain), default=0.0)
+    if least <= 0:
+        return bounds
+    named = {*signals.exact, *signals.begun}
+    return [
+        bound * (wordless_score(score, least) / score)
+        if score > 0 and note in signals.wordless and note not in named
+        else bound
+        for note, score, bound in zip(notes, bounded, bounds, strict=True)
+    ]
+
+
+def _leads(parts: Parts) -> bool:
+    return any(each.rank == 1 and each.contribution > 0 for each in parts.values())
+
+
+def _shown(
+    notes: Sequence[str], scores: Sequence[float], signals: Signals
+) -> tuple[list[float], list[float], float]:
+    """Put notes of that very name first, and divide by the best.
+
+    Return the scores, what each note is given for its name, and the best.
+    """
+    best = max(scores, default=0.0)
+    leads = [0.0] * len(scores)
+    if signals.exact or signals.begun:
+        places = {note: place for place, note in enumerate(signals.begun)}
+        leads = [
+            begun_name_score(places[note], len(places), best or 1.0) - score
+            if note in places
+            else exact_name_score(score, best or 1.0) - score
+            if note in signals.exact
+            else 0.0
+            for note, score in zip(notes, scores, strict=True)
+        ]
+        scores = [score + lead for score, lead in zip(scores, leads, strict=True)]
+        best = max(scores, default=0.0)
+    return [shown_score(score, best) for score in scores], leads, best
+
+
+def _raw(parts: Parts) -> float:
+    return math.fsum(each.contribution for each in parts.values())
+
+
+def _gain(parts: Parts) -> float:
+    return math.fsum(each.gain for each in parts.values())

@@ -1,0 +1,164 @@
+"""Which notes have the identifiers that a query consists of.
+
+Who searches for ``E-4107`` alone wants the notes that have it. Notes with one like it, ``E-4170`` or the
+number by itself, are of interest only where no note has it; those that share a few letters or digits with it,
+never.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from vaultseek.base.text import fold
+from vaultseek.content.query.property_text import property_lines
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm
+from vaultseek.store.ledger import Ledger, NoteRow
+
+_OF_WHOLE = ("whole", "word", "prefix")
+"""Kinds of terms that stand for a whole identifier or a whole word of one, not for a part of it."""
+_YEAR = re.compile(r"(?:19|20)[0-9]{2}")
+TELLING_DIGITS = 4
+"""Digits that make a number, unless it is a year, tell an identifier by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identified:
+    """The notes, by id, with one of the query's identifiers; if there is none, those with one ``like`` it."""
+
+    whole: frozenset[int]
+    like: frozenset[int] = frozenset()
+
+
+def notes_with_identifier(
+    parsed: ParsedRequest, keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow], ledger: Ledger
+) -> Identified | None:
+    """Return those of the ``notes`` that have one of the query's identifiers, or one like them.
+
+    None if the query has other words, too, or was not searched by word. ``os.path`` is in a note with
+    ``os.path.join``, and ``RFC2119`` in one with ``RFC 2119``, which the index does not tell: so notes with
+    all parts of it are read.
+    """
+    if keyword is None or not parsed.profile.pure_identifier:
+        return None
+    identifiers = parsed.profile.identifiers
+    required = [whole_words(each, keyword.terms) for each in identifiers]
+    if not any(required):
+        return None
+    missing = {term.word for term in keyword.terms if not term.df}
+    other = missing | {term.word for term in keyword.terms if term.fuzzy}
+    present = [words for words in required if words and not words & other]
+    matched = {note: set(keyword.matched(note)) for note in notes}
+    whole = {note for note, words in matched.items() if any(each <= words for each in present)}
+    parts = {term.word for term in keyword.terms if term.kind == "part"}
+    in_parts = {
+        note: notes[note]
+        for note, words in matched.items()
+        if note not in whole and parts - other and parts - other <= words
+    }
+    whole |= _with_text_like(map(exact_pattern, identifiers), in_parts, ledger)
+    if whole:
+        return Identified(frozenset(whole))
+    by_word = {note: notes[note] for note, words in matched.items() if words}
+    like = _with_text_like(map(similar_pattern, identifiers), by_word, ledger)
+    if any(map(_has_letters_only, identifiers)):
+        like |= {note for note in by_word if parts and parts <= matched[note]}
+    return Identified(frozenset(), frozenset(like))
+
+
+def _with_text_like(patterns: Iterable[str | None], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
+    """Return those of the notes in whose names, properties or text one of the patterns matches."""
+    wanted = "|".join(pattern for pattern in patterns if pattern)
+    if not notes or not wanted:
+        return set()
+    find = re.compile(wanted).search
+    chunks = ledger.chunks.by_note(list(notes))
+    return {
+        note
+        for note, row in notes.items()
+        if any(find(fold(text)) for text in _words_of(row)) or any(find(fold(c.text)) for c in chunks[note])
+    }
+
+
+def _words_of(row: NoteRow) -> Iterator[str]:
+    yield from (row.path, *row.names)
+    yield from (line.text for line in property_lines(row.properties))
+
+
+def exact_pattern(identifier: str) -> str:
+    """Return the pattern of the identifier in folded text, also with a hyphen or a space more or less.
+
+    It may begin or end a longer name, ``os.path.join``, but no longer number.
+    """
+    return rf"(?<![\w\-])(?<![0-9]\.)(?:{_spelled(_pieces(identifier))})(?![\w\-]|\.[0-9])"
+
+
+def similar_pattern(identifier: str) -> str | None:
+    """Return the pattern of identifiers that differ in the last number, or go on; None without a number.
+
+    A number that is long enough, and no year, is like the identifier by itself.
+    """
+    pieces = _pieces(identifier)
+    last = next((at for at in reversed(range(len(pieces))) if pieces[at].isdecimal()), None)
+    if last is None:
+        return None
+    number = pieces[last]
+    others = f"(?:{number}[0-9]*|[0-9]{{{len(number)}}})"
+    forms = []
+    if any(piece.isalnum() for at, piece in enumerate(pieces) if at != last):
+        forms.append(_spelled([*pieces[:last], others, *pieces[last + 1 :]]))
+    forms += [
+        piece
+        for piece in pieces
+        if piece.isdecimal() and len(piece) >= TELLING_DIGITS and not _YEAR.fullmatch(piece)
+    ]
+    return rf"(?<![\w])(?:{'|'.join(forms)})(?!\w)" if forms else None
+
+
+_PIECE = re.compile(r"[0-9]+|[^\W\d_]+|[\s\-]+|.", re.DOTALL)
+_HYPHEN = r"[-‐‑]"
+
+
+def _pieces(identifier: str) -> list[str]:
+    """Return letters, digits and each of the signs, in order."""
+    return _PIECE.findall(fold(identifier))
+
+
+def _spelled(pieces: list[str]) -> str:
+    """Return the pattern of these pieces, of which one may be a pattern of digits already.
+
+    Between letters and digits a hyphen may be missing or added, and a space, if there are several letters.
+    """
+    pattern = ""
+    for at, piece in enumerate(pieces):
+        before, after = pieces[at - 1] if at else "", pieces[at + 1] if at + 1 < len(pieces) else ""
+        if piece.strip(" -") == "":
+            space = "| " if len(before) > 1 or piece == " " else ""
+            loose = "?" if before.isalpha() and _is_number(after) else ""
+            pattern += f"(?:{_HYPHEN}{space}){loose}"
+            continue
+        if before.isalpha() and _is_number(piece):
+            pattern += f"(?:{_HYPHEN}{'| ' if len(before) > 1 else ''})?"
+        pattern += piece if _is_number(piece) else re.escape(piece)
+    return pattern
+
+
+def _is_number(piece: str) -> bool:
+    return piece.isdecimal() or piece.startswith("(?:")
+
+
+def _has_letters_only(identifier: str) -> bool:
+    return not any(char.isdecimal() for char in identifier)
+
+
+def whole_words(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
+    """Return the words of the query that a note with the whole ``identifier`` has; none if unknown."""
+    folded = fold(identifier)
+    words = {term.word.rstrip("*"): term.word for term in terms if term.kind in _OF_WHOLE}
+    if folded in words:
+        return frozenset({words[folded]})
+    inside = [word for word in words if word in folded]
+    outermost = [word for word in inside if not any(word != other and word in other for other in inside)]
+    return frozenset(words[word] for word in outermost)

@@ -1,0 +1,154 @@
+"""Lanes: what each proposes and knows, and what that gives to a note.
+
+With ``rrf`` a note gets what the lane gives it beyond what it gives to a note that it does not know: a lane
+without an answer has all notes close together and decides little. With ``linear`` a lane that does not know a
+note gives it 0. The arithmetic on single numbers is in ``formula.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from vaultseek.core.search.formula import Scale, interpolated_rank, normalized, reciprocal_rank, scale_of
+
+
+class LaneHit(NamedTuple):
+    """A note that a lane proposes, with the lane's own score; any scale, higher is better."""
+
+    note: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """Proposals of a lane, in any order, and its ``scale``; that of the hits by default.
+
+    ``known`` are its scores of further notes, should another lane propose them.
+    """
+
+    name: str
+    weight: float
+    hits: Sequence[LaneHit]
+    scale: Scale | None = None
+    known: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fusion:
+    """Options of the fusion. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
+
+    ``regularization`` is the share of a score that comes from similar candidates.
+    """
+
+    method: Literal["rrf", "linear"] = "rrf"
+    ranks: Literal["score", "integer"] = "score"
+    rrf_k: float = 60.0
+    rrf_min_score: float = 0.0
+    regularization: float = 0.3
+    anchor_boost: float = 1.5
+    tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
+
+
+class Contribution(NamedTuple):
+    """One lane's part in a note's score: 1-based place, rank that entered the formula, result.
+
+    ``rank`` is None for a note that the lane knows and did not propose. ``gain`` is what counts: the
+    contribution less what the lane gives to a note that it does not know.
+    """
+
+    rank: int | None
+    fused_rank: float
+    score: float
+    weight: float
+    contribution: float
+    gain: float
+
+    @property
+    def baseline(self) -> float:
+        """The part of the contribution that a note gets of which the lane knows nothing."""
+        return self.contribution - self.gain
+
+
+Parts = Mapping[str, Contribution]
+"""Contributions to one note, by lane."""
+
+
+def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
+    """Return what the lane gives to the notes that it or another lane proposes, by note.
+
+    ``total`` is the weight of all lanes. A score that is not a number counts as the lane's lowest, and such a
+    weight as 0.
+    """
+    contribute = _reciprocal if fusion.method == "rrf" else _linear
+    return contribute(lane, proposed, fusion, total)
+
+
+def finite_scores(lane: Lane) -> dict[str, float]:
+    """Return the lane's proposals, best first, each note once, with finite scores."""
+    finite = [hit.score for hit in lane.hits if math.isfinite(hit.score)] or [0.0]
+    low, high = min(finite), max(finite)
+    best: dict[str, float] = {}
+    for hit in lane.hits:
+        score = low if math.isnan(hit.score) else min(max(hit.score, low), high)
+        best[hit.note] = max(score, best.get(hit.note, score))
+    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
+
+
+def weight_of(lane: Lane) -> float:
+    """Return the lane's weight; 0 if it is not a positive number."""
+    return lane.weight if 0 < lane.weight < math.inf else 0.0
+
+
+def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
+    """Give each note ``weight / (k + rank)``."""
+    scores = finite_scores(lane)
+    places = {note: place for place, note in enumerate(scores, start=1)}
+    weight = weight_of(lane)
+    if fusion.ranks == "integer":
+        values = {note: reciprocal_rank(weight, fusion.rrf_k, place) for note, place in places.items()}
+        return {
+            note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
+            for note, value in values.items()
+        }
+    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
+    lowest = interpolated_rank(scale.minimum, best, scale)
+    unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
+    parts: dict[str, Contribution] = {}
+    for note, score in (scores | _known(lane, proposed, scores)).items():
+        rank = interpolated_rank(score, best, scale)
+        value = reciprocal_rank(weight, fusion.rrf_k, rank)
+        gain = max(0.0, value - unknown)
+        parts[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
+    return parts
+
+
+def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
+    """Give each note its normalised score, times the lane's share of the ``total`` weight."""
+    scores = finite_scores(lane)
+    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
+    weight = weight_of(lane) / total
+    parts: dict[str, Contribution] = {}
+    for place, (note, score) in enumerate((scores | _known(lane, proposed, scores)).items(), start=1):
+        value = weight * normalized(score, best, scale.minimum)
+        rank = place if note in scores else None
+        parts[note] = Contribution(rank, float(place), score, lane.weight, value, value)
+    return parts
+
+
+def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:
+    """Return the scores of notes that only other lanes propose; none is above the lane's own best."""
+    best = max(scores.values(), default=math.inf)
+    return {
+        note: min(score, best)
+        for note, score in lane.known.items()
+        if note in proposed and note not in scores and math.isfinite(score)
+    }
+
+
+def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:
+    if lane.scale is not None and all(map(math.isfinite, (lane.scale.deviation, lane.scale.minimum))):
+        return lane.scale
+    return scale_of(list(scores.values()))

@@ -1,0 +1,329 @@
+"""The way of a query: parse -> filter -> retrieve -> score -> rank -> select -> rerank -> choose passages.
+
+Each step is a function from values to a value in a module of its own; :meth:`Searcher.run` calls them in
+order and keeps what they return in a :class:`Trace`, from which ``response.py`` makes the answer. Filters are
+decided first, from the ledger, and every lane sees only the notes that are left. Lanes rank notes; the
+passage of each note is chosen afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from vaultseek.base.model import JSON
+from vaultseek.base.threads import Threads
+from vaultseek.content.query.expression import Budget, within
+from vaultseek.content.query.filters import patterns_of
+from vaultseek.content.query.leaves import properties_of, property_patterns
+from vaultseek.core.search import formula
+from vaultseek.core.search.certainty import falling
+from vaultseek.core.search.filter import FilterResult, filter_notes
+from vaultseek.core.search.port import SearchedVault
+from vaultseek.core.search.ranking import Ranking, rank, rank_listing
+from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
+from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
+from vaultseek.core.search.response import respond
+from vaultseek.core.search.retrieve import (
+    KeywordRetrieval,
+    Retrieval,
+    SemanticRetrieval,
+    ask_keyword,
+    ask_semantic,
+    choose_passages,
+    combine_lanes,
+    passages_matching,
+    passages_of_properties,
+    wants_semantic,
+)
+from vaultseek.core.search.scoring import ScoredLanes, keyword_scores, score_lanes
+from vaultseek.core.search.selection import Selection, select_results
+from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher
+from vaultseek.core.search.trace import Trace
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.keyword.spans import SpanFinder
+
+T = TypeVar("T")
+FILTER_THREADS = 3
+"""Searches with a filter that run at the same time: some filters read the text of every note, and must not
+hold up the others."""
+
+_thread = Threads(1, thread_name_prefix="search")
+"""The thread of searches without a filter, a few milliseconds each. Python computes in one thread at a time,
+and several that take turns answer a third fewer searches a second than one that takes one after the other."""
+_filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
+
+
+@dataclass(frozen=True, slots=True)
+class _Evidence:
+    """The values of the steps up to the scores of the lanes."""
+
+    parsed: ParsedRequest
+    filtered: FilterResult | None
+    retrieval: Retrieval
+    lanes: ScoredLanes
+    vectors: Mapping[int, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected:
+    """The values of ranking and selection."""
+
+    ranking: Ranking
+    selection: Selection
+    index_state: JSON
+
+
+class Searcher:
+    """Answers searches in one vault.
+
+    The steps run in threads, as many in a row as possible, since a change of threads costs more than many a
+    step: a search by word is one visit to a thread, a hybrid one two, with the semantic worker between them.
+    """
+
+    def __init__(self, vault: SearchedVault) -> None:
+        self._vault = vault
+
+    async def search(self, request: SearchRequest) -> JSON:
+        """Answer in the form that ``search --json`` prints. Raises what :meth:`run` raises."""
+        began = time.perf_counter()
+        return await self._search(request, lambda trace: respond(trace, self._vault.name, began))
+
+    async def run(self, request: SearchRequest) -> Trace:
+        """Search, and return what every step came to.
+
+        Raises BadQuery for a query that cannot be asked, Unavailable if no lane can answer.
+        """
+        return await self._search(request, lambda trace: trace)
+
+    async def _search(self, request: SearchRequest, conclude: Callable[[Trace], T]) -> T:
+        """Climb the ladder, and ``conclude`` in the thread of the last step."""
+        clock = _StageClock()
+        parsed = parse_request(request)
+        if parsed.is_listing:
+            return await _in_thread(parsed, lambda: conclude(self._list(parsed, clock)))
+        reranked = request.settings.rerank_enabled
+        if not (wants_semantic(parsed) or reranked):
+            return await _in_thread(parsed, lambda: conclude(self._by_word(parsed, clock)))
+        evidence = await self._gather(parsed, clock)
+        if not reranked:
+            return await _in_thread(
+                parsed, lambda: conclude(self._trace(evidence, self._rank(evidence, clock), None, clock))
+            )
+        selected = await _in_thread(parsed, self._rank, evidence, clock)
+        reranking = await self._rerank(evidence, selected, clock)
+        return await _in_thread(parsed, lambda: conclude(self._trace(evidence, selected, reranking, clock)))
+
+    def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
+        """Answer a query of filters alone."""
+        ledger = self._vault.ledger
+        filtered = self._filter(parsed, clock)
+        ranking = rank_listing(parsed, _ids(filtered), ledger)
+        rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
+        condition = parsed.query.filter
+        patterns = patterns_of(condition)
+        with clock.stage("passages"):
+            passages = choose_passages(rows, Retrieval(), ledger)
+            passages |= passages_of_properties(properties_of(condition), rows, passages)
+            passages |= passages_matching(patterns, rows, ledger)
+        patterns += property_patterns(condition)
+        return Trace(
+            parsed,
+            filtered,
+            ranking,
+            ranking.candidates,
+            self._vault.index_state(),
+            passages=passages,
+            milliseconds=dict(clock.milliseconds),
+            matcher=ExpressionMatcher(patterns) if patterns else None,
+        )
+
+    def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
+        """Answer by the keyword lane alone."""
+        filtered = self._filter(parsed, clock)
+        keyword = ask_keyword(parsed, _ids(filtered), self._vault)
+        evidence = self._score(parsed, filtered, keyword, SemanticRetrieval(), clock)
+        return self._trace(evidence, self._rank(evidence, clock), None, clock)
+
+    async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
+        """Ask both lanes at the same time, score what they answer, and fetch vectors of the best notes."""
+        filtered = None
+        if parsed.query.filter is not None:
+            filtered = await _in_thread(parsed, self._filter, parsed, clock)
+        ids = _ids(filtered)
+        semantic, by_word = await asyncio.gather(
+            self._semantic(parsed, ids), self._by_word_with_vectors(parsed, ids)
+        )
+        keyword, vectors = by_word
+        evidence = self._score(parsed, filtered, keyword, semantic, clock)
+        with clock.stage("company"):
+            known = {**_vectors_with(evidence.retrieval), **vectors}
+            return replace(evidence, vectors=await self._best_vectors(evidence, known))
+
+    async def _by_word_with_vectors(
+        self, parsed: ParsedRequest, ids: NoteIds | None
+    ) -> tuple[KeywordRetrieval, Mapping[int, Any]]:
+        """Ask the keyword lane, then the worker for the vectors of its best notes, while that embeds."""
+        keyword, first = await _in_thread(parsed, self._keyword, parsed, ids)
+        return keyword, await self._note_vectors(parsed, first)
+
+    def _keyword(self, parsed: ParsedRequest, ids: NoteIds | None) -> tuple[KeywordRetrieval, list[int]]:
+        """Ask the keyword lane, and return with it the notes whose vectors its ranking will need."""
+        keyword = ask_keyword(parsed, ids, self._vault)
+        if not (_is_regularized(parsed) and wants_semantic(parsed)):
+            return keyword, []
+        return keyword, keyword_scores(keyword.answer, 0).first(formula.REGULARIZED_NOTES)
+
+    def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
+        with clock.stage("filter"):
+            return filter_notes(parsed.query.filter, self._vault.ledger)
+
+    async def _semantic(self, parsed: ParsedRequest, ids: NoteIds | None) -> SemanticRetrieval:
+        return await ask_semantic(parsed, ids, self._vault) if wants_semantic(parsed) else SemanticRetrieval()
+
+    def _score(
+        self,
+        parsed: ParsedRequest,
+        filtered: FilterResult | None,
+        keyword: KeywordRetrieval,
+        semantic: SemanticRetrieval,
+        clock: _StageClock,
+    ) -> _Evidence:
+        retrieval = combine_lanes(keyword, semantic)
+        clock.milliseconds.update(retrieval.milliseconds)
+        population = self._vault.ledger.counts().notes if filtered is None else len(filtered.ids)
+        lanes = score_lanes(parsed, retrieval, population, self._vault.ledger.paths_of)
+        return _Evidence(parsed, filtered, retrieval, lanes)
+
+    def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:
+        """Rank the notes and make the cuts that the request asks for."""
+        vault, parsed, ids = self._vault, evidence.parsed, _ids(evidence.filtered)
+        with clock.stage("fuse"):
+            ranking = rank(
+                parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault.ledger, vault.graph
+            )
+            index_state = vault.index_state()
+            selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
+        return _Selected(ranking, selection, index_state)
+
+    async def _rerank(self, evidence: _Evidence, selected: _Selected, clock: _StageClock) -> Reranking:
+        parsed, results = evidence.parsed, selected.selection.results
+        if not wants_reranking(parsed, results):
+            return Reranking(results)
+        with clock.stage("rerank"):
+            return await rerank(parsed, evidence.retrieval, results, selected.ranking.notes, self._vault)
+
+    def _trace(
+        self, evidence: _Evidence, selected: _Selected, reranking: Reranking | None, clock: _StageClock
+    ) -> Trace:
+        """Choose the passages of the results, and put together what every step came to."""
+        parsed, retrieval = evidence.parsed, evidence.retrieval
+        ranking, selection = selected.ranking, selected.selection
+        reranking = reranking or Reranking(selection.results)
+        results = reranking.results[: parsed.limit]
+        confidences = [ranking.confidence.get(each.note, 1.0) for each in reranking.results]
+        certainties = falling(confidences[: max(parsed.limit, formula.JUDGED_NOTES)], formula.JUDGED_NOTES)
+        rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
+        with clock.stage("passages"):
+            passages = choose_passages(rows, retrieval, self._vault.ledger)
+            passages |= passages_matching(patterns_of(parsed.query.filter), rows, self._vault.ledger)
+        not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
+        return Trace(
+            parsed,
+            evidence.filtered,
+            ranking,
+            results,
+            selected.index_state,
+            retrieval=retrieval,
+            lanes=evidence.lanes,
+            vectors=evidence.vectors,
+            nearest=selection.nearest,
+            reranked=reranking.scores,
+            passages=passages,
+            partial={**retrieval.partial, **ranking.partial, **not_reranked},
+            milliseconds=dict(clock.milliseconds),
+            matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
+            certainties=dict(zip((each.note for each in results), certainties, strict=False)),
+            weak=selection.weak,
+        )
+
+    async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:
+        """Return the unit vectors of the best notes, for regularization; ask for those not known."""
+        retrieval, lanes = evidence.retrieval, evidence.lanes
+        if not _is_regularized(evidence.parsed) or retrieval.keyword is None or retrieval.semantic is None:
+            return {}
+        best = {
+            *lanes.keyword.first(formula.REGULARIZED_NOTES),
+            *lanes.semantic.first(formula.REGULARIZED_NOTES),
+        }
+        missing = sorted(best - known.keys())
+        known = {**known, **await self._note_vectors(evidence.parsed, missing)}
+        return {note: known[note] for note in best if note in known}
+
+    async def _note_vectors(self, parsed: ParsedRequest, notes: Sequence[int]) -> Mapping[int, Any]:
+        """Return the notes' unit vectors; there is a ranking without them as well."""
+        text = parsed.query.rank_text
+        if not notes or self._vault.semantic_reason(text) is not None:
+            return {}
+        with contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
+            async with asyncio.timeout(parsed.seconds):
+                return await self._vault.note_vectors(notes, text)
+        return {}
+
+
+def _vectors_with(retrieval: Retrieval) -> Mapping[int, Any]:
+    """Return the vectors that came with the semantic answer."""
+    return {} if retrieval.semantic is None else retrieval.semantic.note_vectors
+
+
+def _is_regularized(parsed: ParsedRequest) -> bool:
+    """True if similar candidates share their scores."""
+    settings = parsed.request.settings
+    textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
+    return settings.company > 0 and not textbook
+
+
+async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
+    threads = _thread if parsed.query.filter is None else _filter_threads
+    work = partial(step, *arguments)
+    if parsed.expressions is not None:
+        work = partial(_within, parsed.expressions, work)
+    return await asyncio.get_running_loop().run_in_executor(threads, work)
+
+
+def _within(budget: Budget, work: Callable[[], T]) -> T:
+    with within(budget):
+        return work()
+
+
+def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:
+    if retrieval.keyword is None:
+        terms = TermMatcher.of_query(parsed.query.rank_text, span_finder)
+    else:
+        terms = TermMatcher.of_answer(retrieval.keyword, span_finder)
+    patterns = patterns_of(parsed.query.filter)
+    return ExpressionMatcher(patterns, terms) if patterns else terms
+
+
+def _ids(filtered: FilterResult | None) -> NoteIds | None:
+    return None if filtered is None else filtered.ids
+
+
+class _StageClock:
+    """Milliseconds spent in each stage of one search."""
+
+    def __init__(self) -> None:
+        self.milliseconds: dict[str, float] = {}
+
+    @contextlib.contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.milliseconds[name] = (time.perf_counter() - began) * 1000

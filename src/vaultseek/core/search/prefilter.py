@@ -1,0 +1,144 @@
+"""Prefilter: SQLite patterns that match every text that could contain a word, and few others.
+
+Texts are compared folded but stored as written, and SQLite folds ASCII only. ``Straße`` folds to ``strasse``,
+the Kelvin sign to ``k``, a ligature to ``fi``, and decomposed letters become composed ones. So a pattern
+looks for a run of letters that are known to fold to the word's, or for one of the rare characters that may
+stand for part of it. The rows that match have to be compared exactly afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vaultseek.base.text import fold, is_unspaced
+
+_FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
+"""Ranges beyond ASCII with characters that fold to others."""
+_LEAST = 2
+"""Shortest run of letters worth a pattern, except in unspaced scripts."""
+_FOREIGN = 4
+"""Letters beyond ASCII in one pattern; each may need further patterns for its other forms."""
+_CERTAIN = 3
+"""Certain letters from which on the others in the run may be replaced by wildcards."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prefilter:
+    """A condition on an SQL expression that every text with the word satisfies."""
+
+    patterns: tuple[tuple[str, str], ...]
+
+    def sql(self, expression: str) -> str:
+        """Return the condition on ``expression``, which must never hold text from outside."""
+        return "(" + " OR ".join(f"{expression} {operator} ?" for operator, _ in self.patterns) + ")"
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The values to bind, in order."""
+        return tuple(value for _, value in self.patterns)
+
+
+@lru_cache(maxsize=256)
+def prefilter(text: str) -> Prefilter | None:
+    """Return the condition for texts that contain ``text``, both folded; None if there is none."""
+    runs = [run if run.isascii() else run[:_FOREIGN] for run in _LETTERS.findall(fold(text))]
+    runs = [run for run in runs if _is_settled(run) and (len(run) >= _LEAST or is_unspaced(run))]
+    if not runs:
+        return None
+    run = max(runs, key=lambda run: (sum(map(_is_certain, run)), len(run)))
+    first, hidden = _like(run) if any(map(_is_certain, run)) else _glob(run)
+    others = dict.fromkeys([*hidden, *_parts(run), *_marks(run)])
+    return Prefilter((first, *(("LIKE", f"%{character}%") for character in others)))
+
+
+# A Greek iota may have been written as a mark under another letter.
+_LETTERS = re.compile(r"[^\W_ι]+")
+
+
+def _is_settled(run: str) -> bool:
+    """True if nothing before the run can have been composed with its first letter."""
+    return not any(map(unicodedata.combining, run))
+
+
+def _is_certain(letter: str) -> bool:
+    """True if LIKE, which ignores case in ASCII only, finds the letter however it is written."""
+    if letter.isascii():
+        return len(_origins().get(letter, "")) < 2
+    return letter.upper() == letter
+
+
+def _like(run: str) -> tuple[tuple[str, str], list[str]]:
+    """Return a LIKE pattern with a wildcard for each uncertain letter, and the forms that it misses."""
+    blank = sum(map(_is_certain, run)) >= _CERTAIN
+    hidden: list[str] = []
+    pattern = ""
+    for letter in run:
+        origins = _origins().get(letter, "")
+        if _is_certain(letter) or (letter.isascii() and not blank):
+            pattern += letter
+            hidden += [character for character in origins if character != letter.upper()]
+        else:
+            pattern += "_"
+    return ("LIKE", f"%{pattern}%"), hidden
+
+
+def _glob(run: str) -> tuple[tuple[str, str], list[str]]:
+    return ("GLOB", "*" + "".join(f"[{letter}{_origins().get(letter, '')}]" for letter in run) + "*"), []
+
+
+def _marks(run: str) -> Iterator[str]:
+    """Yield the marks that stand after the base letter where a letter of the run is decomposed."""
+    for letter in run:
+        for mark in unicodedata.normalize("NFD", letter)[1:]:
+            yield mark
+            yield from _origins().get(mark, "")
+            yield from (character for character, folded in _expanding() if mark in folded)
+
+
+def _parts(run: str) -> Iterator[str]:
+    """Yield characters that fold to several letters which contain the run, are part of it or overlap it."""
+    for character, folded in _expanding():
+        if run in folded or folded in run or _overlap(run, folded) or _overlap(folded, run):
+            yield character
+
+
+def _overlap(left: str, right: str) -> bool:
+    return any(left.endswith(right[:size]) for size in range(1, len(right)))
+
+
+@lru_cache(maxsize=1)
+def _origins() -> dict[str, str]:
+    """Return for each folded letter the other characters that fold to it; for ASCII also its capital."""
+    origins = {letter: letter.upper() for letter in map(chr, range(ord("a"), ord("z") + 1))}
+    for character, folded in _folding():
+        if len(folded) == 1:
+            origins[folded] = origins.get(folded, "") + character
+    return origins
+
+
+@lru_cache(maxsize=1)
+def _expanding() -> tuple[tuple[str, str], ...]:
+    return tuple((character, folded) for character, folded in _folding() if len(folded) > 1)
+
+
+def _folding() -> Iterable[tuple[str, str]]:
+    for plane in _FOLDED_PLANES:
+        for character in map(chr, plane):
+            if 0xD800 <= ord(character) < 0xE000 or _is_settled_alone(character):
+                continue
+            folded = fold(character)
+            if folded != character:
+                yield character, folded
+
+
+def _is_settled_alone(character: str) -> bool:
+    """True for most characters that fold to themselves; quicker than to fold all there are."""
+    return (
+        character.casefold() == character
+        and not character.isspace()
+        and unicodedata.is_normalized("NFC", character)
+    )

@@ -1,0 +1,312 @@
+"""Rank the notes: from the lanes' scores to one order.
+
+The ladder inside one step: propose candidates -> fuse the direct lanes -> add linked neighbours -> judge
+confidence.
+
+The neighbours are those of the first notes of each lane, as many as every request has, and what the lanes
+know of them counts wherever a lane was cut. So the order does not depend on the limit.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vaultseek.base.model import Reason
+from vaultseek.base.text import fold
+from vaultseek.content.markdown.dates import file_name_time, property_time
+from vaultseek.content.query.compare import is_file_name
+from vaultseek.content.query.stopwords import STOP_WORDS
+from vaultseek.core.search.filter import those_within
+from vaultseek.core.search.formula import (
+    BEGUN_NAME_CONFIDENCE,
+    EXACT_NAME_CONFIDENCE,
+    REGULARIZED_NOTES,
+    SCALE_NOTES,
+)
+from vaultseek.core.search.fusion import (
+    Candidate,
+    Signals,
+    combine,
+    complete,
+    leaders,
+    order,
+)
+from vaultseek.core.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
+from vaultseek.core.search.identifiers import notes_with_identifier
+from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.core.search.scoring import ScoredLanes, confidence, similarity
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.graph import GRAPH_MISSING, Graph
+from vaultseek.store.keyword.index import KeywordAnswer
+from vaultseek.store.ledger import Ledger, NoteRow
+
+DAY_SECONDS = 86_400.0
+DAYS_OF_MONTH = 64
+"""Notes with the name of a day that a search for its month puts first."""
+
+_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """All candidates, best first; the rows and confidences of their notes, by path.
+
+    ``via``: the note whose link says most for a note, both by path. ``identified``: the notes that have an
+    identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are none,
+    ``like`` are those with one like it.
+    """
+
+    candidates: Sequence[Candidate]
+    notes: Mapping[str, NoteRow]
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    partial: Mapping[str, Reason] = field(default_factory=dict)
+    via: Mapping[str, str] = field(default_factory=dict)
+    identified: Collection[str] | None = None
+    like: Collection[str] = ()
+
+
+def rank(
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    lanes: ScoredLanes,
+    vectors: Mapping[int, Any],
+    allowed: NoteIds | None,
+    ledger: Ledger,
+    graph: Graph | None,
+) -> Ranking:
+    """Rank every note that a lane proposes, every note of that very name, and their neighbours by link.
+
+    ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
+    """
+    with_name = _notes_named(parsed, allowed, ledger)
+    begun = _notes_begun(parsed, allowed, ledger)
+    by_lanes = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates)}
+    proposed = {*by_lanes, *with_name, *begun}
+    notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
+    exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
+    reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
+    fusion = _fusion(parsed.request.settings, reading)
+    signals = _signals(parsed, retrieval.keyword, notes, exact, begun, vectors)
+    direct = _direct_lanes(parsed, lanes, notes)
+    combined = combine(direct, fusion, signals)
+    links: Lane | None = None
+    neighbours = Neighbours()
+    if graph is not None and _wants_graph(parsed):
+        first = {notes[id].path for id in {*_first(lanes), *with_name} if id in notes}
+        seeds = leaders(combined, fusion, signals, SEEDS, among=first)
+        neighbours = _neighbours(parsed, retrieval.keyword, seeds, notes, graph, ledger, allowed)
+        links = _graph_lane(parsed, neighbours.evidence)
+        signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
+        notes = neighbours.notes
+        combined = complete(combined, _knowing(direct, lanes, notes), fusion, signals)
+    signals = _with_certain_words(signals, lanes, retrieval.keyword, notes)
+    likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
+    identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
+    named = {*exact, *begun}
+    return Ranking(
+        order(combined, links, fusion, signals),
+        {row.path: row for row in notes.values()},
+        {
+            row.path: max(
+                likelihood[id],
+                EXACT_NAME_CONFIDENCE if id in exact else 0.0,
+                BEGUN_NAME_CONFIDENCE if id in begun else 0.0,
+            )
+            for id, row in notes.items()
+        },
+        {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
+        neighbours.via,
+        None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
+        () if identified is None else {notes[id].path for id in identified.like},
+    )
+
+
+def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
+    """Rank a query of filters alone: every note that is left, the last modified first."""
+    ids = [] if allowed is None else ledger.latest_notes(allowed.tolist(), parsed.limit)
+    rows = ledger.notes.by_id(ids)
+    listed = [rows[id] for id in ids if id in rows]
+    candidates = [Candidate(row.path, 1.0, 0.0, {}) for row in listed]
+    return Ranking(candidates, {row.path: row for row in listed})
+
+
+def _first(lanes: ScoredLanes) -> list[int]:
+    """Return the ids of the notes that the lanes propose in any case, whatever the limit."""
+    return [*lanes.keyword.first(REGULARIZED_NOTES), *lanes.semantic.first(REGULARIZED_NOTES)]
+
+
+def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
+    """Return the ids of the notes whose title, alias or file name is the query."""
+    by_name = ledger.notes.ids_by_name
+    ids = by_name(parsed.query.rank_text) | by_name(parsed.request.query.strip())
+    return those_within(ids, allowed)
+
+
+def _notes_begun(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
+    """Return the ids of the notes with a name that begins with what is being typed, in their order.
+
+    A month is as good as typed: its days begin with it.
+    """
+    begun = parsed.request.begun
+    if not begun and _MONTH.fullmatch(parsed.query.rank_text):
+        begun = _notes_of_month(parsed.query.rank_text, ledger)
+    inside = those_within(begun, allowed)
+    return [id for id in dict.fromkeys(begun) if id in inside]
+
+
+def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
+    """Return the ids of the notes called by a month, 2026-03, or by a day of it, in their order."""
+    sql = (
+        "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
+        " ORDER BY length(name), name LIMIT ?"
+    )
+    days = (f"{month}-", f"{month}.", f"{month}-[0-3][0-9]*")
+    return tuple(row[0] for row in ledger.select(sql, month, *days, DAYS_OF_MONTH))
+
+
+def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
+    """Return, of the notes called so, the files of that name; all of them if there is none."""
+    return {id for id in ids if id in notes and is_file_name(notes[id].path, name)} or ids
+
+
+def _fusion(settings: SearchSettings, reading: float) -> Fusion:
+    """Return the options of the fusion; vectors of notes in a language that the model does not read, as far
+    as that of the query tells, say little about which are similar."""
+    tiers = tuple((tier.days, tier.factor) for tier in settings.recency.tiers)
+    return Fusion(
+        method=settings.fusion,
+        ranks=settings.rrf_ranks,
+        rrf_k=settings.rrf_k,
+        rrf_min_score=settings.rrf_min_score,
+        regularization=settings.company * reading,
+        anchor_boost=settings.anchor_boost,
+        tiers=tiers if settings.recency.enabled else (),
+    )
+
+
+def _signals(
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    notes: Mapping[int, NoteRow],
+    exact: Collection[int],
+    begun: Sequence[int],
+    vectors: Mapping[int, Any],
+) -> Signals:
+    return Signals(
+        age_days=_ages(notes.values(), parsed.request.settings),
+        anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
+        exact={notes[id].path for id in exact if id in notes},
+        begun=[notes[id].path for id in begun if id in notes],
+        similarity=similarity(vectors, notes),
+    )
+
+
+def _neighbours(
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    seeds: Mapping[str, float],
+    notes: Mapping[int, NoteRow],
+    graph: Graph,
+    ledger: Ledger,
+    allowed: NoteIds | None,
+) -> Neighbours:
+    return neighbour_evidence(_query_words(parsed, keyword), seeds, notes, graph, ledger, allowed)
+
+
+def _with_neighbours(
+    signals: Signals,
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    known: Mapping[int, NoteRow],
+    notes: Mapping[int, NoteRow],
+) -> Signals:
+    """Return the signals of ``known`` notes together with those of the neighbours among ``notes``."""
+    added = {id: row for id, row in notes.items() if id not in known}
+    ages = _ages(added.values(), parsed.request.settings)
+    anchors = anchor_shares(parsed.profile.anchors, keyword, added)
+    return replace(signals, age_days={**signals.age_days, **ages}, anchors={**signals.anchors, **anchors})
+
+
+def _with_certain_words(
+    signals: Signals, lanes: ScoredLanes, keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow]
+) -> Signals:
+    """Return the signals with the notes whose words are certain, and those without any, if there are both."""
+    certain = {notes[id].path for id in lanes.certain if id in notes}
+    if keyword is None or not certain:
+        return signals
+    # So many notes by word are looked at whatever the limit is.
+    rows, scores = keyword.rows, keyword.columns.scores
+    least = float(scores[:SCALE_NOTES].min())
+    wordless = {row.path for id, row in notes.items() if id not in rows or scores[rows[id]] < least}
+    return replace(signals, certain=certain, wordless=wordless)
+
+
+def _ages(rows: Iterable[NoteRow], settings: SearchSettings) -> dict[str, float]:
+    """Return the ages of notes in days, by path; none if recency does not count."""
+    if not settings.recency.enabled:
+        return {}
+    now = time.time()
+    return {row.path: (now - _date(row, settings)) / DAY_SECONDS for row in rows}
+
+
+def anchor_shares(
+    anchors: Sequence[str], keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow]
+) -> dict[str, float]:
+    """Return the share of the query's anchors that each note contains, by path; only shares above 0."""
+    if not anchors or keyword is None:
+        return {}
+    shares: dict[str, float] = {}
+    for note, row in notes.items():
+        matched = {fold(word) for word in keyword.matched(note)}
+        count = sum(anchor in matched or all(w in matched for w in anchor.split()) for anchor in anchors)
+        if count and matched:
+            shares[row.path] = count / len(anchors)
+    return shares
+
+
+def _date(row: NoteRow, settings: SearchSettings) -> float:
+    """Return the moment that the age of a note is counted from, in seconds since the epoch."""
+    recency = settings.recency
+    date = property_time(row.properties, recency.properties)
+    if date is None and recency.date == "filename":
+        date = file_name_time(row.path)
+    if date is None:
+        date = row.created if recency.date == "created" else row.modified
+    return date
+
+
+def _direct_lanes(parsed: ParsedRequest, lanes: ScoredLanes, notes: Mapping[int, NoteRow]) -> list[Lane]:
+    return [
+        lanes.keyword.lane("keyword", lanes.keyword_weight, parsed.candidates, notes),
+        lanes.semantic.lane("semantic", lanes.semantic_weight, parsed.candidates, notes),
+    ]
+
+
+def _knowing(direct: Sequence[Lane], lanes: ScoredLanes, notes: Mapping[int, NoteRow]) -> list[Lane]:
+    """Return the lanes with what they know of further ``notes``."""
+    scores = {"keyword": lanes.keyword, "semantic": lanes.semantic}
+    return [replace(lane, known=scores[lane.name].of(notes)) for lane in direct]
+
+
+def _wants_graph(parsed: ParsedRequest) -> bool:
+    settings = parsed.request.settings
+    return settings.graph and settings.graph_weight > 0 and parsed.request.mode == "hybrid"
+
+
+def _graph_lane(parsed: ParsedRequest, evidence: Mapping[str, float]) -> Lane:
+    hits = [LaneHit(path, score) for path, score in evidence.items()]
+    return Lane("graph", parsed.request.settings.graph_weight, hits)
+
+
+def _query_words(parsed: ParsedRequest, keyword: KeywordAnswer | None) -> dict[str, float]:
+    """Return the query's words, weighted by how rare they are; all alike without a keyword answer."""
+    if keyword is None:
+        return {fold(word): 1.0 for word in parsed.query.rank_text.split() if fold(word) not in STOP_WORDS}
+    return {fold(term.word): term.weight * term.idf for term in keyword.terms if term.df}

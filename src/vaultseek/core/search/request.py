@@ -1,0 +1,136 @@
+"""Requests: a search as received, and as parsed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from vaultseek.base import limits
+from vaultseek.base.model import Mode
+from vaultseek.content.query.expression import Budget
+from vaultseek.content.query.fields import from_fields
+from vaultseek.content.query.filters import all_of, patterns_of
+from vaultseek.content.query.grammar import Query, parse_query, plain_query
+from vaultseek.content.query.profile import Profile, profile_query
+from vaultseek.core.search import formula
+from vaultseek.errors import BadQuery
+from vaultseek.settings.search import SearchSettings
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone.
+
+    ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``.
+    ``plain`` takes the query for words, whatever operators it looks like. ``seconds`` is the deadline after
+    which a lane is left out. ``typing``: the query is not finished. ``begun`` are the notes, by id, that then
+    come first, since a name of theirs begins with it.
+    """
+
+    query: str
+    settings: SearchSettings
+    limit: int | None = None
+    mode: Mode = "hybrid"
+    explain: bool = False
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    brief: bool = False
+    seconds: float | None = None
+    plain: bool = False
+    typing: bool = False
+    begun: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedRequest:
+    """A request with its query parsed, its profile, and its limit settled."""
+
+    request: SearchRequest
+    query: Query
+    profile: Profile
+    limit: int
+    expressions: Budget | None = None
+    """Time for regular expressions; None if there are none."""
+    end: float | None = None
+    """Monotonic time of the deadline."""
+
+    @property
+    def seconds(self) -> float | None:
+        """Time until the deadline, None without one."""
+        return None if self.end is None else max(0.0, self.end - time.monotonic())
+
+    @property
+    def is_listing(self) -> bool:
+        """True for a query of filters alone, which needs no ranking."""
+        return self.query.is_listing or not self.query.rank_text
+
+    @property
+    def is_unfinished(self) -> bool:
+        """True if the last word to rank by is still being typed."""
+        words = self.query.rank_text.split()
+        text = self.request.query
+        return self.request.typing and bool(words) and text[-1:].isalnum() and text.endswith(words[-1])
+
+    @property
+    def candidates(self) -> int:
+        """Number of notes that each lane may propose."""
+        return max(
+            formula.REGULARIZED_NOTES,
+            formula.JUDGED_NOTES,
+            round(self.request.settings.top_k_factor * self.limit),
+        )
+
+    @property
+    def depth(self) -> int:
+        """Number of notes to retrieve from each lane; those it does not propose give its scores a scale."""
+        return max(self.candidates, formula.SCALE_NOTES)
+
+    @property
+    def previews(self) -> int:
+        """Number of results that carry a passage."""
+        return 0 if self.request.brief else limits.RESULTS
+
+
+def parse_request(request: SearchRequest) -> ParsedRequest:
+    """Parse the query and its fields. Raises BadQuery for what cannot be searched for."""
+    query = parse_with_fields(request.query, request.fields, plain=request.plain)
+    listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
+    return ParsedRequest(
+        request,
+        query,
+        profile_query(query, request.settings.profile),
+        request.limit or listing,
+        _time_for_expressions(request, query),
+        None if request.seconds is None else time.monotonic() + request.seconds,
+    )
+
+
+def _time_for_expressions(request: SearchRequest, query: Query) -> Budget | None:
+    """Return the time for the expressions of the query, which ends before the deadline of the request."""
+    if not patterns_of(query.filter):
+        return None
+    seconds = limits.EXPRESSIONS_SECONDS
+    if request.seconds is not None:
+        seconds = min(seconds, request.seconds * _OF_DEADLINE)
+    return Budget(time.monotonic() + seconds)
+
+
+_OF_DEADLINE = 0.8
+"""Part of the deadline that expressions may take: the rest is for the answer."""
+
+
+def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = False) -> Query:
+    """Parse ``text`` and add the filters of ``fields``; relative dates count from now.
+
+    ``plain`` takes the text for words. Raises BadQuery for what cannot be searched for.
+    """
+    now = datetime.now()
+    query = plain_query(text) if plain else parse_query(text, now=now)
+    by_fields = from_fields(fields, now=now)
+    if by_fields is not None:
+        query = replace(query, filter=all_of((query.filter, by_fields)))
+    if query.is_empty:
+        raise BadQuery("the query is empty; use a word, a phrase or a filter")
+    return query

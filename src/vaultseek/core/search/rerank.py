@@ -1,0 +1,109 @@
+"""Reorder the first results by a cross-encoder, which reads query and passage together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from vaultseek.base.limits import RERANK_ANSWER_SECONDS
+from vaultseek.base.model import Chunk, Reason
+from vaultseek.content.markdown.plain import plain_passage
+from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.port import SearchedVault
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.core.search.retrieve import LATE, Retrieval, choose_passages
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.ledger import NoteRow
+
+
+@dataclass(frozen=True, slots=True)
+class RerankScore:
+    """A note's score by the cross-encoder, in [0, 1], and its 1-based rank before."""
+
+    score: float
+    rank_before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """The results in their new order, scores by path, and the reason if not all of them were read."""
+
+    results: Sequence[Candidate]
+    scores: Mapping[str, RerankScore] = field(default_factory=dict)
+    reason: Reason | None = None
+
+
+def wants_reranking(parsed: ParsedRequest, results: Sequence[Candidate]) -> bool:
+    """True if the request asks for it and there is something to reorder."""
+    settings = parsed.request.settings
+    return settings.rerank_enabled and len(results[: settings.rerank_top_n]) > 1
+
+
+async def rerank(
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    results: Sequence[Candidate],
+    notes: Mapping[str, NoteRow],
+    vault: SearchedVault,
+) -> Reranking:
+    """Reorder the first ``rerank_top_n`` results; those that are not read in time keep their places."""
+    settings = parsed.request.settings
+    first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
+    rows = [notes[candidate.note] for candidate in first]
+    passages = await asyncio.to_thread(choose_passages, rows, retrieval, vault.ledger)
+    texts = [pair_text(row, passages.get(row.id)) for row in rows]
+    seconds = parsed.seconds
+    try:
+        async with asyncio.timeout(seconds):
+            scores = await vault.rerank(
+                parsed.query.rank_text, texts, settings.rerank_model, _seconds(settings, seconds)
+            )
+    except TimeoutError:
+        return Reranking(results, reason=LATE)
+    except WorkerUnavailable as error:
+        words = f"the results are not reranked: {error}"
+        return Reranking(results, reason=Reason(Reason.of(error).code, words))
+    by_path = {
+        candidate.note: RerankScore(score, position)
+        for position, (candidate, score) in enumerate(zip(first, scores, strict=True), start=1)
+        if score is not None
+    }
+    return Reranking([*reorder(first, scores), *rest], by_path, _late(len(by_path), len(first)))
+
+
+def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
+    """Return the text read beside the query: names, heading path, and the best passage without markup."""
+    title = f"{row.title} ({row.other_name})" if row.other_name else row.title
+    if chunk is None:
+        return title
+    parts = (title, " > ".join(chunk.heading_path), plain_passage(chunk.text))
+    return "\n".join(part for part in parts if part)
+
+
+def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[Candidate]:
+    """Sort ``first`` by ``scores``, best first; equals stay as they were, and what has no score in its place.
+
+    The fused scores keep their places, so that they still fall from 1 and go on into the rest.
+    """
+    scored = [(position, score) for position, score in enumerate(scores) if score is not None]
+    best_first = sorted(scored, key=lambda pair: -pair[1])
+    order = list(first)
+    for (place, _), (position, _) in zip(scored, best_first, strict=True):
+        order[place] = first[position]._replace(score=first[place].score)
+    return order
+
+
+def _seconds(settings: SearchSettings, seconds: float | None) -> float:
+    """Return the time limit: that of the settings, or less, so that an answer comes before the deadline."""
+    if seconds is None:
+        return settings.rerank_seconds
+    return min(settings.rerank_seconds, max(0.0, seconds - RERANK_ANSWER_SECONDS))
+
+
+def _late(read: int, wanted: int) -> Reason | None:
+    """Return the reason why not all results were read, if so."""
+    if read == wanted:
+        return None
+    return Reason(LATE.code, f"only {read} of {wanted} results were reranked in time") if read else LATE

@@ -1,0 +1,251 @@
+"""Respond: a trace as the JSON of an answer, with previews, and with the explanation if requested."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON, Chunk
+from vaultseek.base.text import one_line
+from vaultseek.content.markdown.plain import shown_heading
+from vaultseek.content.query.property_text import property_lines, property_places
+from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.lanes import Contribution
+from vaultseek.core.search.snippet import preview
+from vaultseek.core.search.trace import Trace
+from vaultseek.store.keyword.inverter import PROPERTIES
+from vaultseek.store.ledger import NoteRow
+
+LANES = frozenset({"keyword", "semantic", "graph"})
+"""Names in ``partial`` of what finds notes; the others are stages and the vault."""
+
+
+def respond(trace: Trace, vault: str, began: float) -> JSON:
+    """Return the answer in the form that ``search --json`` prints; ``began`` is by ``time.perf_counter``."""
+    request, query = trace.parsed.request, trace.parsed.query
+    answered = results(trace)
+    answer: JSON = {
+        "query": request.query,
+        "vault": vault,
+        "mode": request.mode,
+        "search_method": _method_of_answer(trace),
+        "took_ms": round((time.perf_counter() - began) * 1000, 2),
+        "results": answered,
+        "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
+        "weak": trace.weak,
+        "index": trace.index_state,
+        "interpreted": query.interpreted | {"notes": [*query.notes, *_remarks(trace)]},
+    }
+    if trace.nearest is not None:
+        confidence = round(trace.confidence(trace.nearest), 4)
+        answer["nearest"] = {"path": trace.nearest.note, "confidence": confidence}
+    if query.is_listing:
+        answer["total"] = 0 if trace.filtered is None else len(trace.filtered.ids)
+    if request.explain:
+        answer["explain"] = explanation(trace)
+    return answer
+
+
+def results(trace: Trace) -> list[JSON]:
+    """Return the results in order; the first ones with their passages."""
+    answered: list[JSON] = []
+    for rank, candidate in enumerate(trace.results, start=1):
+        row = trace.ranking.notes[candidate.note]
+        if rank > trace.parsed.previews:
+            answered.append(_brief(rank, candidate, row))
+        else:
+            answered.append(result(rank, candidate, trace, trace.passages.get(row.id)))
+    return answered
+
+
+def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -> JSON:
+    """Return one result with the passage ``chunk``, whose lines are 1-based and inclusive.
+
+    Of properties the one that matches best is shown.
+    """
+    row = trace.ranking.notes[candidate.note]
+    text, headings = (chunk.text, (row.title, *chunk.heading_path)) if chunk else ("", ())
+    snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+    matched = None
+    if chunk is not None and chunk.id == PROPERTIES:
+        lines = [line for line in property_lines(row.properties) if not line.is_name]
+        matched = lines[snippet.line]
+        shown = preview(matched.text, limits.PREVIEW_CHARS, trace.matcher, row.language)
+        place = property_places(row.properties, chunk.end_line)[matched.name]
+        snippet = replace(shown, line=place - chunk.start_line)
+    explain = trace.parsed.request.explain
+    answered: JSON = {
+        "rank": rank,
+        "path": row.path,
+        "title": row.title,
+        "file_name": row.other_name,
+        "kind": row.kind,
+        "place": chunk.place if chunk else None,
+        "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
+        "chunk_id": chunk.id if chunk and matched is None else None,
+        "start_line": chunk.start_line if chunk else 1,
+        "end_line": chunk.end_line if chunk else 1,
+        "line": min(chunk.start_line + snippet.line, chunk.end_line) if chunk else 1,
+        "column": snippet.column + 1,
+        "line_text": _line(matched.text if matched else text.split("\n")[snippet.line] if text else ""),
+        "property": matched and matched.name,
+        "score": round(candidate.score, 6),
+        "confidence": round(trace.confidence(candidate), 4),
+        "certainty": round(trace.certainty(candidate), 4),
+        "preview": snippet.text,
+        "highlights": [list(span) for span in snippet.highlights],
+        "tags": list(row.tags),
+        "modified": _iso(row.modified),
+        "lanes": _lanes(candidate, explain=explain),
+        "via": _via(candidate, trace),
+        "recency": candidate.recency,
+        "rerank": _reranked(candidate, trace, explain=explain),
+    }
+    return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
+
+
+def _line(text: str) -> str:
+    return one_line(text, limits.PREVIEW_CHARS)
+
+
+def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
+    """Return one word for the lanes that found something: ``hybrid`` for words and meaning together.
+
+    While a lane is in ``partial``, nothing is called hybrid, and a lane is not named if it is incomplete and
+    the other is not.
+    """
+    direct = [name for name in ("keyword", "semantic") if name in lanes]
+    if LANES.isdisjoint(partial):
+        return "hybrid" if len(direct) > 1 else direct[0] if direct else _other(lanes)
+    return "+".join([name for name in direct if name not in partial] or direct) or _other(lanes)
+
+
+def explanation(trace: Trace) -> JSON:
+    """Return how the query was parsed and what each stage came to."""
+    profile = trace.parsed.profile
+    return {
+        "profile": profile.name,
+        "identifiers": list(profile.identifiers),
+        "fusion": trace.parsed.request.settings.fusion,
+        "rrf_k": trace.parsed.request.settings.rrf_k,
+        "weights": {"keyword": trace.lanes.keyword_weight, "semantic": trace.lanes.semantic_weight},
+        "candidates_per_lane": trace.parsed.candidates,
+        "filters": [
+            {"condition": text, "notes_left": count}
+            for text, count in (trace.filtered.steps if trace.filtered else ())
+        ],
+        "expansion": [
+            {"term": concept.term, "similarity": round(concept.similarity, 4), "notes": concept.notes}
+            for concept in trace.retrieval.concepts
+        ],
+        "not_expanded": _not_expanded(trace),
+        "milliseconds": {stage: round(spent, 2) for stage, spent in trace.milliseconds.items()},
+    }
+
+
+def _not_expanded(trace: Trace) -> str | None:
+    """Return why no term joined the query's meaning, if expansion was requested and nothing failed."""
+    settings = trace.parsed.request.settings.expansion
+    if not settings.enabled or trace.retrieval.concepts or "expansion" in trace.partial:
+        return None
+    if trace.parsed.profile.pure_identifier:
+        return "identifiers are not expanded"
+    if trace.retrieval.semantic is None:
+        return None
+    return f"no other term of the vault is as similar as search.expansion.floor, {settings.floor:g}"
+
+
+def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:
+    return {
+        "rank": rank,
+        "path": row.path,
+        "title": row.title,
+        "file_name": row.other_name,
+        "kind": row.kind,
+        "score": round(candidate.score, 6),
+        "modified": _iso(row.modified),
+    }
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _remarks(trace: Trace) -> Iterator[str]:
+    """Yield sentences on what the query asked for and no note has."""
+    if trace.ranking.identified == set() and trace.results:
+        wanted = " or ".join(trace.parsed.profile.identifiers)
+        which = "no note" if trace.filtered is None else "none of these notes"
+        yield f"{which} has {wanted} itself; what is shown is like it"
+
+
+def _method_of_answer(trace: Trace) -> str:
+    retrieval = trace.retrieval
+    answers = {"keyword": retrieval.keyword, "semantic": retrieval.semantic}
+    lanes = [name for name, answer in answers.items() if answer is not None]
+    return search_method(lanes, trace.partial)
+
+
+def _other(lanes: Collection[str]) -> str:
+    return "graph" if "graph" in lanes else "filter"
+
+
+def _via(candidate: Candidate, trace: Trace) -> JSON | None:
+    """Return the note through whose link a note was found, if no lane proposed it."""
+    parts = candidate.contributions
+    if (
+        candidate.lead  # its name led to it
+        or "graph" not in parts
+        or any(each.rank for name, each in parts.items() if name != "graph")
+    ):
+        return None
+    path = trace.ranking.via[candidate.note]
+    return {"path": path, "title": trace.ranking.notes[path].title}
+
+
+def _arithmetic(candidate: Candidate) -> JSON:
+    """Return the figures that the score is made of; see :attr:`Candidate.recomputed`."""
+    return {
+        "gain": candidate.gain,
+        "company": candidate.regularization,
+        "recency": candidate.recency,
+        "anchors": candidate.anchor,
+        "bound": candidate.bound,
+        "name": candidate.lead,
+        "best": candidate.best,
+    }
+
+
+def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | None:
+    reranked = trace.reranked.get(candidate.note)
+    if reranked is None:
+        return None
+    answered: JSON = {"score": round(reranked.score, 6), "rank_before": reranked.rank_before}
+    # The score is that of the rank, which another note had before.
+    return {**answered, "score_before": candidate.recomputed} if explain else answered
+
+
+def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
+    lanes: JSON = {"keyword": None, "semantic": None, "graph": None}
+    for name, contribution in candidate.contributions.items():
+        lanes[name] = (
+            _explained(contribution)
+            if explain
+            else {"rank": contribution.rank, "score": round(contribution.score, 6)}
+        )
+    return lanes
+
+
+def _explained(contribution: Contribution) -> JSON:
+    return {
+        "rank": contribution.rank,
+        "fused_rank": contribution.fused_rank,
+        "score": contribution.score,
+        "weight": contribution.weight,
+        "contribution": contribution.contribution,
+        "baseline": contribution.baseline,
+        "gain": contribution.gain,
+    }

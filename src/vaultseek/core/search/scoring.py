@@ -1,0 +1,243 @@
+"""Score notes by what each lane answered, weigh the lanes, and say how confident the answer is.
+
+Scores of different lanes cannot be compared, and neither can those of one lane for two queries. How many
+standard deviations a score lies above the other good ones can: a lane that has the answer puts it far in
+front of its hundredth note, and one that has none has a hundred that are as good as each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, takewhile
+from typing import Any
+
+import numpy as np
+
+from vaultseek.core.search import formula
+from vaultseek.core.search.formula import SCALE_NOTES, Floats, Scale, scale_of
+from vaultseek.core.search.lanes import Lane, LaneHit
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.store.keyword.index import KeywordAnswer
+from vaultseek.store.keyword.segment import Ints
+from vaultseek.store.ledger import NoteRow
+
+Paths = Callable[[Sequence[int]], Mapping[int, str]]
+"""Function that returns the paths of notes by their ids."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaneScores:
+    """A lane's scores by note id, best first, and their scale."""
+
+    scores: Mapping[int, float] = field(default_factory=dict)
+    scale: Scale = field(default_factory=lambda: Scale(0.0, 0.0))
+
+    def first(self, count: int) -> list[int]:
+        """Return the ids of the ``count`` best notes."""
+        return list(islice(self.scores, count))
+
+    def of(self, notes: Mapping[int, NoteRow]) -> dict[str, float]:
+        """Return the scores of those of the ``notes`` that the lane knows, by path."""
+        return {row.path: self.scores[id] for id, row in notes.items() if id in self.scores}
+
+    def lane(self, name: str, weight: float, count: int, notes: Mapping[int, NoteRow]) -> Lane:
+        """Return the lane that proposes the first ``count`` of ``notes``, the candidates of all lanes."""
+        ordered = [LaneHit(notes[id].path, score) for id, score in self.scores.items() if id in notes]
+        proposed = sum(id in notes for id in self.first(count))
+        return Lane(name, weight, ordered[:proposed], self.scale, dict(ordered[proposed:]))
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLanes:
+    """Both lanes' scores and weights; a lane that was not asked has no scores.
+
+    ``certain`` are the notes, by id, whose words could hardly be there by chance.
+    """
+
+    keyword: LaneScores = field(default_factory=LaneScores)
+    semantic: LaneScores = field(default_factory=LaneScores)
+    keyword_weight: float = 0.0
+    semantic_weight: float = 0.0
+    certain: Collection[int] = ()
+
+
+def score_lanes(
+    parsed: ParsedRequest, retrieval: Retrieval, population: int, paths: Paths | None = None
+) -> ScoredLanes:
+    """Score what was retrieved. ``population`` counts the notes that could have matched.
+
+    Notes of equal scores are in the order of their ``paths``: their ids depend on when they were indexed.
+    """
+    keyword = keyword_scores(retrieval.keyword, population, paths)
+    semantic = semantic_scores(retrieval.semantic, paths)
+    agreed = _corroboration(retrieval, keyword, semantic, population)
+    weights = lane_weights(parsed, retrieval, population, agreed)
+    return ScoredLanes(keyword, semantic, *weights, _certain(keyword, retrieval.keyword, population))
+
+
+def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> LaneScores:
+    """Score notes by word; the rest of the ``population`` counts as 0 in the scale."""
+    if answer is None:
+        return LaneScores()
+    columns = answer.columns
+    scores = _best_first(
+        columns.notes,
+        formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity),
+        paths,
+    )
+    best = list(scores.values())[:SCALE_NOTES]
+    rest = min(SCALE_NOTES, population) - len(best)
+    return LaneScores(scores, scale_of([*best, *[0.0] * rest]))
+
+
+def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -> LaneScores:
+    """Score notes by meaning: a mean of the best passage's cosine and the note's own, each on its scale."""
+    if answer is None:
+        return LaneScores()
+    passages = _best_of_each(answer.passage_notes, answer.passage_scores)
+    notes = _best_of_each(answer.note_ids, answer.note_scores)
+    passage_scale, note_scale = _scale(passages), _scale(notes)
+    of_passage, of_note = formula.semantic_shares(passage_scale, note_scale)
+    total = of_passage + of_note
+    ids = list({*passages, *notes})
+    by_passage = np.array([passages.get(id, passage_scale.minimum) for id in ids])
+    by_note = np.array([notes.get(id, note_scale.minimum) for id in ids])
+    means = (of_passage * by_passage + of_note * by_note) / total
+    scores = _best_first(np.array(ids, np.int64), means, paths)
+    deviation = 1 / total if passage_scale.deviation or note_scale.deviation else 0.0
+    minimum = (of_passage * passage_scale.minimum + of_note * note_scale.minimum) / total
+    return LaneScores(scores, Scale(deviation, minimum))
+
+
+def lane_weights(
+    parsed: ParsedRequest, retrieval: Retrieval, population: int, corroboration: float = 1.0
+) -> tuple[float, float]:
+    """Return keyword and semantic weight: as set, else by the kind of query and how far to trust each.
+
+    In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
+    ``corroboration`` is what meaning leaves of the trust in words; see :func:`formula.corroboration`.
+    """
+    settings, weights = parsed.request.settings, parsed.profile.weights
+    if settings.fusion == "linear" and not settings.has_explicit_weights:
+        fixed = not settings.adaptive or settings.has_explicit_alpha
+        alpha = settings.alpha if fixed else weights.alpha
+        return 1 - alpha, alpha
+    if not settings.adaptive or settings.has_explicit_weights:
+        return settings.keyword_weight, settings.semantic_weight
+    if settings.profile != "auto" or retrieval.semantic is None:
+        return weights.keyword, weights.semantic
+    return (
+        weights.keyword * keyword_trust(retrieval.keyword, population) * corroboration,
+        weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
+    )
+
+
+def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
+    """Return how far to trust the keyword lane, in [0, 1]; see :func:`formula.keyword_trust`."""
+    if answer is None or not len(answer):
+        return 1.0
+    coverage = float(answer.columns.coverage[: formula.TRUSTED_NOTES].max())
+    return formula.keyword_trust(coverage, float(answer.columns.scores[0]), population)
+
+
+def _certain(scores: LaneScores, answer: KeywordAnswer | None, population: int) -> Collection[int]:
+    """Return those of the best notes by word whose words are certain; no lane proposes fewer.
+
+    Words are certain by their score, or where very few notes have all of them.
+    """
+    if answer is None:
+        return ()
+    by_word, rows = answer.columns.scores, answer.rows
+    whole = answer.columns.coverage >= formula.WHOLE_COVERAGE
+    are_few = int(whole.sum()) <= formula.FEW_NOTES
+    return [
+        note
+        for note in scores.first(formula.REGULARIZED_NOTES)
+        if formula.certainty(float(by_word[rows[note]]), population) >= formula.RARE_CERTAINTY
+        or (are_few and whole[rows[note]])
+    ]
+
+
+def _corroboration(retrieval: Retrieval, keyword: LaneScores, semantic: LaneScores, population: int) -> float:
+    """Return what meaning leaves of the trust in words, by where it puts their first note.
+
+    Of notes with the same words it is the one that means most: their order says nothing.
+    """
+    deviation = semantic.scale.deviation
+    if retrieval.keyword is None or retrieval.semantic is None or not keyword.scores or deviation <= 0:
+        return 1.0
+    least, best = semantic.scale.minimum, next(iter(semantic.scores.values()))
+    most_words = next(iter(keyword.scores.values()))
+    first = takewhile(lambda note: keyword.scores[note] == most_words, keyword.scores)
+    standing = max(semantic.scores.get(note, least) for note in first) - least
+    return formula.corroboration(
+        standing / deviation,
+        (best - least) / deviation,
+        retrieval.semantic.reading,
+        formula.certainty(float(retrieval.keyword.columns.scores[0]), population),
+    )
+
+
+def similarity(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
+    """Return the cosines between notes, by path, both ways, from their unit vectors by note id."""
+    known = [id for id in sorted(vectors) if id in notes]
+    if len(known) < 2:
+        return {}
+    matrix = np.stack([vectors[id] for id in known])
+    paths = [notes[id].path for id in known]
+    return {
+        path: dict(zip(paths, row, strict=True))
+        for path, row in zip(paths, (matrix @ matrix.T).tolist(), strict=True)
+    }
+
+
+def confidence(
+    notes: Collection[int], keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
+) -> dict[int, float]:
+    """Return how likely each note answers the query, in [0, 1]; see :func:`formula.confidence`."""
+    coverage: Mapping[int, float] = {}
+    cosines: dict[int, float] = {}
+    if keyword is not None:
+        coverage = dict(zip(keyword.columns.notes.tolist(), keyword.columns.coverage.tolist(), strict=True))
+    if semantic is not None:
+        both = np.concatenate([semantic.passage_scores, semantic.note_scores])
+        ids = np.concatenate([semantic.passage_notes, semantic.note_ids])
+        cosines = _best_of_each(ids, np.maximum(both, 0.0))
+    likelihood = formula.confidence(
+        np.array([cosines.get(note, np.nan) for note in notes]),
+        np.array([coverage.get(note, np.nan) for note in notes]),
+        *(() if semantic is None else (semantic.meaning_curve, semantic.reading)),
+    )
+    return dict(zip(notes, likelihood.tolist(), strict=True))
+
+
+def _best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> dict[int, float]:
+    """Return the scores by note, best first; equals by path, or by note without ``paths``."""
+    order = np.lexsort((notes, -scores))
+    if paths is not None:
+        _order_equals(order, notes, scores[order], paths)
+    return dict(zip(notes[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
+    """Put notes of equal scores into the order of their paths; ``scores`` are in the order given."""
+    equal = np.flatnonzero(scores[1:] == scores[:-1])
+    if not len(equal):
+        return
+    places = np.union1d(equal, equal + 1)
+    ids = notes[order[places]].tolist()
+    names = paths(ids)
+    keys = [(-score, names.get(id, "")) for id, score in zip(ids, scores[places].tolist(), strict=True)]
+    order[places] = order[places[sorted(range(len(keys)), key=keys.__getitem__)]]
+
+
+def _best_of_each(notes: Ints, scores: Floats) -> dict[int, float]:
+    """Return the best score of each note."""
+    order = np.argsort(scores, kind="stable")
+    return dict(zip(notes[order].tolist(), scores[order].tolist(), strict=True))
+
+
+def _scale(scores: Mapping[int, float]) -> Scale:
+    return scale_of(sorted(scores.values(), reverse=True)[:SCALE_NOTES])

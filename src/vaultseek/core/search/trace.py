@@ -1,0 +1,54 @@
+"""The trace of a search: the value that each step of the ladder returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultseek.base.model import JSON, Chunk, Reason
+from vaultseek.core.search.filter import FilterResult
+from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.ranking import Ranking
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.core.search.rerank import RerankScore
+from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.core.search.scoring import ScoredLanes
+from vaultseek.core.search.snippet import Matcher
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that a search came to, step by step; answers, explanations and ``why`` read it.
+
+    ``filtered`` is None without a filter. ``results`` are the candidates that are answered, best first, cut
+    at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
+    vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
+    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews.
+    ``certainties`` are those of the results, by path; ``weak`` is that of the selection.
+    """
+
+    parsed: ParsedRequest
+    filtered: FilterResult | None
+    ranking: Ranking
+    results: Sequence[Candidate]
+    index_state: JSON
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    lanes: ScoredLanes = field(default_factory=ScoredLanes)
+    vectors: Mapping[int, Any] = field(default_factory=dict)
+    nearest: Candidate | None = None
+    reranked: Mapping[str, RerankScore] = field(default_factory=dict)
+    passages: Mapping[int, Chunk] = field(default_factory=dict)
+    partial: Mapping[str, Reason] = field(default_factory=dict)
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+    matcher: Matcher | None = None
+    certainties: Mapping[str, float] = field(default_factory=dict)
+    weak: bool = False
+
+    def confidence(self, candidate: Candidate) -> float:
+        """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""
+        return self.ranking.confidence.get(candidate.note, 1.0)
+
+    def certainty(self, candidate: Candidate) -> float:
+        """Return the confidence as the list shows it, which falls; that of the note itself off the list."""
+        return self.certainties.get(candidate.note, self.confidence(candidate))

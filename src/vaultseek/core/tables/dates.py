@@ -1,0 +1,152 @@
+"""Dates and durations: reading them, adding them, and saying how long ago a date was."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+
+from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
+from vaultseek.core.tables.values import MILLISECONDS, Date, Duration, FormulaError
+
+_DATE = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.](\d{1,6})\d*)?)?(Z|[+-]\d\d:?\d\d)?)?",
+    re.ASCII,
+)
+_MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
+_SHORT = re.compile(r"(\d{4})[-/](\d\d?)[-/](\d\d?)(?!\d)", re.ASCII)
+_AMOUNT = re.compile(r"\s*([+-]?(?:\d{1,9}(?:\.\d{1,9})?|\.\d{1,9}))\s*([A-Za-z]+)\s*,?", re.ASCII)
+_UNITS = {
+    **dict.fromkeys(("y", "year", "years"), "years"),
+    **dict.fromkeys(("M", "month", "months"), "months"),
+    **dict.fromkeys(("w", "week", "weeks"), "weeks"),
+    **dict.fromkeys(("d", "day", "days"), "days"),
+    **dict.fromkeys(("h", "hour", "hours"), "hours"),
+    **dict.fromkeys(("m", "minute", "minutes"), "minutes"),
+    **dict.fromkeys(("s", "second", "seconds"), "seconds"),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), "milliseconds"),
+}
+
+
+def read_date(text: str) -> Date | None:
+    """Return the date that a text is, ``2026-01-31`` with or without a time; None if it is none."""
+    match = _DATE.fullmatch(text)
+    if match is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    try:
+        moment = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
+        moment += timedelta(microseconds=int((fraction or "").ljust(6, "0") or 0))
+        if zone:
+            offset = "+00:00" if zone == "Z" else zone
+            aware = datetime.fromisoformat(f"{moment.isoformat()}{offset}")
+            moment = aware.astimezone().replace(tzinfo=None)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return Date(moment, timed=hour is not None)
+
+
+def date_in(text: str) -> Date | None:
+    """Return the date that a text means: that of ``read_date``, a month, or the name of a daily note."""
+    text = text.strip()
+    if _MONTH.fullmatch(text):
+        text = f"{text}-01"
+    elif match := _SHORT.match(text):
+        text = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}{text[match.end() :]}"
+    return read_date(text.removesuffix(".md"))
+
+
+def of_timestamp(seconds: float) -> Date | None:
+    """Return the local time of seconds since the epoch; None if the calendar does not go so far."""
+    try:
+        return Date(_whole_milliseconds(datetime.fromtimestamp(seconds)))
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def present() -> datetime:
+    """Return the local time in whole milliseconds, the unit of every difference of two dates."""
+    return _whole_milliseconds(datetime.now())
+
+
+def _whole_milliseconds(moment: datetime) -> datetime:
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def timestamp(date: Date) -> float:
+    """Return milliseconds since the epoch."""
+    try:
+        return date.moment.timestamp() * 1e3
+    except (ValueError, OverflowError, OSError):
+        return (date.moment - datetime(1970, 1, 1)) / timedelta(milliseconds=1)
+
+
+def read_duration(text: str) -> Duration | None:
+    """Return the duration that a text is, ``2 weeks`` or ``1d 12h``; None if it is none."""
+    months, milliseconds, end = 0.0, 0.0, 0
+    while match := _AMOUNT.match(text, end):
+        amount, unit, end = float(match[1]), _UNITS.get(match[2]), match.end()
+        if unit is None:
+            return None
+        if unit in ("years", "months"):
+            months += amount * (12 if unit == "years" else 1)
+        else:
+            milliseconds += amount * MILLISECONDS[unit]
+    if not end or text[end:].strip():
+        return None
+    return duration_of(months, milliseconds)
+
+
+def duration_of(months: float, milliseconds: float) -> Duration:
+    """Return a duration; a part of a month counts as days."""
+    rest = months - int(months)
+    return Duration(int(months), milliseconds + rest * MILLISECONDS["months"])
+
+
+def scaled(duration: Duration, factor: float) -> Duration:
+    """Return a duration times a number."""
+    return duration_of(duration.months * factor, duration.milliseconds * factor)
+
+
+def shifted(date: Date, duration: Duration, sign: int = 1) -> Date:
+    """Return a date plus a duration, or minus it. Raises FormulaError beyond the calendar."""
+    try:
+        moment = date.moment + relativedelta(months=sign * duration.months)
+        moment += timedelta(milliseconds=sign * duration.milliseconds)
+    except (ValueError, OverflowError):
+        raise FormulaError("the date is beyond the calendar") from None
+    return Date(moment, date.timed or bool(duration.milliseconds % MILLISECONDS["days"]))
+
+
+def difference(later: Date, earlier: Date) -> float:
+    """Return the milliseconds between two dates."""
+    return (later.moment - earlier.moment) / timedelta(milliseconds=1)
+
+
+def relative(date: Date, now: datetime) -> str:
+    """Return in words how far a date is from now: ``3 days ago``, ``in an hour``."""
+    seconds = (date.moment - now).total_seconds()
+    words = _about(abs(seconds))
+    return f"in {words}" if seconds > 0 else f"{words} ago"
+
+
+_STEPS: tuple[tuple[float, float, str, str], ...] = (
+    (45, 1, "a few seconds", "a few seconds"),
+    (90, 60, "a minute", "minutes"),
+    (45 * 60, 60, "", "minutes"),
+    (90 * 60, 3_600, "an hour", "hours"),
+    (22 * 3_600, 3_600, "", "hours"),
+    (36 * 3_600, 86_400, "a day", "days"),
+    (26 * 86_400, 86_400, "", "days"),
+    (45 * 86_400, 2_629_746, "a month", "months"),
+    (320 * 86_400, 2_629_746, "", "months"),
+    (548 * 86_400, 31_556_952, "a year", "years"),
+)
+"""Seconds up to which a step holds, the length of its unit, its words if it is one unit, and its unit."""
+
+
+def _about(seconds: float) -> str:
+    for most, unit, one, many in _STEPS:
+        if seconds < most:
+            return one or f"{max(2, round(seconds / unit))} {many}"
+    return f"{max(2, round(seconds / 31_556_952))} years"

@@ -1,0 +1,328 @@
+"""The files of a vault as formulas see them, read from the index: notes, and files that links may lead to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from vaultseek.base.limits import SQL_VARIABLES
+from vaultseek.base.text import fold
+from vaultseek.content.files.scan import file_stat
+from vaultseek.content.markdown.links import property_link
+from vaultseek.content.markdown.resolve import Names
+from vaultseek.core.tables.dates import of_timestamp, read_date
+from vaultseek.core.tables.narrow import Narrowing
+from vaultseek.core.tables.place import has_base
+from vaultseek.core.tables.property_types import as_listed, of_type, read_types
+from vaultseek.core.tables.values import Date, FileName, Link, Tag, Value
+from vaultseek.store.ledger import Ledger, LinkRow
+
+_COLUMNS = "id, path, title, tags, properties, modified, created, size"
+
+
+class File:
+    """A file of the vault; ``number`` is the id of a note, None for a file that is not in the index."""
+
+    kind = "file"
+
+    def __init__(self, files: VaultFiles, path: str, row: Sequence[Any] | None = None) -> None:
+        self.path = path
+        self._files = files
+        self._row = row
+
+    @property
+    def text(self) -> str:
+        """The path of the file."""
+        return self.path
+
+    @property
+    def number(self) -> int | None:
+        """The id of a note."""
+        return None if self._row is None else int(self._row[0])
+
+    @property
+    def markdown(self) -> str:
+        """A link to the file."""
+        target = self.path.removesuffix(".md")
+        shown = target.rpartition("/")[2]
+        return f"[[{target}|{shown}]]" if shown != target else f"[[{target}]]"
+
+    @property
+    def name(self) -> FileName:
+        """The name with its extension."""
+        return FileName(self.path.rpartition("/")[2])
+
+    @property
+    def ext(self) -> str:
+        """The extension."""
+        stem, dot, ext = self.path.rpartition("/")[2].rpartition(".")
+        return ext if dot and stem else ""
+
+    @property
+    def folder(self) -> str:
+        """The path of the folder; that of the vault is a slash."""
+        return self.path.rpartition("/")[0] or "/"
+
+    @property
+    def title(self) -> str:
+        """The title of a note; the name of another file."""
+        return self.name.stem if self._row is None else str(self._row[2])
+
+    @cached_property
+    def tags(self) -> list[Tag]:
+        """Every tag, of the text and of the properties; a base has none."""
+        return (
+            [] if self._row is None or has_base(self.path) else [Tag(tag) for tag in json.loads(self._row[3])]
+        )
+
+    @cached_property
+    def properties(self) -> Properties:
+        """The properties of a note."""
+        # Not by orjson: properties may hold integers of any size, NaN and infinity.
+        stored = {} if self._row is None or self._row[4] == "{}" else json.loads(self._row[4])
+        return Properties(stored, self._value)
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of the file."""
+        return self._stat[0]
+
+    @property
+    def modified(self) -> Date | None:
+        """The time of the last change."""
+        return None if self._stat[1] is None else of_timestamp(self._stat[1])
+
+    @property
+    def created(self) -> Date | None:
+        """The date that the note or its name gives, else the time of the last change."""
+        return None if self._stat[2] is None else of_timestamp(self._stat[2])
+
+    @cached_property
+    def _stat(self) -> tuple[int | None, float | None, float | None]:
+        if self._row is not None:
+            return int(self._row[7]), float(self._row[5]), float(self._row[6])
+        stat = file_stat(self._files.root, self.path)
+        return (None, None, None) if stat is None else (stat.size, stat.mtime_ns / 1e9, stat.mtime_ns / 1e9)
+
+    @property
+    def links(self) -> list[Link]:
+        """The links of a note to others; embeds are not among them."""
+        return [_link(row) for row in self._files.links_of(self) if row.link.kind != "embed"]
+
+    @property
+    def embeds(self) -> list[Link]:
+        """The embeds of a note."""
+        return [_link(row) for row in self._files.links_of(self) if row.link.kind == "embed"]
+
+    @property
+    def backlinks(self) -> list[File]:
+        """The notes that link to the file."""
+        return self._files.backlinks_of(self)
+
+    def has_link(self, other: Value) -> bool:
+        """True if the note links to a file, given as one, as a link or by its name."""
+        if isinstance(other, str):
+            other = self.link(str(other).removeprefix("[[").removesuffix("]]"))
+        path = other.path if isinstance(other, File | Link) else None
+        rows = self._files.links_of(self)
+        if path is not None:
+            return any(row.resolved == path for row in rows)
+        wanted = fold(other.target.partition("#")[0]) if isinstance(other, Link) else ""
+        return bool(wanted) and any(row.resolved is None and fold(row.link.target) == wanted for row in rows)
+
+    def has_tag(self, name: str) -> bool:
+        """True if the note has this tag or one nested in it."""
+        wanted = fold(name).lstrip("#").strip("/")
+        return bool(wanted) and any(
+            fold(tag) == wanted or fold(tag).startswith(f"{wanted}/") for tag in self.tags
+        )
+
+    def is_in(self, folder: str) -> bool:
+        """True if the file is in a folder or below it."""
+        folder = folder.strip("/")
+        return not folder or self.path.startswith(f"{folder}/")
+
+    def link(self, target: str, display: str | None = None) -> Link:
+        """Return a link as it would lead from this file."""
+        return Link(target, display, self.path, self._files.resolve)
+
+    def find(self, target: str) -> File | None:
+        """Return the file that a link from this one to ``target`` leads to."""
+        path = self._files.resolve(target.partition("#")[0], self.path)
+        return None if path is None else self._files.at(path)
+
+    def _value(self, name: str, stored: Any) -> Value:
+        """Return a property's value, of the type that the settings give it; else by what it looks like."""
+        type = self._files.types.get(fold(name))
+        stored = as_listed(name, type, stored)
+        if (typed := of_type(type, stored)) is not None:
+            return typed
+        if fold(name) == "tags" and isinstance(stored, list):
+            return [Tag(each.removeprefix("#")) if isinstance(each, str) else each for each in stored]
+        return self._typed(stored)
+
+    def _typed(self, stored: Any) -> Value:
+        if isinstance(stored, str):
+            if stored[:4].isdigit() and (date := read_date(stored)) is not None:
+                return date
+            written = property_link(stored, 1, "") if stored.lstrip().startswith("[") else None
+            return stored if written is None else self.link(_target(written), written.alias)
+        if isinstance(stored, list):
+            return [self._typed(each) for each in stored]
+        if isinstance(stored, dict):
+            return {name: self._typed(each) for name, each in stored.items()}
+        return stored
+
+
+class Properties(Mapping[str, Value]):
+    """The properties of a note, under their names without regard to case."""
+
+    def __init__(self, stored: Mapping[str, Any], typed: Callable[[str, Any], Value]) -> None:
+        self._stored = stored
+        self._typed = typed
+        self._values: dict[str, Value] = {}
+
+    @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        return {fold(name): name for name in self._stored}
+
+    def __getitem__(self, name: str) -> Value:
+        own = name if name in self._stored else self._folded[fold(name)]
+        if own not in self._values:
+            self._values[own] = self._typed(own, self._stored[own])
+        return self._values[own]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stored)
+
+    def __len__(self) -> int:
+        return len(self._stored)
+
+
+class VaultFiles:
+    """The files of one vault, for one table: what was read once is kept."""
+
+    def __init__(self, ledger: Ledger, root: Path) -> None:
+        self.ledger = ledger
+        self.root = root
+        self._at: dict[str, File | None] = {}
+        self._resolved: dict[tuple[str, str], str | None] = {}
+        self._links: dict[int, Sequence[LinkRow]] = {}
+        self._backlinks: dict[str, Sequence[str]] = {}
+        self._read: Sequence[File] = ()
+        self._places: dict[str, int] = {}
+
+    @cached_property
+    def types(self) -> Mapping[str, str]:
+        """The types that Obsidian's settings give to properties."""
+        return read_types(self.root)
+
+    def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
+        """Return every file by path, or those that satisfy some conditions and perhaps others."""
+        sql = f"SELECT {_COLUMNS} FROM notes"
+        if narrowed:
+            sql += " WHERE " + " AND ".join(f"({each.sql})" for each in narrowed)
+        values = [value for each in narrowed for value in each.values]
+        files = [File(self, row[1], row) for row in self.ledger.select(sql, *values)]
+        if not any(each.notes_only for each in narrowed):
+            files += self._other_files(narrowed)
+        return self._keep(sorted(files, key=lambda file: file.path))
+
+    def _other_files(self, narrowed: Sequence[Narrowing]) -> Iterator[File]:
+        """Yield the files that are no notes, for which only conditions on the path apply."""
+        sql = "SELECT path FROM attachments WHERE path NOT IN (SELECT path FROM notes)"
+        sql += "".join(f" AND ({each.sql})" for each in narrowed)
+        for (path,) in self.ledger.select(sql, *(value for each in narrowed for value in each.values)):
+            yield File(self, path)
+
+    def notes(self, ids: Sequence[int], *, by_path: bool = False) -> list[File]:
+        """Return the notes with these ids, in their order or by path; those that are gone are left out."""
+        rows: dict[int, Sequence[Any]] = {}
+        for start in range(0, len(ids), SQL_VARIABLES):
+            part = ids[start : start + SQL_VARIABLES]
+            sql = f"SELECT {_COLUMNS} FROM notes WHERE id IN ({', '.join('?' * len(part))})"
+            rows |= {row[0]: row for row in self.ledger.select(sql, *part)}
+        files = [File(self, rows[id][1], rows[id]) for id in ids if id in rows]
+        return self._keep(sorted(files, key=lambda file: file.path) if by_path else files)
+
+    def at(self, path: str) -> File | None:
+        """Return the file at a path, None if the index knows none."""
+        if path not in self._at:
+            rows = self.ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE path = ?", path)
+            known = bool(rows) or self.ledger.attachments.contains(path)
+            self._at[path] = File(self, path, rows[0] if rows else None) if known else None
+        return self._at[path]
+
+    def resolve(self, target: str, source: str) -> str | None:
+        """Return the path that a link in ``source`` leads to, None if it leads nowhere."""
+        key = (target, source)
+        if key not in self._resolved:
+            path = self._names.resolve(target, source).path
+            self._resolved[key] = path if target.strip() else None
+        return self._resolved[key]
+
+    def has_property(self, name: str) -> bool:
+        """True if a note of the vault has a property of this name."""
+        escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        sql = "SELECT 1 FROM notes WHERE properties LIKE ? ESCAPE '\\' LIMIT 1"
+        return bool(self.ledger.select(sql, f'%"{escaped}":%'))
+
+    def links_of(self, file: File) -> Sequence[LinkRow]:
+        """Return the links of a note, read together with those of the files that follow it.
+
+        A base has none in Obsidian, though the index knows which notes it names.
+        """
+        if file.number is None or has_base(file.path):
+            return ()
+        if file.number not in self._links:
+            notes = [each.number for each in self._following(file) if each.number is not None]
+            links: dict[int, list[LinkRow]] = {note: [] for note in notes}
+            for row in self.ledger.links.from_notes(notes):
+                if row.link.target:
+                    links[row.note].append(row)
+            self._links |= links
+        return self._links[file.number]
+
+    def backlinks_of(self, file: File) -> list[File]:
+        """Return the notes that link to a file, by path."""
+        if file.path not in self._backlinks:
+            paths = [each.path for each in self._following(file)]
+            sources_of: dict[str, dict[str, None]] = {path: {} for path in paths}
+            for row in self.ledger.links.to_paths(paths):
+                if row.resolved is not None and row.source != row.resolved and not has_base(row.source):
+                    sources_of[row.resolved][row.source] = None
+            self._backlinks |= {path: list(sources) for path, sources in sources_of.items()}
+        files = map(self.at, self._backlinks[file.path])
+        return [each for each in files if each is not None]
+
+    def _keep(self, files: list[File]) -> list[File]:
+        self._read = tuple(files)
+        self._places = {file.path: place for place, file in enumerate(files)}
+        self._at |= {file.path: file for file in files}
+        return files
+
+    def _following(self, file: File) -> Sequence[File]:
+        place = self._places.get(file.path)
+        return [file] if place is None else self._read[place : place + SQL_VARIABLES]
+
+    @cached_property
+    def _names(self) -> Names:
+        names = Names()
+        for path, aliases in self.ledger.link_targets():
+            names.add(path, aliases)
+        return names
+
+
+def _link(row: LinkRow) -> Link:
+    resolved = row.resolved
+    return Link(_target(row.link), row.link.alias, row.source, lambda target, source: resolved)
+
+
+def _target(link: Any) -> str:
+    """Return the target of a link with its heading or block."""
+    if link.block:
+        return f"{link.target}#^{link.block}"
+    return f"{link.target}#{link.heading}" if link.heading else str(link.target)

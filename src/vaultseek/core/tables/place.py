@@ -1,0 +1,57 @@
+"""The place of a base file: its path by its name, as the index knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vaultseek.base.limits import CANDIDATES_NAMED
+from vaultseek.base.text import fold, printable, quote
+from vaultseek.content.files.scan import file_stat
+from vaultseek.core.notes.lookup import vault_path
+from vaultseek.errors import NotFound, UsageError
+from vaultseek.store.ledger import Ledger
+
+SUFFIX = ".base"
+
+
+def has_base(name: str) -> bool:
+    """True if ``name`` is that of a base file."""
+    return name.lower().endswith(SUFFIX)
+
+
+def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool] = lambda path: True) -> str:
+    """Return the path of the base that ``name`` refers to: a path, or the end of one.
+
+    A file that the index does not know may have been written just now, unless the vault's rules ``skips`` it.
+    Raises BadPath, NotFound, or UsageError with the candidates if there are several.
+    """
+    path = vault_path(name, root)
+    known = _bases(ledger)
+    if path in known or (not skips(path) and file_stat(root, path) is not None):
+        return path
+    wanted = f"/{fold(path)}"
+    candidates = sorted((each for each in known if f"/{fold(each)}".endswith(wanted)), key=_depth)
+    if not candidates:
+        raise NotFound(f"no base is called {quote(name)}; {_advice(known)}")
+    if len(candidates) > 1 and _depth(candidates[0])[0] == _depth(candidates[1])[0]:
+        paths = ", ".join(printable(each) for each in candidates[:CANDIDATES_NAMED])
+        raise UsageError(f"{quote(name)} matches {len(candidates)} bases: {paths}; give the full path")
+    return candidates[0]
+
+
+def _bases(ledger: Ledger) -> set[str]:
+    notes = ledger.select("SELECT path FROM notes WHERE path LIKE '%.base'")
+    files = ledger.select("SELECT path FROM attachments WHERE path LIKE '%.base'")
+    return {row[0] for row in (*notes, *files)}
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return path.count("/"), path
+
+
+def _advice(known: set[str]) -> str:
+    if not known:
+        return "there is no file of this kind in the vault"
+    names = ", ".join(quote(each) for each in sorted(known, key=_depth)[:3])
+    return f"there are {names}" + (", …" if len(known) > 3 else "")

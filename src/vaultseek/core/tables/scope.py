@@ -1,0 +1,87 @@
+"""The place where an expression is evaluated: the file, the time, the formulas, and how long it may take."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from vaultseek.base.limits import TABLE_SECONDS, TABLE_VALUES_CHARS
+from vaultseek.core.tables.files import File
+from vaultseek.core.tables.sizes import size_of
+from vaultseek.core.tables.values import FormulaError, Value
+from vaultseek.errors import Cancelled, UsageError
+
+STEPS_BETWEEN_CHECKS = 256
+
+
+class Budget:
+    """The time that one table may take, and the values that it may keep; it ends as soon as nobody waits."""
+
+    def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
+        self._seconds = seconds
+        self._cancelled = cancelled
+        self._end = time.monotonic() + seconds
+        self._steps = 0
+        self._kept = 0
+
+    def keep(self, value: Value) -> Value:
+        """Return a value that is kept until the table is done. Raises FormulaError if there are too many."""
+        size = size_of(value)
+        if self._kept + size > TABLE_VALUES_CHARS:
+            raise FormulaError(f"the values of the table hold more than {TABLE_VALUES_CHARS:,} characters")
+        self._kept += size
+        return value
+
+    def spend(self, steps: int = 1) -> None:
+        """Count steps. Raises UsageError when the time is over, Cancelled when the request is."""
+        self._steps += steps
+        if self._steps >= STEPS_BETWEEN_CHECKS:
+            self._steps = 0
+            if self._cancelled():
+                raise Cancelled("nobody waits for the table any more; its query must be sent again")
+            if time.monotonic() > self._end:
+                seconds = f"{self._seconds:.0f} s"
+                raise UsageError(f"the table takes longer than {seconds}; add a filter by tag or folder")
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """The values that the rows of a table share. ``this`` is the note or base in which the table stands."""
+
+    now: datetime
+    budget: Budget
+    this: File | None = None
+    formulas: Mapping[str, Compiled] = field(default_factory=dict)
+
+
+class Scope:
+    """One file, with the values of its formulas as far as they are known."""
+
+    __slots__ = ("_formulas", "around", "file", "locals")
+
+    def __init__(self, file: File, around: Surroundings) -> None:
+        self.file = file
+        self.around = around
+        self.locals: dict[str, Value] = {}
+        self._formulas: dict[str, Value] = {}
+
+    def formula(self, name: str) -> Value:
+        """Return the value of a formula. Raises FormulaError if it has none."""
+        if name not in self._formulas:
+            self._formulas[name] = FormulaError(f"the formula {name} refers to itself")
+            outer, self.locals = self.locals, {}
+            try:
+                self._formulas[name] = self.around.budget.keep(self.around.formulas[name](self))
+            except FormulaError as error:
+                self._formulas[name] = error
+            finally:
+                self.locals = outer
+        value = self._formulas[name]
+        if isinstance(value, FormulaError):
+            raise value
+        return value
+
+
+Compiled = Callable[[Scope], Value]

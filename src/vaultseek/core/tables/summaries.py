@@ -1,0 +1,91 @@
+"""Figures of many values: the default summaries of a column, and the same as functions of lists."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+
+from vaultseek.core.tables.operators import as_number, equal, sort_key
+from vaultseek.core.tables.values import Date, Value, is_empty, is_number
+
+Figure = Callable[[Sequence[Value]], Value]
+
+
+def _numbers(values: Sequence[Value]) -> list[float]:
+    """Return the finite numbers among values, those of lists included; a text counts if it spells one."""
+    flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    numbers = (as_number(each) for each in flat if is_number(each) or isinstance(each, str))
+    return [number for number in numbers if number is not None and math.isfinite(number)]
+
+
+def _dates(values: Sequence[Value]) -> list[Date]:
+    return [value for value in values if isinstance(value, Date)]
+
+
+def _of_numbers(figure: Callable[[list[float]], float]) -> Figure:
+    """Return a figure that is null where there are no numbers."""
+
+    def run(values: Sequence[Value]) -> Value:
+        numbers = _numbers(values)
+        return figure(numbers) if numbers else None
+
+    return run
+
+
+def _of_dates(figure: Callable[..., Date]) -> Figure:
+    def run(values: Sequence[Value]) -> Value:
+        dates = _dates(values)
+        return figure(dates, key=lambda date: date.moment) if dates else None
+
+    return run
+
+
+def _range(values: Sequence[Value]) -> Value:
+    """Return the largest number less the smallest; of dates, the milliseconds between them."""
+    if dates := _dates(values):
+        moments = [date.moment for date in dates]
+        return (max(moments) - min(moments)).total_seconds() * 1e3
+    numbers = _numbers(values)
+    return max(numbers) - min(numbers) if numbers else None
+
+
+def _unique(values: Sequence[Value]) -> int:
+    """Count different values, empty ones apart; equal texts are looked up, others compared in order."""
+    filled = [value for value in values if not is_empty(value)]
+    plain = {(type(value).__name__, value) for value in filled if isinstance(value, int | float | str)}
+    others = sorted((value for value in filled if not isinstance(value, int | float | str)), key=sort_key)
+    count = len(plain)
+    for number, value in enumerate(others):
+        count += not (number and equal(others[number - 1], value))
+    return count
+
+
+MEAN = _of_numbers(statistics.fmean)
+
+SUMMARIES: Mapping[str, Figure] = {
+    "Average": MEAN,
+    "Min": _of_numbers(min),
+    "Max": _of_numbers(max),
+    "Sum": _of_numbers(math.fsum),
+    "Range": _range,
+    "Median": _of_numbers(statistics.median),
+    "Stddev": _of_numbers(statistics.pstdev),
+    "Earliest": _of_dates(min),
+    "Latest": _of_dates(max),
+    "Checked": lambda values: sum(value is True for value in values),
+    "Unchecked": lambda values: sum(value is False for value in values),
+    "Empty": lambda values: sum(map(is_empty, values)),
+    "Filled": lambda values: sum(not is_empty(value) for value in values),
+    "Unique": _unique,
+}
+"""The summaries that every base has, by name."""
+STATISTICS: Mapping[str, Figure] = {
+    "mean": MEAN,
+    "sum": _of_numbers(math.fsum),
+    "median": _of_numbers(statistics.median),
+    "stddev": _of_numbers(statistics.pstdev),
+    "min": _of_numbers(min),
+    "max": _of_numbers(max),
+}
+"""The same as functions of a list; ``values.mean()`` is that of the documentation."""

@@ -1,0 +1,1 @@
+"""Ways in: command line, editors, agents, browser."""

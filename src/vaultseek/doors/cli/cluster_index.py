@@ -1,0 +1,167 @@
+"""``vaultseek index --ray``: a vault, read and embedded by a cluster."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import TYPE_CHECKING
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.doors.cli.connect import connect, daemon_pid
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.terminal import clean, count
+from vaultseek.errors import Unavailable
+
+if TYPE_CHECKING:
+    from vaultseek.client.caller import Caller
+
+AWAY_SECONDS = 30.0
+"""Time for which a daemon may be away, because it is restarted, before the run ends."""
+_RETRY_SECONDS = 0.5
+
+
+def index_on_cluster(
+    invocation: Invocation, address: str, show: Callable[[JSON], None], *, quiet: bool
+) -> JSON:
+    """Have the cluster at ``address`` read the notes and compute the vectors; return the vault's state then.
+
+    What has come back when this is interrupted is kept. Raises what ``cluster.ray_cluster.connected`` raises.
+    """
+    from vaultseek.tools.cluster.ray_cluster import check_installed, connected
+    from vaultseek.tools.cluster.run import ClusterRun
+
+    check_installed()
+    with connect(invocation) as client, connect(invocation) as waiting_client:
+        model = client.call("index/files", invocation.params(limit=0), timeout=None)
+        named = (model["model"], model["fingerprint"], model["window"])
+        with connected(address, *named) as cluster:
+            name = clean(model["vault"])
+            if not quiet:
+                places = count(cluster.slots(), "processor")
+                print(f"{name}: {places} of Ray at {clean(address)}", file=sys.stderr)
+            waiting = _Waiting(waiting_client, invocation, show)
+            run = ClusterRun(_Daemon(client, invocation, named, waiting), cluster)
+            run.run(waiting.is_over)
+            state = waiting.state()
+        if not quiet:
+            done = f"{count(run.parsed, 'note')} read, {count(run.embedded, 'vector')} computed"
+            print(f"{name}: {done} by the cluster", file=sys.stderr)
+        return state
+
+
+class _Waiting:
+    """The request ``index/wait`` in a thread of its own: while it is open, the daemon hands out work."""
+
+    def __init__(self, client: Caller, invocation: Invocation, show: Callable[[JSON], None]) -> None:
+        self._client = client
+        self._params = invocation.params(
+            progress=True, remember=True, vectors_from_client=True, notes_from_client=True
+        )
+        self._show = show
+        self._state: JSON | None = None
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._wait, name="index/wait", daemon=True)
+        self._thread.start()
+
+    def is_over(self) -> bool:
+        """True if the request was answered."""
+        return not self._thread.is_alive()
+
+    def state(self) -> JSON:
+        """Return the answer. Raises the error of the request."""
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._state or {}
+
+    def _wait(self) -> None:
+        try:
+            while self._state is None:
+                self._state = self._answer()
+        except Exception as error:  # it is raised in the thread that asks for the state
+            self._error = error
+
+    def _answer(self) -> JSON | None:
+        """Return the answer; None if the daemon went away and another one has taken its place."""
+        pid = daemon_pid()
+        try:
+            answer: JSON = self._client.call(
+                "index/wait", self._params, timeout=None, on_notification=self._on_notification
+            )
+            return answer
+        except Unavailable as error:
+            if error.cause is None and _is_replaced(pid):
+                return None
+            raise
+
+    def _on_notification(self, method: str, params: JSON) -> None:
+        if method == "index/progress":
+            self._show(params)
+
+
+def _is_replaced(pid: int | None) -> bool:
+    """True as soon as another daemon than this one runs; false if none does for a while."""
+    give_up = time.monotonic() + AWAY_SECONDS
+    while daemon_pid() in (pid, None):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(_RETRY_SECONDS)
+    return True
+
+
+class _Daemon:
+    """The daemon as a run sees it. It may be restarted meanwhile."""
+
+    def __init__(
+        self, client: Caller, invocation: Invocation, named: tuple[str, str, int], waiting: _Waiting
+    ) -> None:
+        self._client = client
+        self._vault = invocation.params()
+        self._named = named
+        self._waiting = waiting
+
+    def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
+        """Return path and bytes of notes to parse, by key, each of them once."""
+        answer = self._call("index/files", {"limit": min(limit, limits.TAKEN_NOTES)})
+        if not answer:
+            return {}
+        self._check(answer["fingerprint"], answer["window"])
+        return {file["key"]: (file["path"], base64.b64decode(file["content"])) for file in answer["files"]}
+
+    def bring_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
+        self._call("index/notes", {"notes": dict(notes), "refused": list(refused)})
+
+    def texts(self, limit: int) -> Mapping[str, str]:
+        """Return texts by key whose vectors are missing, each of them once."""
+        answer = self._call("index/texts", {"limit": min(limit, limits.TAKEN_TEXTS)})
+        if not answer:
+            return {}
+        self._check(answer["fingerprint"])
+        return dict(answer["texts"])
+
+    def _check(self, *named: object) -> None:
+        if not set(named) <= set(self._named):
+            raise Unavailable("the model of the vault has changed meanwhile; run the command again")
+
+    def bring(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
+        given = {"fingerprint": self._named[1], "vectors": dict(vectors), "refused": list(refused)}
+        self._call("index/vectors", given)
+
+    def _call(self, method: str, params: JSON) -> JSON:
+        """Return the answer, asked again if the daemon is away for a moment; nothing if the run is over."""
+        give_up = time.monotonic() + AWAY_SECONDS
+        while not self._waiting.is_over():
+            try:
+                answer: JSON = self._client.call(method, {**self._vault, **params}, timeout=None)
+                return answer
+            except Unavailable:
+                if time.monotonic() > give_up:
+                    raise
+                time.sleep(_RETRY_SECONDS)
+        return {}

@@ -1,0 +1,115 @@
+"""The commands, each in a module that is imported when the command is used."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+
+import click
+
+from vaultseek import __version__
+from vaultseek.doors.cli.options import shared_options
+
+_MODULES = {
+    "search": "search",
+    "find": "find",
+    "open": "open",
+    "related": "related",
+    "why": "why",
+    "read": "read",
+    "links": "links",
+    "neighbors": "links",
+    "unlinked": "links",
+    "broken-links": "links",
+    "orphans": "links",
+    "duplicates": "duplicates",
+    "tags": "tags",
+    "properties": "tags",
+    "table": "table",
+    "complete": "complete",
+    "index": "index",
+    "compact": "compact",
+    "status": "status",
+    "vault": "vault",
+    "config": "config",
+    "models": "models",
+    "doctor": "doctor",
+    "inspect": "inspect",
+    "evaluate": "evaluate",
+    "mcp": "mcp",
+    "ui": "ui",
+    "team": "team",
+    "backend": "backend",
+    "lsp": "lsp",
+    "serve": "daemon",
+    "start": "daemon",
+    "stop": "daemon",
+    "service": "service",
+    "completion": "completion",
+}
+_EXIT_CODES = (
+    "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
+)
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"vaultseek.doors.cli.commands.{_MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in _MODULES or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        # click suggests similar names of loaded commands only, and none is loaded here.
+        from difflib import get_close_matches
+
+        similar = " or ".join(repr(command) for command in get_close_matches(name, _MODULES))
+        hint = f" Did you mean {similar}?" if similar else ""
+        raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
+
+def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:
+    if not value or context.resilient_parsing:
+        return
+    from vaultseek.tools.doctor.versions import versions
+
+    print(f"vaultseek {__version__}")
+    for name, version in versions().items():
+        print(f"{name} {version or 'not installed'}")
+    context.exit()
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_EXIT_CODES,
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_versions,
+    help="Show the versions of vaultseek, Python and the engines, and exit.",
+)
+@partial(shared_options, environment="VAULTSEEK_CONFIG")
+def vaultseek() -> None:
+    """Search folders of Markdown notes by word, by meaning and by link.
+
+    A daemon watches the vaults and answers. Commands that need it start it. Without a command, search while
+    you type.
+
+    \b
+    vaultseek search "how do I descale the boiler"
+    vaultseek index --wait
+    vaultseek status
+    """

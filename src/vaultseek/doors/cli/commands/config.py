@@ -1,0 +1,205 @@
+"""``vaultseek config``: write, check and show the configuration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vaultseek.base import paths
+from vaultseek.base.model import JSON
+from vaultseek.doors.cli.exit_codes import SUCCESS, USAGE
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
+from vaultseek.doors.cli.output import print_error, print_json
+from vaultseek.doors.cli.terminal import clean
+from vaultseek.errors import ConfigError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vaultseek.settings.model import Settings
+    from vaultseek.settings.origin import Origin, SettingProblem
+
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.group()
+@shared_options
+def config() -> None:
+    """Write, check and show the configuration.
+
+    \b
+    vaultseek config init --vault ~/Notes
+    vaultseek config check
+    """
+
+
+@config.command()
+@click.option("--vault", "folder", type=_FOLDER, metavar="DIR", help="Add this folder of notes to the file.")
+@click.argument("file", type=click.Path(path_type=Path), required=False)
+@shared_options
+def init(file: Path | None, folder: Path | None) -> int:
+    """Write a configuration file with every key as a comment.
+
+    Never overwrites a file. FILE is the file to write, instead of the usual one.
+
+    \b
+    vaultseek config init
+    vaultseek config init --vault ~/Notes
+    """
+    from vaultseek.settings.edit import create
+    from vaultseek.settings.reference import example
+
+    file = Path(os.path.abspath(file or paths.config_file()))
+    root = Path(os.path.realpath(folder)) if folder else None
+    if root is not None and Path(os.path.realpath(Path.home())).is_relative_to(root):
+        raise UsageError(f"{root} contains your home directory; use the folder of your notes as --vault")
+    create(file, example(root))
+    print(f"wrote {clean(file)}")
+    return SUCCESS
+
+
+@config.command()
+@json_option
+@shared_options
+@pass_invocation
+def check(invocation: Invocation, json_: bool) -> int:
+    """Check the configuration.
+
+    Shows every wrong key in the file and in the environment, with its line, its value and what is allowed.
+    Exit code 2 if there are any.
+
+    \b
+    vaultseek config check
+    vaultseek config check --config ~/dotfiles/vaultseek.toml
+    """
+    from vaultseek.settings.access import access_problems
+    from vaultseek.settings.load import examine
+    from vaultseek.settings.origin import Origin
+
+    file = _file(invocation)
+    try:
+        settings, wrong = examine(invocation.config)
+        origin = Origin(file)
+        wrong = (*wrong, *_of_added_vaults(settings, origin), *access_problems(settings, origin))
+        problems = _problems(wrong, file)
+    except ConfigError as error:
+        problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
+    if json_:
+        print_json({"file": str(file), "exists": file.exists(), "ok": not problems, "problems": problems})
+    else:
+        for problem in problems:
+            print_error(problem["message"])
+        if not problems:
+            print(_no_problems(file))
+    return USAGE if problems else SUCCESS
+
+
+@config.command()
+@json_option
+@shared_options
+@pass_invocation
+def show(invocation: Invocation, json_: bool) -> int:
+    """Show the value of every setting and where it comes from.
+
+    Values come from the defaults, the file or this shell's environment.
+
+    \b
+    vaultseek config show
+    vaultseek config show --json | jq '.settings["search.limit"]'
+    """
+    from vaultseek.settings.load import load, sources
+    from vaultseek.settings.registry import read_registry
+
+    settings = load(invocation.config)
+    source = sources(invocation.config)
+    vaults = [(vault, source(("vaults",))) for vault in settings.vaults]
+    vaults += [(vault, "vaultseek vault add") for vault in read_registry().vaults]
+    entries = _effective(settings.model_dump(mode="json"), source)
+    if json_:
+        listed = [{**vault.model_dump(mode="json"), "source": origin} for vault, origin in vaults]
+        print_json({"file": _existing(_file(invocation)), "vaults": listed, "settings": entries})
+        return SUCCESS
+    print("\n".join(invocation.out.wrapped(_heading(_file(invocation)))))
+    from vaultseek.settings.toml import format_value
+
+    rows = [[f"vault {clean(vault.name)}", clean(vault.path), clean(origin)] for vault, origin in vaults]
+    rows += [
+        [key, clean(format_value(entry["value"])), clean(entry["source"])] for key, entry in entries.items()
+    ]
+    print("\n".join(invocation.out.tabled_or_listed(rows)))
+    return SUCCESS
+
+
+@config.command()
+@shared_options
+@pass_invocation
+def path(invocation: Invocation) -> int:
+    """Print the path of the configuration file, whether or not it exists.
+
+    \b
+    $EDITOR "$(vaultseek config path)"
+    """
+    print(_file(invocation))
+    return SUCCESS
+
+
+def _file(invocation: Invocation) -> Path:
+    return invocation.config or paths.config_file()
+
+
+def _existing(file: Path) -> str | None:
+    return str(file) if file.exists() else None
+
+
+def _of_added_vaults(settings: Settings, origin: Origin) -> list[SettingProblem]:
+    """Return the problem of settings that do not go with a vault of ``vaultseek vault add``."""
+    from vaultseek.settings.registry import read_registry
+    from vaultseek.settings.resolve import engine_in_vault
+
+    problem = engine_in_vault(settings, read_registry().vaults, origin)
+    return [] if problem is None else [problem]
+
+
+def _problems(wrong: Sequence[SettingProblem], file: Path) -> list[JSON]:
+    from vaultseek.settings.describe import dotted_key
+    from vaultseek.settings.toml import read_text
+    from vaultseek.settings.toml_lines import lines_of
+
+    in_file = [one.location for one in wrong if one.source == str(file)]
+    lines = lines_of(read_text(file, required=False) or "", in_file) if in_file else {}
+    problems = []
+    for one in wrong:
+        line = lines.get(one.location) if one.source == str(file) else None
+        key = dotted_key(one.location) if one.location else None
+        message = f"{file}: line {line}: {key}: {one.message}" if line else str(one)
+        problems.append({"where": one.source, "line": line, "key": key, "message": message})
+    return sorted(problems, key=lambda problem: (problem["line"] or 0, problem["message"]))
+
+
+def _no_problems(file: Path) -> str:
+    if not file.exists():
+        return f"no file at {clean(file)}, so the defaults apply; write one with `vaultseek config init`"
+    return f"{clean(file)}: no problems"
+
+
+def _heading(file: Path) -> str:
+    return f"file: {clean(file)}" + ("" if file.exists() else " (does not exist, so the defaults apply)")
+
+
+def _effective(values: JSON, source: Any) -> JSON:
+    from vaultseek.settings.describe import keys
+    from vaultseek.settings.model import Settings
+
+    entries: JSON = {}
+    for key, _ in keys(Settings):
+        if key == "vaults":
+            continue
+        value: Any = values
+        for part in key.split("."):
+            value = value[part]
+        entries[key] = {"value": value, "source": source(tuple(key.split(".")))}
+    return entries

@@ -1,0 +1,71 @@
+"""``vaultseek serve``, ``start`` and ``stop``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultseek.base import limits, paths
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.garbage import collect_as_usual
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import pass_invocation, shared_options
+
+if TYPE_CHECKING:
+    from vaultseek.daemon.shards import Role
+
+
+@click.command()
+@click.option(
+    "--role",
+    type=click.Choice(["index", "search", "all"]),
+    default="all",
+    show_default=True,
+    help="Only keep what others search in Milvus, only search what others keep there, or both.",
+)
+@shared_options
+@pass_invocation
+def serve(invocation: Invocation, role: Role) -> int:
+    """Run the daemon in the foreground.
+
+    It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. On the command line, use
+    `vaultseek start`.
+    """
+    from vaultseek.daemon.main import serve as serve_until_stopped
+
+    collect_as_usual()
+    return serve_until_stopped(invocation.config, role)
+
+
+@click.command()
+@shared_options
+@pass_invocation
+def start(invocation: Invocation) -> int:
+    """Start the daemon in the background.
+
+    Waits until the daemon answers. Does nothing if it is already running. Its log is daemon.log in the
+    state directory.
+    """
+    from vaultseek.doors.cli.connect import connect_to_running, start_daemon
+
+    client = connect_to_running()
+    state = "already running" if client else "started"
+    with client or start_daemon(invocation, by_user=True) as client:
+        daemon = client.call("index/status", {}, timeout=limits.CALL_SECONDS).get("daemon") or {}
+    print(f"{state}: pid {daemon.get('pid', '?')}, socket {daemon.get('socket') or paths.socket_file()}")
+    return SUCCESS
+
+
+@click.command()
+@shared_options
+def stop() -> int:
+    """Stop the daemon.
+
+    Waits until it has ended. One that does not answer is ended by SIGTERM, then by SIGKILL. Nothing is lost:
+    the next start continues indexing.
+    """
+    from vaultseek.doors.cli.connect import stop_daemon
+
+    print(stop_daemon() or "no daemon is running")
+    return SUCCESS

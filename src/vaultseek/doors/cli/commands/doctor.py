@@ -1,0 +1,90 @@
+"""``vaultseek doctor``: find out why vaultseek does not work, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
+from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.terminal import Terminal, clean, count
+from vaultseek.errors import UsageError
+
+if TYPE_CHECKING:
+    from vaultseek.tools.doctor import Finding
+
+_BROKEN_EXIT = 1
+_COLORS = {"ok": "green", "warning": "yellow", "broken": "red"}
+_INDENT = 9
+
+
+@click.command()
+@json_option
+@click.option("--report", "report_", is_flag=True, help="Print a bug report, without private names.")
+@click.option("--no-worker", is_flag=True, help="Do not load the model, which takes a few seconds.")
+@click.option("--audit", is_flag=True, help="Compare vectors with the notes, for some seconds.")
+@shared_options
+@pass_invocation
+def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool, audit: bool) -> int:
+    """Check whether vaultseek can work.
+
+    Checks Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
+    and worker, and says how to fix what is wrong. Changes nothing and needs no daemon. Exit code 1 if
+    something is broken; warnings alone are exit code 0.
+
+    \b
+    vaultseek doctor
+    vaultseek doctor --audit
+    vaultseek doctor --report > report.md
+    """
+    from vaultseek.tools.doctor import BROKEN, examine
+
+    if json_ and report_:
+        raise UsageError("--json and --report cannot be combined; use one of them")
+    checks = examine(invocation.config, start_worker=not no_worker, audited=audit)
+    if json_ or report_:
+        findings = list(checks)
+        _print_all(findings, invocation, json_=json_)
+    else:
+        findings = _print_each(checks, invocation.out)
+    return _BROKEN_EXIT if any(finding.status == BROKEN for finding in findings) else SUCCESS
+
+
+def _print_all(findings: list[Finding], invocation: Invocation, *, json_: bool) -> None:
+    from vaultseek.tools.doctor import BROKEN, report
+
+    if json_:
+        listed = [
+            {"check": f.check, "status": f.status, "message": f.message, "advice": f.advice or None}
+            for f in findings
+        ]
+        print_json({"ok": not any(f.status == BROKEN for f in findings), "findings": listed})
+        return
+    print(report(findings, invocation.config))
+
+
+def _print_each(checks: Iterator[Finding], terminal: Terminal) -> list[Finding]:
+    findings = []
+    for finding in checks:
+        findings.append(finding)
+        print("\n".join(_lines(finding, terminal)), flush=True)
+    broken = sum(finding.status == "broken" for finding in findings)
+    warnings = sum(finding.status == "warning" for finding in findings)
+    print()
+    if broken:
+        print(terminal.paint(f"{count(broken, 'problem')}, {count(warnings, 'warning')}", "red"))
+    else:
+        print(f"no problems, {count(warnings, 'warning')}")
+    return findings
+
+
+def _lines(finding: Finding, terminal: Terminal) -> Iterator[str]:
+    status = terminal.paint(f"{finding.status:<{_INDENT - 2}}", _COLORS[finding.status])
+    line = f"{status}  {clean(finding.check)}: {clean(finding.message)}"
+    yield from terminal.wrapped(line, hanging=" " * _INDENT)
+    if finding.advice:
+        yield from terminal.wrapped(f"→ {clean(finding.advice)}", margin=" " * _INDENT)

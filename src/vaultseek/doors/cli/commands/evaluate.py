@@ -1,0 +1,196 @@
+"""``vaultseek evaluate``: measure the ranking with judged queries, without the daemon."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vaultseek.base import limits
+from vaultseek.base.text import count
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.local_vault import vault_of
+from vaultseek.doors.cli.options import pass_invocation, shared_options, vault_option
+from vaultseek.doors.cli.output import print_json
+from vaultseek.errors import UsageError
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.open_vault import VaultOptions
+    from vaultseek.settings.model import Settings
+    from vaultseek.tools.evaluate import JudgedQuery, Report, Variant
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option(
+    "--queries", type=_FILE, required=True, metavar="FILE", help="Queries: JSON lines with id and query."
+)
+@click.option(
+    "--qrels",
+    type=_FILE,
+    required=True,
+    metavar="FILE",
+    help="Judgements: query id, path and grade, separated by tabs.",
+)
+@click.option(
+    "--compare", multiple=True, metavar="NAME=KEY:VALUE,...", help="Also measure with these search settings."
+)
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object with the results of every query.")
+@click.option(
+    "--report", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an HTML page."
+)
+@click.option("--plain", is_flag=True, help="Treat queries as plain words, without operators.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(10, limits.RESULTS),
+    default=limits.MEASURED_CANDIDATES,
+    metavar="N",
+    help="Results per query. Recall@100 needs 100.",
+)
+@click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder for the index that is built for measuring.",
+)
+@vault_option
+@shared_options
+@pass_invocation
+def evaluate(
+    invocation: Invocation,
+    queries: Path,
+    qrels: Path,
+    compare: tuple[str, ...],
+    json_: bool,
+    report: Path | None,
+    plain: bool,
+    limit: int,
+    cache: Path | None,
+) -> int:
+    """Measure the quality of the search results.
+
+    Runs every query in several ways and compares the results with the judgements: with your settings, with
+    grep, by words only, by meaning only and with plain rank fusion. Builds an index of its own; the first
+    time, this takes as long as embedding the notes.
+
+    \b
+    vaultseek evaluate --vault ~/notes --queries queries.jsonl --qrels qrels.tsv
+    vaultseek evaluate ... --compare 70/30=fusion:linear,alpha:0.7 --compare nograph=graph:false
+    """
+    import asyncio
+
+    from vaultseek.settings.load import load
+    from vaultseek.tools.evaluate import as_text, read_queries, variants
+
+    settings = load(invocation.config)
+    ways = variants(settings.search, compare)
+    judged = read_queries(queries, qrels, plain=plain)
+    options = _options(invocation, settings)
+    if report is not None:
+        # Measuring takes minutes: fail before it if the page cannot be written.
+        _write(report, "")
+    measured = asyncio.run(_measure(options, settings, judged, ways, plain, limit, cache))
+    if cache is None:
+        _keep(options.root, measured)
+    try:
+        if report is not None:
+            from vaultseek.tools.evaluate.html import as_html
+
+            _write(report, as_html(measured))
+    finally:
+        if json_:
+            from vaultseek.tools.evaluate import as_json
+
+            print_json(as_json(measured))
+        else:
+            print(as_text(measured))
+    return SUCCESS
+
+
+def _keep(root: Path, report: Report) -> None:
+    """Keep the measurement where ``vaultseek ui`` shows it; without it, it shows that there is none."""
+    import contextlib
+    import json
+
+    from vaultseek.base import paths
+    from vaultseek.tools.evaluate import as_json
+
+    with contextlib.suppress(OSError):
+        paths.write_atomically(paths.evaluation_directory(root) / paths.REPORT, json.dumps(as_json(report)))
+
+
+def _write(report: Path, text: str) -> None:
+    """Write the page. An empty text only checks that the file can be written, and changes nothing."""
+    try:
+        exists = report.exists()
+        with report.open("w" if text else "a", encoding="utf-8") as file:
+            file.write(text)
+        if not text and not exists:
+            report.unlink()
+    except OSError as error:
+        raise UsageError(f"cannot write {report}: {error.strerror}; use another file as --report") from None
+
+
+async def _measure(
+    options: VaultOptions,
+    settings: Settings,
+    judged: list[JudgedQuery],
+    ways: list[Variant],
+    plain: bool,
+    limit: int,
+    cache: Path | None,
+) -> Report:
+    from vaultseek.semantic.models.choice import choose_models
+    from vaultseek.tools.evaluate import cache_directory, measured_vault
+    from vaultseek.tools.evaluate import evaluate as run
+
+    progress = _Progress()
+    directory = cache_directory(options.root, cache)
+    models = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)
+    questions = [query.text for query in judged]
+    reranker = settings.reranker.service
+    async with measured_vault(options, directory, models, progress.indexing, questions, reranker) as vault:
+        return await run(vault, judged, ways, plain=plain, limit=limit, on_query=progress.asking)
+
+
+def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
+    """Return the requested vault, with its configuration."""
+    from vaultseek.core.indexing.open_vault import VaultOptions
+
+    root = vault_of(invocation, Path.cwd())
+    if root is None:
+        raise UsageError("which vault? use --vault DIR, or run this in the folder of a vault")
+    real = Path(os.path.realpath(root))
+    entry = next((vault for vault in settings.vaults if vault.path == real), None)
+    exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))
+    language = entry.language if entry else None
+    return VaultOptions(real.name, real, exclude, language, kinds=settings.index.kinds)
+
+
+class _Progress:
+    """Progress on one line of the terminal that is overwritten; prints nothing without a terminal."""
+
+    def __init__(self) -> None:
+        self._last_print = 0.0
+
+    def indexing(self, phase: str, counts: Any) -> None:
+        pending = f", {count(counts.pending, 'text')} to embed" if counts.pending else ""
+        self._show(f"{phase}: {count(counts.notes, 'note')}{pending}", last=phase == "done")
+
+    def asking(self, name: str, done: int, total: int) -> None:
+        self._show(f"{name}: {done}/{total} queries", last=done == total)
+
+    def _show(self, line: str, *, last: bool) -> None:
+        if not sys.stderr.isatty() or (
+            not last and time.monotonic() - self._last_print < limits.PROGRESS_SECONDS
+        ):
+            return
+        self._last_print = time.monotonic()
+        print(f"\r\x1b[K{'' if last else line}", end="", file=sys.stderr, flush=True)

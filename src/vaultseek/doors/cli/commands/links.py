@@ -1,0 +1,175 @@
+"""``vaultseek links``, ``neighbors``, ``unlinked``, ``broken-links`` and ``orphans``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import click
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.completion_values import complete_note
+from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.listing import heading_line, link_text, place, place_and_text, remaining
+from vaultseek.doors.cli.options import list_options, note_argument, pass_invocation
+from vaultseek.doors.cli.output import print_answer, print_json, print_paths
+from vaultseek.doors.cli.terminal import Terminal, clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+_DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
+
+
+@click.command()
+@note_argument
+@list_options
+@pass_invocation
+def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
+    """Show the links of a note: outgoing, unresolved and backlinks.
+
+    With --paths, prints the notes at the other end.
+
+    \b
+    vaultseek links Garden
+    vaultseek links Garden --json | jq -r '.backlinks[].path'
+    """
+    out = call_note(invocation, "links/outgoing", note)
+    into = call_note(invocation, "links/backlinks", note)
+    answer = {key: out[key] for key in ("vault", "vault_path", "path", "title")}
+    answer["outgoing"] = [link for link in out["links"] if link["resolved"]]
+    answer["unresolved"] = [link for link in out["links"] if not link["resolved"]]
+    answer["backlinks"] = into["links"]
+    if json_:
+        print_json(answer)
+    elif paths:
+        ends = [{"path": link["resolved"]} for link in answer["outgoing"]] + answer["backlinks"]
+        print_paths({**answer, "ends": ends}, "ends")
+    else:
+        invocation.show("\n".join(_links(answer, invocation.out)))
+    return SUCCESS if out["links"] or into["links"] else NO_MATCH
+
+
+@click.command()
+@note_argument
+@click.option(
+    "--depth",
+    type=click.IntRange(1, limits.NEIGHBOUR_DEPTH),
+    default=1,
+    metavar="N",
+    help=f"Follow links for N steps, at most {limits.NEIGHBOUR_DEPTH}.",
+)
+@list_options
+@pass_invocation
+def neighbors(invocation: Invocation, /, note: str, depth: int, json_: bool, paths: bool) -> int:
+    """Show the notes that are linked with a note, in either direction.
+
+    \b
+    vaultseek neighbors Garden --depth 2
+    """
+    answer = call_note(invocation, "graph/neighbors", note, depth=depth)
+    return print_answer(answer, invocation, "notes", _neighbors, json_=json_, paths=paths)
+
+
+@click.command()
+@note_argument
+@list_options
+@pass_invocation
+def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
+    """Show where a note is mentioned by title, alias or file name, but not linked."""
+    answer = call_note(invocation, "links/unlinked", note)
+    return print_answer(answer, invocation, "mentions", _mentions, json_=json_, paths=paths)
+
+
+@click.command("broken-links")
+@click.argument("note", required=False, shell_complete=complete_note)
+@list_options
+@pass_invocation
+def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
+    """Show links to missing notes, in the whole vault or in one note.
+
+    They stand under the note that is missing, the one that most links miss first. Exit code 1 if there are
+    none.
+    """
+    method = "links/unresolved"
+    answer = call_vault(invocation, method) if note is None else call_note(invocation, method, note)
+    return print_answer(answer, invocation, "links", _broken, json_=json_, paths=paths)
+
+
+@click.command()
+@click.option("--isolated", is_flag=True, help="Show only notes that do not link to other notes either.")
+@list_options
+@pass_invocation
+def orphans(invocation: Invocation, /, isolated: bool, json_: bool, paths: bool) -> int:
+    """Show notes that no other note links to. Exit code 1 if there are none."""
+    answer = call_vault(invocation, "vault/orphans", isolated=isolated)
+    return print_answer(answer, invocation, "notes", _orphans, json_=json_, paths=paths)
+
+
+def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
+    for name, key in (("Outgoing", "outgoing"), ("Unresolved", "unresolved")):
+        if answer[key]:
+            yield from ("", heading_line(name, len(answer[key]), terminal))
+        for link in answer[key]:
+            target = clean(link["resolved"]) if link["resolved"] else "missing"
+            color = "green" if link["resolved"] else "red"
+            text = terminal.fit(link_text(link), max(20, terminal.width - len(target) - 14))
+            yield f"  :{link['line']:<5} {text} -> {terminal.paint(target, color)}"
+    if answer["backlinks"]:
+        yield from ("", heading_line("Backlinks", len(answer["backlinks"]), terminal))
+    for link in answer["backlinks"]:
+        yield place_and_text(link, link.get("text"), terminal, answer)
+    if not any(answer[key] for key in ("outgoing", "unresolved", "backlinks")):
+        yield "No links: it has none, and no other note links to it."
+
+
+def _neighbors(answer: JSON, terminal: Terminal) -> str:
+    lines = [f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"]
+    if not answer["notes"]:
+        lines.append("No note links to it, and it links to none.")
+    for note in answer["notes"]:
+        sign = _DIRECTIONS.get(note["direction"] or "", "…")
+        via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
+        where = f"{sign:<3} {place(note, terminal, answer)}  {terminal.paint(via, 'dim')}"
+        lines.append("  " * note["depth"] + where)
+    left = answer["total"] - len(answer["notes"])
+    return "\n".join([*lines, *([f"… and {left:,} more"] if left > 0 else [])])
+
+
+def _mentions(answer: JSON, terminal: Terminal) -> str:
+    names = ", ".join(clean(name) for name in answer["names"])
+    if not answer["mentions"]:
+        return f"No unlinked mentions of {names}."
+    lines = [place_and_text(mention, mention["text"], terminal, answer) for mention in answer["mentions"]]
+    return "\n".join([heading_line(f"Mentions of {names}", answer["total"], terminal), *lines]) + remaining(
+        answer
+    )
+
+
+def _broken(answer: JSON, terminal: Terminal) -> str:
+    if not answer["links"]:
+        return "No broken links."
+    lines = [heading_line("Broken links", answer["total"], terminal)]
+    for target, links in _by_target(answer["links"]):
+        lines += ["", heading_line(terminal.fit(target, terminal.width - 8), len(links), terminal)]
+        lines += [place_and_text(link, link.get("text"), terminal, answer) for link in links]
+    return "\n".join(lines) + remaining(answer)
+
+
+def _by_target(links: Sequence[JSON]) -> list[tuple[str, list[JSON]]]:
+    """Return the links under the note that they miss, the one that most of them miss first."""
+    groups: dict[str, list[JSON]] = {}
+    for link in links:
+        groups.setdefault(str(link["target"]).casefold(), []).append(link)
+    named = [(clean(group[0]["target"]), group) for group in groups.values()]
+    return sorted(named, key=lambda named: (-len(named[1]), named[0].casefold()))
+
+
+def _orphans(answer: JSON, terminal: Terminal) -> str:
+    if not answer["notes"]:
+        return "No orphans."
+    lines = [place_and_text(note, note["title"], terminal, answer) for note in answer["notes"]]
+    return "\n".join([heading_line("Orphans", answer["total"], terminal), *lines]) + remaining(answer)

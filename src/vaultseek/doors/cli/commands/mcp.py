@@ -1,0 +1,64 @@
+"""``vaultseek mcp``: an MCP server that lets agents search and read the notes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.garbage import collect_as_usual
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import daemon_options, pass_invocation
+from vaultseek.errors import UsageError
+
+DEFAULT_PORT = 7467
+
+
+@click.command()
+@click.option("--http", is_flag=True, help="Serve on a port of this computer instead, with a token.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help=f"Port for --http; {DEFAULT_PORT} by default, 0 for any free one.",
+)
+@click.option(
+    "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
+)
+@daemon_options
+@pass_invocation
+def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> int:
+    """Let an agent search and read notes, over the Model Context Protocol.
+
+    The agent's host starts this command and talks to it over standard input and output. It ends when the host
+    does. With --vault, the agent sees only that vault. The agent cannot change anything.
+
+    \b
+    {"mcpServers": {"notes": {"command": "vaultseek", "args": ["mcp", "--vault", "~/notes"]}}}
+
+    With --http, it runs until you stop it, for hosts that connect to a port of this computer with a token.
+    """
+    from vaultseek.doors.cli.connect import connect
+    from vaultseek.doors.mcp.notes import Place
+
+    if port is not None and not http:
+        raise UsageError("--port is for --http; add that, or leave out the port")
+    collect_as_usual()
+    params = invocation.params()
+    place = Place(params["vault"], params["cwd"])
+    if http:
+        from vaultseek.doors.mcp.http import serve_http
+
+        number = DEFAULT_PORT if port is None else port
+        serve_http(lambda: connect(invocation).close(), place, number, _announce, structured=structured)
+    else:
+        from vaultseek.doors.mcp.server import serve
+
+        serve(lambda: connect(invocation).close(), place, structured=structured)
+    return SUCCESS
+
+
+def _announce(address: str, token_file: Path) -> None:
+    click.echo(f"Serving notes to agents at {address} until Ctrl-C.")
+    click.echo(f'They send the header "Authorization: Bearer TOKEN", with the token in {token_file}')

@@ -1,0 +1,297 @@
+"""``vaultseek models``: list, fetch and choose models."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from vaultseek.base.model import JSON
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
+from vaultseek.doors.cli.output import print_error, print_json
+from vaultseek.doors.cli.terminal import clean, size
+from vaultseek.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vaultseek.semantic.models.installed import InstalledModel
+    from vaultseek.semantic.models.metadata import Kind
+    from vaultseek.settings.model import Settings
+
+_KEYS: dict[Kind, tuple[str, str]] = {"embedding": ("model", "name"), "reranker": ("search", "rerank_model")}
+_DIGEST_CHARS = 16
+_IN_USE = "in use"
+
+
+@click.group()
+@shared_options
+def models() -> None:
+    """List, fetch and choose models.
+
+    `models fetch` is the only command that uses the network.
+
+    \b
+    vaultseek models list
+    vaultseek models fetch sentence-transformers/all-mpnet-base-v2
+    vaultseek models use sentence-transformers/all-mpnet-base-v2
+    """
+
+
+@models.command("list")
+@json_option
+@shared_options
+@pass_invocation
+def list_(invocation: Invocation, json_: bool) -> int:
+    """Show the models on this machine.
+
+    Kind, dimension of the vectors, window in tokens, size, digest, and which ones are in use.
+
+    \b
+    vaultseek models list
+    """
+    from vaultseek.semantic.models.catalogue import SUGGESTED
+    from vaultseek.semantic.models.installed import installed_models
+
+    used = _used(_settings(invocation))
+    entries: list[JSON] = []
+    for model in installed_models():
+        if isinstance(model, ConfigError):
+            print_error(str(model))
+        else:
+            entries.append(_as_json(model, used))
+    entries += _other_folders(used.keys() - {model["directory"] for model in entries}, used)
+    installed_names = {model["name"] for model in entries}
+    suggested = {name: text for name, text in SUGGESTED.items() if name not in installed_names}
+    if json_:
+        suggestions = [{"name": name, "description": text} for name, text in suggested.items()]
+        print_json({"models": entries, "suggested": suggestions})
+        return SUCCESS
+    lines = invocation.out.tabled([_HEADINGS, *map(_row, entries)], right=(2, 3, 4))
+    if suggested:
+        lines += ["", *invocation.out.wrapped("more models to try, with `vaultseek models fetch NAME`:")]
+        lines += invocation.out.tabled_or_listed(list(suggested.items()), margin="  ")
+    print("\n".join(lines))
+    return SUCCESS
+
+
+@models.command()
+@click.argument("name")
+@click.option(
+    "--accept-change", is_flag=True, help="Accept a model that differs from the one fetched before."
+)
+@json_option
+@shared_options
+@pass_invocation
+def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -> int:
+    """Download a model from the Hugging Face hub.
+
+    NAME is a sentence-transformers model or a reranker. Nothing is sent but the request for its files. Models
+    that need to run their own code are refused. The digest is stored; from then on, a different model of the
+    same name is refused.
+
+    \b
+    vaultseek models fetch sentence-transformers/all-mpnet-base-v2
+    vaultseek models fetch cross-encoder/ms-marco-MiniLM-L-6-v2
+    """
+    from vaultseek.semantic.models.catalogue import PINNED
+    from vaultseek.semantic.models.directories import has_bundled_package, is_bundled
+    from vaultseek.semantic.models.fetch import fetch as download
+    from vaultseek.semantic.models.packed import PACKED, verify_packed
+
+    if name in PACKED:
+        verify_packed(PACKED[name])
+    if name in PACKED or (is_bundled(name) and has_bundled_package()):
+        known = name if name in PACKED else "bundled"
+        if json_:
+            print_json({"name": known, "fetched": False})
+        else:
+            print(f"nothing to fetch: the {known} model came with the installation")
+        return SUCCESS
+    with _bar(name, quiet=json_, color=invocation.color) as update:
+        model = download(name, update, pinned=PINNED, accept_change=accept_change)
+    if json_:
+        result = {"name": model.name, "fetched": True, "directory": str(model.directory)}
+        print_json({**result, "digest": model.digest, "commit": model.commit, "size": model.size})
+        return SUCCESS
+    print(f"fetched {model.name} ({size(model.size)}) to {clean(model.directory)}")
+    remark = "the same as before" if model.known else "stored, to check later downloads"
+    print(f"digest {model.digest} ({remark})")
+    print(f"to use it: vaultseek models use {model.name}")
+    return SUCCESS
+
+
+@models.command()
+@click.argument("model", metavar="NAME|DIR")
+@json_option
+@shared_options
+@pass_invocation
+def use(invocation: Invocation, model: str, json_: bool) -> int:
+    """Use another model.
+
+    Sets model.name in the configuration file and leaves the rest of the file as it is. The daemon then embeds
+    every vault again in the background, and uses the old vectors until it is done. A reranker is set as
+    search.rerank_model and enabled. To go back, run `vaultseek models use bundled`.
+
+    \b
+    vaultseek models use sentence-transformers/all-mpnet-base-v2
+    vaultseek models use ~/models/my-finetuned-model
+    """
+    from vaultseek.base import paths
+    from vaultseek.settings.edit import set_key
+
+    value, kind = _resolve(model)
+    section, key = _KEYS[kind]
+    settings = _settings(invocation)
+    if kind == "embedding" and settings.model.class_name:
+        raise ConfigError("a server embeds, by model.class_name; remove that from config.toml first")
+    before = getattr(getattr(settings, section), key)
+    file = invocation.config or paths.config_file()
+    set_key(file, section, key, value)
+    if kind == "reranker":
+        set_key(file, section, "rerank_enabled", True)
+    variable = f"VAULTSEEK_{section}__{key}".upper()
+    overruled = variable if os.environ.get(variable) else None
+    if json_:
+        print_json({"key": f"{section}.{key}", "value": value, "file": str(file), "overruled_by": overruled})
+        return SUCCESS
+    print(f'set {section}.{key} = "{clean(value)}" in {clean(file)}')
+    if overruled:
+        print_error(f"the environment variable {overruled} overrides the file; unset it")
+    elif kind == "reranker":
+        print("the first results are reranked from now on; to stop, set search.rerank_enabled = false")
+    elif not _same(before, value):
+        print("restart the daemon to use it: `vaultseek stop`, then `vaultseek start`")
+        print("it then embeds every vault again, and uses the old vectors until that is done")
+    return SUCCESS
+
+
+# The table of models
+
+_HEADINGS = ["name", "kind", "dimension", "window", "size", "digest", ""]
+
+
+def _as_json(model: InstalledModel, used: Mapping[str, str]) -> JSON:
+    return {
+        "name": model.name,
+        "kind": model.kind,
+        "directory": str(model.directory),
+        "size": model.size,
+        "dimension": model.dimension,
+        "window": model.window,
+        "digest": model.digest,
+        "in_use": str(model.directory) in used,
+        "use": used.get(str(model.directory)),
+    }
+
+
+def _row(model: JSON) -> list[str]:
+    dimension = str(model["dimension"] or "")
+    numbers = [dimension, str(model["window"]), size(model["size"]), model["digest"][:_DIGEST_CHARS]]
+    return [clean(model["name"]), model["kind"], *numbers, model["use"] or ""]
+
+
+def _other_folders(directories: set[str], used: Mapping[str, str]) -> Iterator[JSON]:
+    """Yield the models in use that are in the user's own folders."""
+    from vaultseek.semantic.models.installed import describe_model
+
+    for directory in sorted(directories):
+        try:
+            yield _as_json(describe_model(directory, Path(directory)), used)
+        except ConfigError as error:
+            print_error(str(error))
+
+
+# Models in the settings
+
+
+def _settings(invocation: Invocation) -> Settings:
+    from vaultseek.settings.load import examine
+
+    settings, wrong = examine(invocation.config)
+    for one in wrong:
+        print_error(str(one))
+    return settings
+
+
+def _used(settings: Settings) -> dict[str, str]:
+    """Return the folders of the models in use, each with what it is used for."""
+    from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
+    from vaultseek.semantic.models.choice import AUTO, choose_models
+    from vaultseek.semantic.models.service import SERVER
+
+    uses = {}
+    if not settings.model.class_name:
+        uses[BUNDLED if settings.model.name == AUTO else settings.model.name] = _IN_USE
+        other = choose_models(settings.model.name, settings.model.other_languages).other
+        if other is not None:
+            uses[other.name] = f"{_IN_USE} for other languages"
+    if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
+        uses[settings.search.rerank_model] = _IN_USE
+    folders = {}
+    for name, use in uses.items():
+        try:
+            directory = find_directory(name)
+        except ConfigError as error:
+            print_error(str(error))
+            continue
+        if directory is not None:
+            folders[str(directory)] = use
+    return folders
+
+
+def _resolve(model: str) -> tuple[str, Kind]:
+    """Return the value of the setting for a name or folder, and the kind of the model."""
+    from vaultseek.base import paths
+    from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
+    from vaultseek.semantic.models.choice import AUTO
+    from vaultseek.semantic.models.directories import bundled_directory, is_bundled
+    from vaultseek.semantic.models.packed import PACKED, verify_packed
+    from vaultseek.semantic.models.safety import check_model, verify_bundled
+
+    if model == AUTO:
+        return AUTO, "embedding"
+    if is_bundled(model):
+        verify_bundled(bundled_directory())
+        return BUNDLED, "embedding"
+    if model in PACKED:
+        verify_packed(PACKED[model])
+        return model, "embedding"
+    fetched = paths.model_directory(model)
+    folder = Path(os.path.abspath(os.path.expanduser(model)))
+    if fetched is not None and fetched.is_dir():
+        return model, check_model(fetched)
+    if folder.is_dir():
+        return str(folder), check_model(folder)
+    if find_directory(model) is None:
+        return model, "embedding"
+    raise ConfigError(
+        f"model {model!r} is not on this machine; fetch it with `vaultseek models fetch {model}`"
+    )
+
+
+def _same(before: str | None, value: str) -> bool:
+    from vaultseek.base import paths
+
+    return before in (value, str(paths.model_directory(value)))
+
+
+@contextmanager
+def _bar(name: str, *, quiet: bool, color: bool) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that updates a progress bar; it does nothing without a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, no_color=not color, highlight=False)
+    columns = (TextColumn(clean(name), markup=False), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        task = bars.add_task(name, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)

@@ -1,0 +1,76 @@
+"""``vaultseek read``: the text of a note, from the daemon."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import daemon_options, note_argument, pass_invocation
+from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.terminal import clean
+from vaultseek.errors import NotFound, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+_RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
+
+
+@click.command()
+@note_argument
+@click.option("--lines", metavar="A-B", help="Print only lines A to B.")
+@click.option("--json", "json_", is_flag=True, help="Print one JSON object with all details of the note.")
+@daemon_options
+@pass_invocation
+def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -> int:
+    """Print a note, found by path, title, alias or file name, or a part of it.
+
+    \b
+    vaultseek read "Float Switch Wiring" --lines 10-20
+    vaultseek read "Float Switch Wiring#Wires"
+    vaultseek read "Manual.pdf#page=12"
+    """
+    start, end = _parse_range(lines)
+    try:
+        answer = call_note(invocation, "note/get", note, start_line=start, end_line=end)
+    except NotFound:
+        name, _, anchor = note.partition("#")
+        if not (name.strip() and anchor.strip()) or lines is not None:
+            raise
+        answer = _part(invocation, name, anchor)
+    if json_:
+        print_json(answer)
+    else:
+        invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
+    return SUCCESS
+
+
+def _part(invocation: Invocation, name: str, anchor: str) -> JSON:
+    """Return what a link leads to that has a heading, a block, a page or another part after a hash."""
+    from vaultseek.doors.mcp.addresses import part, passage, section
+
+    note = call_note(invocation, "note/get", name, end_line=1)
+    address = part(anchor, note)
+    if address is None and anchor.startswith("^"):
+        items = call_vault(invocation, "complete", kind="block", note=note["path"], text=anchor)["items"]
+        line = next((item["line"] for item in items if item["text"] == anchor[1:]), None)
+        address = None if line is None else passage(line, note)
+    if address is None:
+        address = section(anchor, note)
+    lines = {"start_line": address.first, "end_line": address.last}
+    return call_note(invocation, "note/get", note["path"], **lines)
+
+
+def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
+    match = _RANGE.fullmatch(lines or "-")
+    if match is None:
+        raise UsageError(f"--lines {lines}: expected A-B, such as 10-20")
+    if match[3]:
+        line = max(1, int(match[3]))
+        return line, line
+    return int(match[1] or 1) or 1, int(match[2]) or 1 if match[2] else None

@@ -1,0 +1,65 @@
+"""``vaultseek team``: tokens for the server of a team."""
+
+from __future__ import annotations
+
+import click
+
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
+from vaultseek.doors.cli.output import print_json
+
+
+@click.group()
+def team() -> None:
+    """Make tokens for a server that several people use.
+
+    The settings are [team] and [[team.tokens]]; docs/team.md says how such a server is set up.
+    """
+
+
+@team.command()
+@click.argument("name", metavar="NAME")
+@click.argument("sees", nargs=-1, required=True, metavar="VAULT[/FOLDER]...")
+@json_option
+@shared_options
+@pass_invocation
+def token(invocation: Invocation, name: str, sees: tuple[str, ...], json_: bool) -> int:
+    """Make a token with which the named vaults or folders can be searched.
+
+    It is printed once and kept nowhere. The configuration gets its SHA-256, and whoever uses it the rest.
+
+    \b
+    vaultseek team token anna wiki/Handbook projects
+    """
+    import json
+    import secrets
+
+    from pydantic import ValidationError
+
+    from vaultseek.daemon.team.grants import token_digest, token_proof
+    from vaultseek.errors import UsageError
+    from vaultseek.protocol.wire.loopback import PROOF, TOKEN, TOKEN_LENGTH
+    from vaultseek.settings.describe import first_problem
+    from vaultseek.settings.team import TokenSettings
+    from vaultseek.settings.toml import format_value
+
+    text = secrets.token_urlsafe(TOKEN_LENGTH)
+    try:
+        made = TokenSettings.model_validate({"name": name, "sha256": token_digest(text), "sees": sees})
+    except ValidationError as error:
+        (key, *_), problem = first_problem(error, TokenSettings)
+        raise UsageError(f"{key}: {problem}") from None
+    of_client = {"port": 7447, TOKEN: text, PROOF: token_proof(text)}
+    if json_:
+        print_json({"token": text, "settings": made.model_dump(mode="json"), "address_file": of_client})
+        return SUCCESS
+    print("For config.toml of the server:\n")
+    print("[[team.tokens]]")
+    for key in ("name", "sha256", "sees"):
+        print(f"{key} = {format_value(getattr(made, key))}")
+    print(
+        "\nFor whoever uses it, as daemon.tcp (mode 0600) beside the socket, with the port of the tunnel:\n"
+    )
+    print(json.dumps(of_client))
+    return SUCCESS

@@ -1,0 +1,94 @@
+"""``vaultseek ui``: a page in the browser that searches and reads notes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import webbrowser
+from pathlib import Path
+
+import click
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.connect import connect
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.garbage import collect_as_usual
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import daemon_options, pass_invocation
+from vaultseek.errors import NotFound, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+WINDOWED = (
+    *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
+    *("gvim", "mvim", "gedit", "pluma", "xed"),
+)
+"""Editors with a window of their own; one that needs the terminal would take that of this command."""
+
+
+@click.command()
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; by default any free one."
+)
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
+@click.option("--all-vaults", is_flag=True, help="Search every vault first, instead of one.")
+@daemon_options
+@pass_invocation
+def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) -> int:
+    """Search and read notes in the browser.
+
+    Serves one page on a port of this computer and opens it. Only the browser that opens the address gets
+    in, and only once. The page ends with this command: with Ctrl-C, with the terminal, or after an hour
+    without use.
+
+    \b
+    vaultseek ui
+    vaultseek ui --vault ~/notes --no-browser
+    """
+    from vaultseek.doors.cli.editor import open_window
+    from vaultseek.doors.ui.server import serve
+
+    collect_as_usual()
+
+    def announce(address: str) -> None:
+        click.echo(f"Your notes are at {address}")
+        click.echo("The address works once. Ctrl-C ends the page.")
+        if not no_browser and not webbrowser.open(address):
+            click.echo("No browser could be opened; copy the address into one.")
+
+    serve(
+        lambda: connect(invocation).close(),
+        announce,
+        open_window,
+        vault=None if all_vaults else _first_vault(invocation),
+        editor=_editor(),
+        port=port,
+    )
+    return SUCCESS
+
+
+def _first_vault(invocation: Invocation) -> str | None:
+    """Return the folder of the vault that the page searches first; None for all of them."""
+    request = {"query": "ext:md", "limit": 1, "mode": "keyword", "brief": True}
+    params: JSON = {name: value for name, value in invocation.params(**request).items() if value is not None}
+    with connect(invocation) as client:
+        try:
+            return str(client.call("search", params, timeout=limits.CALL_SECONDS)["vault_path"])
+        except (UsageError, NotFound):
+            vaults = client.call("vault/list", {}, timeout=limits.CALL_SECONDS)["vaults"]
+            if invocation.vault is not None or not vaults:
+                raise
+            return None
+
+
+def _editor() -> str | None:
+    """Return the name of the editor, if it has a window of its own."""
+    try:
+        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+    except ValueError:
+        return None
+    name = Path(words[0]).name if words else ""
+    return name if name in WINDOWED and shutil.which(words[0]) else None

@@ -1,0 +1,188 @@
+"""Values that the shell offers for a word: notes, tags, properties and vaults, from the running daemon.
+
+Completion never starts a daemon and never waits long; without an answer it offers nothing.
+"""
+
+from __future__ import annotations
+
+import os
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.connect import daemon_pid
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.terminal import clean, count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Protocol, TypeVar
+
+    from vaultseek.base.model import JSON
+
+    T = TypeVar("T")
+
+    class Context(Protocol):
+        """The part of click's context that is needed: it has the invocation."""
+
+        def ensure_object(self, object_type: type[T]) -> T:
+            """Return the invocation."""
+
+    Items = list["Item"]
+
+COMPLETION_SECONDS = 0.3
+"""Timeout of a completion; after this, nothing is offered."""
+
+OPERATORS = (
+    *("tag:", "path:", "file:", "heading:", "alias:", "link:", "content:", "section:", "line:", "block:"),
+    *("task:", "task-todo:", "task-done:", "ext:", "kind:", "before:", "after:", "created:", "modified:"),
+)
+"""Operators of the query language, repeated here because importing its grammar would take too long."""
+
+
+class Item:
+    """A value to offer, with its help; of the type plain, file or dir. click asks for no more."""
+
+    __slots__ = ("help", "type", "value")
+
+    def __init__(self, value: str, type: str = "plain", help: str | None = None) -> None:
+        self.value = value
+        self.type = type
+        self.help = help
+
+
+def complete_note(context: Context, _: object, word: str) -> Items:
+    """Complete a note by file name, title or alias; complete a path as a file."""
+    if _is_path(word):
+        return _items([(word, "")], word, kind="file")
+    notes = _daemon_items(context, "note", word)
+    return _items(((note["text"], note["path"]) for note in notes if note.get("path")), word)
+
+
+def complete_file_or_note(context: Context, parameter: object, word: str) -> Items:
+    """Complete a note if ``--vault`` is set, else a file."""
+    in_vault = context.ensure_object(Invocation).vault is not None and not _is_path(word)
+    return complete_note(context, parameter, word) if in_vault else _items([(word, "")], word, kind="file")
+
+
+def complete_folder(_: Context, __: object, word: str) -> Items:
+    """Complete a folder."""
+    return _items([(word, "")], word, kind="dir")
+
+
+def complete_tag(context: Context, _: object, word: str) -> Items:
+    """Complete a tag, with ``#`` if one was typed."""
+    mark = "#" if word.startswith("#") else ""
+    tags = _daemon_items(context, "tag", word.removeprefix("#"))
+    return _items(((mark + tag["text"].removeprefix("#"), _note_count(tag)) for tag in tags), word)
+
+
+def complete_property(context: Context, _: object, word: str) -> Items:
+    """Complete the name of a property."""
+    properties = _daemon_items(context, "property", word)
+    return _items(((item["text"], _note_count(item)) for item in properties), word)
+
+
+def complete_property_value(context: Context, parameter: object, word: str) -> Items:
+    """Complete ``name=``, then the value of that property."""
+    name, equals, value = word.partition("=")
+    if not equals:
+        names = complete_property(context, parameter, word)
+        return _items(((f"{item.value}=", item.help or "") for item in names), word)
+    values = _daemon_items(context, "value", value, property=name)
+    return _items(((f"{name}={item['text']}", _note_count(item)) for item in values), word)
+
+
+def complete_columns(context: Context, parameter: object, word: str) -> Items:
+    """Complete the last property of a list with commas, each with a minus or without."""
+    start, comma, last = word.rpartition(",")
+    minus = "-" if last.startswith("-") else ""
+    names = complete_property(context, parameter, last.removeprefix("-"))
+    return _items(((f"{start}{comma}{minus}{item.value}", item.help or "") for item in names), word)
+
+
+def complete_query_or_file(context: Context, parameter: object, word: str) -> Items:
+    """Complete a part of a query, else a file."""
+    return complete_query(context, parameter, word) or _items([(word, "")], word, kind="file")
+
+
+def complete_vault(context: Context, _: object, word: str) -> Items:
+    """Complete a vault by name; complete a path as a folder."""
+    vaults = [] if _is_path(word) else _ask_daemon("vault/list", {}).get("vaults") or []
+    names = _items(((vault["name"], vault["path"]) for vault in vaults), word)
+    return names or _items([(word, "")], word, kind="dir")
+
+
+def complete_query(context: Context, parameter: object, word: str) -> Items:
+    """Complete an operator, a tag, a kind of file, a property after ``[`` or a saved search after ``@``."""
+    minus = "-" if word.startswith("-") else ""
+    part = word.removeprefix("-")
+    if part.startswith("tag:"):
+        start = f"{minus}tag:"
+        tags = complete_tag(context, parameter, word[len(start) :])
+        return _items(((start + item.value, item.help or "") for item in tags), word)
+    if part.startswith("kind:"):
+        from vaultseek.content.kinds import KINDS
+
+        return _items(((f"{minus}kind:{kind}", "") for kind in KINDS), word)
+    if part.startswith("[") and ":" not in part:
+        start = f"{minus}["
+        properties = complete_property(context, parameter, part[1:])
+        return _items(((f"{start}{item.value}:", item.help or "") for item in properties), word)
+    if word.startswith("@"):
+        saved = _saved_searches(context.ensure_object(Invocation))
+        return _items(((f"@{name}", query) for name, query in saved.items()), word)
+    return _items(((minus + name, "") for name in OPERATORS), word) if part else []
+
+
+def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
+    from vaultseek.errors import ConfigError
+    from vaultseek.settings.load import load
+
+    try:
+        return load(invocation.config).searches
+    except ConfigError:
+        return {}
+
+
+def _daemon_items(context: Context, kind: str, word: str, **more: str) -> list[JSON]:
+    invocation = context.ensure_object(Invocation)
+    params = invocation.params(kind=kind, text=word, limit=limits.COMPLETIONS, **more)
+    items: list[JSON] = _ask_daemon("complete", params).get("items") or []
+    return items
+
+
+def _ask_daemon(method: str, params: JSON) -> JSON:
+    from vaultseek.client.caller import Caller
+    from vaultseek.errors import VaultseekError
+
+    # Checked first: connecting to a service manager's socket would start a daemon.
+    if daemon_pid() is None:
+        return {}
+    try:
+        with Caller(timeout=COMPLETION_SECONDS, name="vaultseek.cli") as client:
+            answer: JSON = client.call(method, params)
+    except (VaultseekError, OSError):
+        return {}
+    return answer
+
+
+def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain") -> Items:
+    """Return the values (with their help) that begin with ``word``, each once.
+
+    Values with control characters are left out, because the terminal would act on them.
+    """
+    prefix = word.casefold()
+    help_by_value = {
+        value: clean(help)
+        for value, help in values
+        if value.casefold().startswith(prefix) and clean(value) == value
+    }
+    return [Item(value, kind, help or None) for value, help in help_by_value.items()]
+
+
+def _note_count(item: JSON) -> str:
+    return count(int(item["count"]), "note") if item.get("count") else ""
+
+
+def _is_path(word: str) -> bool:
+    return os.sep in word or word.startswith((".", "~"))

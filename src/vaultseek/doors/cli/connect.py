@@ -1,0 +1,212 @@
+"""The daemon: connect to the one that runs, start one, call it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from vaultseek.base import limits
+from vaultseek.errors import Cancelled, NotRunning, Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from vaultseek.base.model import JSON
+    from vaultseek.client.caller import Caller
+    from vaultseek.doors.cli.invocation import Invocation
+
+DAEMON_START_SECONDS = 20.0
+DAEMON_ANSWER_SECONDS = 6.0
+"""Time for a daemon to greet a command; one that takes longer is frozen or hangs."""
+DAEMON_STOP_SECONDS = 10.0
+"""Time to end after it was asked to; the daemon cuts off after 1.5 s whatever does not end."""
+DAEMON_TERM_SECONDS = 2.0
+"""Time to end after SIGTERM, before SIGKILL."""
+REBIND_SECONDS = 5.0
+"""Timeout for a daemon to make its socket file again after the file was deleted."""
+
+
+def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
+    """Call ``method`` and return the result; parameters that are None are left out."""
+    with connect(invocation) as client:
+        answer: JSON = client.call(method, _without_none(params), timeout=limits.CALL_SECONDS)
+    return answer
+
+
+def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
+    """Call ``method`` about the requested vault; parameters that are None are left out."""
+    with connect(invocation) as client:
+        all_params = invocation.params(**_without_none(params))
+        answer: JSON = client.call(method, all_params, timeout=limits.CALL_SECONDS)
+    return answer
+
+
+def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> JSON:
+    """Call ``method`` about a note, which may be a file in any folder."""
+    if (os.sep in note or note.endswith(".md")) and os.path.isfile(note):
+        note = os.path.realpath(note)
+        if invocation.vault is None:
+            invocation.folder = os.path.dirname(note)
+    return call_vault(invocation, method, note=note, **params)
+
+
+def connect(invocation: Invocation) -> Caller:
+    """Return a client of the running daemon; start the daemon if none runs and nothing forbids it.
+
+    Raises:
+        ConfigError: a daemon would have to be started, and its configuration is wrong.
+        Unavailable: no daemon runs and it may not be started or did not start, or the one that runs has
+            another configuration than ``--config``.
+    """
+    client = connect_to_running() or wait_for_running()
+    if client is None:
+        return start_daemon(invocation)
+    if invocation.config is not None:
+        _check_same_configuration(client, invocation.config)
+    return client
+
+
+def connect_to_running() -> Caller | None:
+    """Return a client of the running daemon, or None if none runs."""
+    from vaultseek.client.caller import Caller
+
+    try:
+        return Caller(name="vaultseek.cli", connect_seconds=DAEMON_ANSWER_SECONDS)
+    except NotRunning:
+        return None
+    except Unavailable as error:
+        if "does not answer" not in str(error):
+            raise
+        what = f"the daemon (pid {daemon_pid() or '?'}) does not answer"
+        raise Unavailable(f"{what}; end it with `vaultseek stop`, nothing is lost by that") from None
+
+
+def daemon_pid() -> int | None:
+    """Return the process id of the running daemon, or None. Starts and connects to nothing."""
+    from vaultseek.protocol.wire import reach
+
+    return reach.holder()
+
+
+def wait_for_running() -> Caller | None:
+    """Return a client of the daemon that runs, or None if none runs. Starts nothing.
+
+    This looks at the lock, not at the socket: the socket's file may be missing for a moment, or a service
+    manager may listen on it and would start a daemon for anybody who connects.
+
+    Raises:
+        Unavailable: a daemon runs and does not listen.
+    """
+    deadline = time.monotonic() + REBIND_SECONDS
+    while (pid := daemon_pid()) is not None:
+        if (client := connect_to_running()) is not None:
+            return client
+        if time.monotonic() > deadline:
+            from vaultseek.base import paths
+
+            what = f"a daemon runs (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
+            raise Unavailable(f"{what}; end it with `kill {pid or 'PID'}`")
+        time.sleep(limits.DAEMON_POLL_SECONDS)
+    return None
+
+
+def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
+    """Start a daemon in the background, wait until it answers, and return a client of it.
+
+    ``by_user`` means that the user asked for it, so that autostart does not matter.
+    """
+    # Load the settings that the daemon will load: mistakes show at once, and they may forbid autostart.
+    from vaultseek.base import paths
+    from vaultseek.client.caller import Caller
+    from vaultseek.client.launch import start_daemon as start
+    from vaultseek.settings.load import load
+
+    settings = load(invocation.config)
+    if not by_user and not (invocation.autostart and settings.daemon.autostart):
+        raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
+    start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
+    return Caller(name="vaultseek.cli")
+
+
+def stop_daemon() -> str:
+    """Stop the daemon and wait until it has ended. Return how, in words; nothing if none was running.
+
+    A daemon that does not end when it is asked to, or does not answer, is sent SIGTERM, and then SIGKILL:
+    what is committed survives that.
+
+    Raises:
+        Unavailable: the daemon is another user's, or does not end.
+    """
+    import signal
+
+    pid = daemon_pid()
+    if pid is None:
+        return ""
+    try:
+        client = wait_for_running()
+        if client is None:
+            return ""
+        with client:
+            client.call("shutdown", {}, timeout=DAEMON_ANSWER_SECONDS)
+    except (Unavailable, Cancelled):
+        pass  # it does not answer, or ended before it answered
+    else:
+        if _has_ended(pid, DAEMON_STOP_SECONDS):
+            return "stopped"
+    if _signal_ends(pid, signal.SIGTERM, DAEMON_TERM_SECONDS):
+        return "stopped: it did not answer, so it was sent SIGTERM; nothing is lost"
+    if _signal_ends(pid, signal.SIGKILL, DAEMON_STOP_SECONDS):
+        return f"stopped: it did not answer, so the process {pid} was killed; nothing is lost"
+    raise Unavailable(f"the daemon (pid {pid or '?'}) cannot be ended; end it with `kill -9 {pid or 'PID'}`")
+
+
+def _has_ended(pid: int, seconds: float) -> bool:
+    """Return whether the daemon ends in time."""
+    deadline = time.monotonic() + seconds
+    # Another pid means that a service manager has started the next daemon already.
+    while daemon_pid() == pid:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(limits.DAEMON_POLL_SECONDS)
+    return True
+
+
+def _signal_ends(pid: int, number: int, seconds: float) -> bool:
+    """Send a signal to the process that holds the lock, if it is the user's own; return whether it ends."""
+    from contextlib import suppress
+
+    if daemon_pid() != pid:
+        return True
+    with suppress(OSError):
+        if pid and pid != os.getpid() and _is_ours(pid):
+            os.kill(pid, number)
+            return _has_ended(pid, seconds)
+    return daemon_pid() != pid
+
+
+def _is_ours(pid: int) -> bool:
+    """Return whether the process is of this user; where there is no ``/proc``, the system decides."""
+    return not os.path.isdir("/proc/self") or os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+
+
+def serve_command(invocation: Invocation) -> list[str]:
+    """Return the command line of a daemon with this invocation's configuration."""
+    # -P: a file in the current folder, which may be a vault, must not be imported as a module.
+    config = ["--config", str(invocation.config)] if invocation.config else []
+    return [sys.executable, "-P", "-m", "vaultseek", *config, "serve"]
+
+
+def _without_none(params: JSON) -> JSON:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _check_same_configuration(client: Caller, config: Path) -> None:
+    daemon = client.call("index/status", {}).get("daemon") or {}
+    used = daemon.get("config")
+    if used is None or os.path.realpath(used) != os.path.realpath(config):
+        client.close()
+        other = used or "no configuration file"
+        raise Unavailable(f"the daemon runs with {other}, not with {config}; stop it with `vaultseek stop`")

@@ -1,0 +1,79 @@
+"""Opening a note at a line, in the editor or in Obsidian."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from vaultseek.base.paths import obsidian_url
+from vaultseek.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+_GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
+_VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
+"""Files that no editor shows."""
+_OPENER = "open" if sys.platform == "darwin" else "xdg-open"
+_COLON = ("subl", "zed", "hx", "helix", "micro")
+
+
+def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
+    """Open the note of ``result`` at its line in ``$VISUAL`` or ``$EDITOR``; if neither is set, in Obsidian.
+
+    ``obsidian`` opens it there in any case.
+
+    Raises:
+        UsageError: the program cannot be started.
+    """
+    if not vault:
+        raise UsageError(
+            "this note is on another machine, and a searcher has no file to open; "
+            "read it with `vaultseek read`"
+        )
+    file = str(Path(vault, result["path"]))
+    if not obsidian and file.lower().endswith(_VIEWED):
+        _run([_OPENER, file], "set a program for such files")
+        return
+    editor = "" if obsidian else (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
+    if editor:
+        command = editor_command(editor, file, int(result.get("line") or result.get("start_line") or 1))
+    else:
+        command = [_OPENER, obsidian_url(file)]
+    _run(command, "install it" if obsidian else "set $EDITOR to your editor")
+
+
+def _run(command: Sequence[str], advice: str) -> None:
+    try:
+        subprocess.run(command, check=False)
+    except OSError as error:
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None
+
+
+def open_window(vault: str, result: JSON) -> None:
+    """Open the note of ``result`` in an editor with a window of its own, and do not wait for its end.
+
+    Raises:
+        UsageError: the editor cannot be started.
+    """
+    editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
+    command = editor_command(editor, str(Path(vault, result["path"])), int(result["line"]))
+    nowhere = subprocess.DEVNULL
+    try:
+        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    except OSError as error:
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; set $EDITOR to your editor") from None
+
+
+def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
+    """Return the command line that opens ``file`` at ``line``; ``editor`` may include options."""
+    words = shlex.split(editor)
+    name = Path(words[0]).name
+    if name in _GOTO:
+        return [*words, "--goto", f"{file}:{line}"]
+    return [*words, f"{file}:{line}"] if name in _COLON else [*words, f"+{line}", file]

@@ -1,0 +1,71 @@
+"""One call of the command line: the values of the options that every command shares."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+    from vaultseek.base.model import JSON
+    from vaultseek.doors.cli.terminal import Terminal
+
+COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
+"""Environment variable by which a shell asks for completions instead of running a command."""
+
+
+class Invocation:
+    """The shared options of one call, which may stand before or after the command's name."""
+
+    def __init__(self) -> None:
+        self.config: Path | None = None
+        self.vault: str | None = None
+        self.color = True
+        self.autostart = True
+        self.pager: bool | None = None
+        """Use a pager or not; None pages what is longer than the screen."""
+        self.folder: str | None = None
+        """Folder that the vault is chosen by, instead of the current one."""
+
+    @property
+    def out(self) -> Terminal:
+        """Standard output."""
+        from vaultseek.doors.cli.terminal import terminal
+
+        return terminal(sys.stdout, color=self.color)
+
+    def show(self, text: str) -> None:
+        """Print ``text``, through the pager if it is longer than the screen."""
+        out = self.out
+        fits = text.count("\n") + 1 < out.height or os.environ.get("TERM", "dumb") == "dumb"
+        if not out.screen or self.pager is False or (fits and not self.pager):
+            print(text)
+        else:
+            from vaultseek.doors.cli.pager import page
+
+            page(text)
+
+    def params(self, **more: Any) -> JSON:
+        """Return request parameters: ``more``, the vault and the folder that tells the daemon which one."""
+        vault = None if self.vault is None else vault_argument(self.vault)
+        return {**more, "vault": vault, "cwd": self.folder or current_folder()}
+
+
+def current_folder() -> str:
+    """Return the current folder, or the root if the current folder has been removed."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
+
+
+def vault_argument(vault: str) -> str:
+    """Return a vault as the daemon expects it: a path as an absolute one, a bare word unchanged.
+
+    A word is a name first, and only then a folder inside the current one.
+    """
+    is_path = os.sep in vault or vault.startswith("~") or vault in (os.curdir, os.pardir)
+    return os.path.abspath(os.path.expanduser(vault)) if is_path else vault

@@ -1,0 +1,56 @@
+"""Lists of notes, links and mentions as text: headings, places, and how much was left out."""
+
+from __future__ import annotations
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.terminal import Terminal, clean, count, width_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+
+def heading_line(text: str, number: int, terminal: Terminal) -> str:
+    """Return the heading of a list, with the number of its items."""
+    return f"{terminal.paint(text, 'bold')} {terminal.paint(f'({number:,})', 'dim')}"
+
+
+def place(item: JSON, terminal: Terminal, answer: JSON | None = None) -> str:
+    """Return ``path:line``, or the path if there is no line; a hyperlink if the vault's folder is known."""
+    line = f":{item['line']}" if item.get("line") else ""
+    path = f"{clean(item.get('path') or '')}{line}"
+    return terminal.link(terminal.paint(path, "cyan"), file_of(item, answer or item))
+
+
+def file_of(item: JSON, answer: JSON) -> str:
+    """Return the absolute path of an item's note, or an empty string if the answer has no folder."""
+    vault = str(item.get("vault_path") or answer.get("vault_path") or "")
+    return f"{vault.rstrip('/')}/{item.get('path') or ''}" if vault else ""
+
+
+def title_and_name(note: JSON) -> str:
+    """Return a note's title, and in brackets the name of its file if that says something else."""
+    title, name = clean(note.get("title") or ""), clean(note.get("file_name") or "")
+    return f"{title} ({name})" if name else title
+
+
+def place_and_text(item: JSON, text: object, terminal: Terminal, answer: JSON | None = None) -> str:
+    """Return a place and, on the same line, as much of ``text`` as fits."""
+    where = place(item, terminal, answer)
+    room = terminal.width - width_of(clean(f"{item.get('path')}:{item.get('line') or ''}")) - 4
+    if not text or (terminal.screen and room <= limits.TERMINAL_COLUMNS // 4):
+        return f"  {where}"
+    return f"  {where}  {terminal.fit(clean(text), room)}"
+
+
+def link_text(link: JSON) -> str:
+    """Return a link's target with its heading or block."""
+    heading = f"#{link['heading']}" if link.get("heading") else ""
+    block = f"#^{link['block']}" if link.get("block") else ""
+    return clean(f"{link.get('target') or ''}{heading}{block}")
+
+
+def remaining(answer: JSON) -> str:
+    """Return a line that says how many items were left out, or an empty string."""
+    left = int(answer.get("total") or 0) - int(answer.get("count") or 0)
+    return f"\n… and {count(left, 'more', 'more')}" if answer.get("count") is not None and left > 0 else ""

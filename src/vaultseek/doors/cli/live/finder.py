@@ -1,0 +1,173 @@
+"""The state of a live search: the typed query, the last answer, the selected result and its preview."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from vaultseek.base.model import JSON
+from vaultseek.doors.cli.live.preview import Preview, written_words
+from vaultseek.errors import VaultseekError
+
+PATIENCE_SECONDS = 0.2
+"""Time that a search has, before the next letter cancels it: results show even while somebody types fast."""
+QUIET_SECONDS = 0.25
+"""Pause in the typing after which an empty answer is shown: half a word may match nothing."""
+LINES_AROUND = 300
+"""Lines of a note that are read before and behind the one that matches."""
+
+Call = Callable[[str, JSON], Awaitable[JSON]]
+"""A function that asks the daemon: method, parameters. Raises VaultseekError."""
+
+
+class Finder:
+    """A live search. ``recent`` is the answer that stands there while nothing is typed.
+
+    ``on_change`` is called whenever there is something new to show.
+    """
+
+    def __init__(
+        self,
+        call: Call,
+        request: JSON,
+        recent: JSON,
+        *,
+        method: str = "search",
+        on_change: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.query = ""
+        self.answer = recent
+        self.message = ""
+        """Reason for which there is no answer to the query, else empty."""
+        self.selected = 0
+        self.preview: Preview | None = None
+        self.on_change = on_change
+        self._call = call
+        self._request = request
+        self._recent = recent
+        self._method = method
+        self._answered = ""
+        self._typed = asyncio.Event()
+        self._moved = asyncio.Event()
+        self._moved.set()
+        self._settled = asyncio.Condition()
+
+    @property
+    def results(self) -> Sequence[JSON]:
+        """The results of the last answer, best first."""
+        results: list[JSON] = self.answer.get("results") or []
+        return results
+
+    @property
+    def result(self) -> JSON | None:
+        """The selected result, if there is any."""
+        return self.results[self.selected] if self.results else None
+
+    @property
+    def pending(self) -> bool:
+        """True until the answer is one to the query as it is typed now."""
+        return self._answered != self.query
+
+    def type(self, text: str) -> None:
+        """Search for ``text`` from now on."""
+        self.query = " ".join(text.split())
+        self._typed.set()
+
+    def move(self, by: int) -> None:
+        """Select another result; the ends of the list hold."""
+        selected = max(0, min(self.selected + by, len(self.results) - 1))
+        if selected != self.selected:
+            self.selected = selected
+            self._select()
+
+    def vault_path(self, result: JSON) -> str:
+        """Return the folder of the vault that a result is in."""
+        return str(result.get("vault_path") or self.answer.get("vault_path") or "")
+
+    async def run(self) -> None:
+        """Follow query and selection until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._follow_query())
+            tasks.create_task(self._follow_selection())
+
+    async def settled(self) -> None:
+        """Wait for the answer to what is typed."""
+        async with self._settled:
+            await self._settled.wait_for(lambda: not self.pending)
+
+    async def _follow_query(self) -> None:
+        while True:
+            await self._typed.wait()
+            self._typed.clear()
+            if not self.pending:
+                continue
+            query = self.query
+            search = asyncio.ensure_future(self._search(query))
+            try:
+                if await self._is_answered(search) and not await self._is_passing(search):
+                    await self._show(query, search)
+            finally:
+                search.cancel()
+
+    async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
+        """Wait for the answer. False if it takes long and another query was typed meanwhile."""
+        await asyncio.wait([search], timeout=PATIENCE_SECONDS)
+        if not search.done():
+            typed = asyncio.ensure_future(self._typed.wait())
+            both: list[asyncio.Future[Any]] = [search, typed]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            typed.cancel()
+        return search.done()
+
+    async def _is_passing(self, search: asyncio.Future[JSON]) -> bool:
+        """True if the answer is empty, the list is not, and more is typed at once: the list stays, then."""
+        if search.exception() is not None or search.result().get("results") or not self.results:
+            return False
+        try:
+            async with asyncio.timeout(QUIET_SECONDS):
+                await self._typed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def _search(self, query: str) -> JSON:
+        return await self._call(self._method, {**self._request, "query": query}) if query else self._recent
+
+    async def _show(self, query: str, search: asyncio.Future[JSON]) -> None:
+        """Take over an answer. A query that is refused leaves the last results where they are."""
+        try:
+            self.answer, self.message = search.result(), ""
+            self.selected = 0
+            self._select()
+        except VaultseekError as error:
+            self.message = str(error)
+        self._answered = query
+        self.on_change()
+        async with self._settled:
+            self._settled.notify_all()
+
+    def _select(self) -> None:
+        self._moved.set()
+        self.on_change()
+
+    async def _follow_selection(self) -> None:
+        while True:
+            await self._moved.wait()
+            self._moved.clear()
+            result = self.result
+            self.preview = None if result is None else await self._read(result)
+            self.on_change()
+
+    async def _read(self, result: JSON) -> Preview:
+        line = int(result.get("line") or result.get("start_line") or 1)
+        first = max(1, line - LINES_AROUND)
+        note = {"vault": self.vault_path(result), "note": result["path"]}
+        try:
+            answer = await self._call(
+                "note/get", {**note, "start_line": first, "end_line": line + LINES_AROUND}
+            )
+        except VaultseekError as error:
+            return Preview((str(error),), first=1, line=0)
+        lines = str(answer.get("text") or "").split("\n")
+        return Preview(tuple(lines), first=first, line=line, words=written_words(result))

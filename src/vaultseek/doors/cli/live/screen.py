@@ -1,0 +1,305 @@
+"""The screen of the live search: prompt, list, preview and keys, drawn by prompt_toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import Any
+
+from prompt_toolkit.application import Application
+from prompt_toolkit.application.current import get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import completion_is_selected, has_completions
+from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import (
+    AnyContainer,
+    BufferControl,
+    CompletionsMenu,
+    DynamicContainer,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    VSplit,
+    Window,
+)
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import ColorDepth, Output, create_output
+from prompt_toolkit.styles import Style
+
+from vaultseek.base.model import JSON
+from vaultseek.doors.cli.live.filters import Suggestion
+from vaultseek.doors.cli.live.finder import Finder
+from vaultseek.doors.cli.live.page import remarks, row
+
+BESIDE_COLUMNS = 100
+"""Width from which on the preview stands beside the list; on a narrower screen it stands below."""
+KEYS = (
+    ("Enter", "open"),
+    ("Tab", "filter"),
+    ("Ctrl-O", "Obsidian"),
+    ("PgUp PgDn", "scroll"),
+    ("Esc", "leave"),
+)
+
+Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
+"""A function that returns what can follow the text before the cursor."""
+Choice = tuple[JSON, bool]
+"""A result to open, and True if it is to be opened in Obsidian."""
+
+_PROMPT = "> "
+_SMALLEST = 3
+_STYLE = Style.from_dict(
+    {
+        "prompt": "bold",
+        "marker": "bold ansigreen",
+        "selected": "reverse",
+        "title": "bold",
+        "folder": "ansicyan",
+        "selected folder": "noinherit reverse",
+        "number": "ansibrightblack",
+        "match": "bold ansigreen",
+        "word": "bold ansiyellow",
+        "figures": "ansibrightblack",
+        "warning": "ansiyellow",
+        "rule": "ansibrightblack",
+        "key": "bold",
+        "action": "ansibrightblack",
+        "completion-menu": "noinherit",
+        "completion-menu.completion": "noinherit reverse",
+        "completion-menu.completion.current": "noinherit bold",
+        "completion-menu.meta.completion": "noinherit reverse",
+        "completion-menu.meta.completion.current": "noinherit bold",
+        "scrollbar.background": "reverse",
+        "scrollbar.button": "noreverse",
+    }
+)
+
+
+class Screen:
+    """The windows of a live search. ``color`` is False for a screen without colour.
+
+    If standard output is a pipe, they are drawn on standard error.
+    """
+
+    def __init__(
+        self,
+        finder: Finder,
+        suggest: Suggest,
+        *,
+        query: str = "",
+        color: bool = True,
+        input: Input | None = None,
+        output: Output | None = None,
+    ) -> None:
+        self._finder = finder
+        self._output = output or create_output(always_prefer_tty=True)
+        self._scroll = 0
+        self._prompt = Buffer(
+            document=Document(query),
+            completer=_Filters(suggest),
+            multiline=False,
+            on_text_changed=lambda buffer: finder.type(buffer.text),
+        )
+        self._list = Window(
+            FormattedTextControl(self._rows, get_cursor_position=self._selected_row, show_cursor=False),
+            width=self._list_columns,
+        )
+        self._preview = Window(FormattedTextControl(self._preview_rows))
+        self._application: Application[Choice | None] = Application(
+            layout=Layout(self._layout(), focused_element=self._prompt),
+            key_bindings=self._keys(),
+            style=_STYLE,
+            full_screen=True,
+            color_depth=None if color else ColorDepth.DEPTH_1_BIT,
+            input=input,
+            output=self._output,
+        )
+        # Escape alone acts at once, and with a letter behind it is still Alt.
+        self._application.ttimeoutlen = self._application.timeoutlen = 0.05
+        finder.on_change = self._application.invalidate
+
+    async def run(self) -> Choice | None:
+        """Show the search until something is chosen; return that, or None if nothing was."""
+        self._application.create_background_task(self._finder.run())
+        if self._prompt.text:
+            self._finder.type(self._prompt.text)
+        return await self._application.run_async()
+
+    # The layout
+
+    def _layout(self) -> AnyContainer:
+        prompt = Window(
+            BufferControl(self._prompt, input_processors=[BeforeInput(_PROMPT, style="class:prompt")]),
+            height=1,
+        )
+        status = Window(FormattedTextControl(self._status), height=1)
+        beside = VSplit([self._list, _rule(width=1, char="│"), self._preview])
+        below = HSplit([self._list, _rule(height=1, char="─"), self._preview])
+        body = DynamicContainer(lambda: beside if self._is_wide else below)
+        keys = Window(FormattedTextControl(_keys_line()), height=1)
+        return FloatContainer(
+            HSplit([prompt, status, body, keys]),
+            floats=[Float(CompletionsMenu(max_height=12), xcursor=True, ycursor=True)],
+        )
+
+    @property
+    def _columns(self) -> int:
+        return self._output.get_size().columns
+
+    @property
+    def _is_wide(self) -> bool:
+        return self._columns >= BESIDE_COLUMNS
+
+    def _list_columns(self) -> int:
+        return self._columns // 2 if self._is_wide else self._columns
+
+    def _preview_size(self) -> tuple[int, int]:
+        """Return columns and lines of the preview, as they were drawn last."""
+        drawn = self._preview.render_info
+        if drawn is None:
+            return self._columns - (self._list_columns() + 1 if self._is_wide else 0), _SMALLEST
+        return drawn.window_width, drawn.window_height
+
+    # What the windows show
+
+    def _rows(self) -> StyleAndTextTuples:
+        finder, columns = self._finder, self._list_columns()
+        rows = (row(each, columns, selected=n == finder.selected) for n, each in enumerate(finder.results))
+        return _styled(rows)
+
+    def _selected_row(self) -> Point:
+        return Point(0, self._finder.selected)
+
+    def _preview_rows(self) -> StyleAndTextTuples:
+        preview = self._finder.preview
+        return [] if preview is None else _styled(preview.page(*self._preview_size(), self._scroll))
+
+    def _status(self) -> StyleAndTextTuples:
+        parts = remarks(self._finder.answer, self._finder.message)
+        return [(f"class:{style}", f"  {text}") for style, text in parts]
+
+    # Keys
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("down", filter=~has_completions)
+        @keys.add("c-n", filter=~has_completions)
+        def _(event: KeyPressEvent) -> None:
+            self._move(1)
+
+        @keys.add("up", filter=~has_completions)
+        @keys.add("c-p", filter=~has_completions)
+        def _(event: KeyPressEvent) -> None:
+            self._move(-1)
+
+        @keys.add("pagedown")
+        def _(event: KeyPressEvent) -> None:
+            self._scroll_preview(1)
+
+        @keys.add("pageup")
+        def _(event: KeyPressEvent) -> None:
+            self._scroll_preview(-1)
+
+        @keys.add("tab")
+        def _(event: KeyPressEvent) -> None:
+            if self._prompt.complete_state:
+                self._prompt.complete_next()
+            else:
+                self._prompt.start_completion(insert_common_part=True)
+
+        @keys.add("s-tab")
+        def _(event: KeyPressEvent) -> None:
+            self._prompt.complete_previous()
+
+        @keys.add("enter", filter=~completion_is_selected)
+        def _(event: KeyPressEvent) -> None:
+            self._choose(obsidian=False)
+
+        @keys.add("enter", filter=completion_is_selected)
+        def _(event: KeyPressEvent) -> None:
+            self._prompt.complete_state = None
+
+        @keys.add("c-o")
+        def _(event: KeyPressEvent) -> None:
+            self._choose(obsidian=True)
+
+        @keys.add("escape", filter=has_completions)
+        def _(event: KeyPressEvent) -> None:
+            self._prompt.cancel_completion()
+
+        @keys.add("escape", filter=~has_completions)
+        @keys.add("c-c")
+        @keys.add("c-d")
+        def _(event: KeyPressEvent) -> None:
+            event.app.exit(result=None)
+
+        return keys
+
+    def _move(self, by: int) -> None:
+        self._scroll = 0
+        self._finder.move(by)
+
+    def _scroll_preview(self, pages: int) -> None:
+        columns, height = self._preview_size()
+        if self._finder.preview is not None:
+            by = pages * max(1, height - 2)
+            self._scroll = self._finder.preview.scrolled(by, columns, height, self._scroll)
+
+    def _choose(self, *, obsidian: bool) -> None:
+        """Leave with the selected result, or the first one of an answer that is still to come."""
+
+        async def leave() -> None:
+            await self._finder.settled()
+            if self._finder.result is not None and not self._finder.message:
+                get_app().exit(result=(self._finder.result, obsidian))
+
+        self._application.create_background_task(leave())
+
+
+class _Filters(Completer):
+    """Offers what ``suggest`` returns."""
+
+    def __init__(self, suggest: Suggest) -> None:
+        self._suggest = suggest
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> list[Completion]:
+        return []
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        for offer in await self._suggest(document.text_before_cursor):
+            yield Completion(
+                offer.text, -offer.replaced, display=offer.text.strip(), display_meta=offer.about
+            )
+
+
+def _rule(**place: Any) -> Window:
+    return Window(style="class:rule", **place)
+
+
+def _keys_line() -> StyleAndTextTuples:
+    parts: StyleAndTextTuples = []
+    for key, action in KEYS:
+        parts += [("class:key", f"  {key}"), ("class:action", f" {action}")]
+    return parts
+
+
+def _styled(rows: Any) -> StyleAndTextTuples:
+    parts: StyleAndTextTuples = []
+    for each in rows:
+        parts += [(_classes(style), text) for style, text in each]
+        parts.append(("", "\n"))
+    return parts[:-1]
+
+
+def _classes(style: str) -> str:
+    """Return names of styles as prompt_toolkit writes them."""
+    return " ".join(f"class:{name}" for name in style.split())

@@ -1,0 +1,168 @@
+"""The console script: runs a command, prints its errors and ends with its exit code."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from vaultseek.doors.cli.exit_codes import BROKEN_PIPE, BUG, INTERRUPTED, SUCCESS, UNAVAILABLE, USAGE
+from vaultseek.doors.cli.garbage import collect_rarely
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from vaultseek.doors.cli.complete_arguments import CompleteCall
+    from vaultseek.doors.cli.invocation import Invocation
+    from vaultseek.doors.cli.search_call import SearchCall
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    collect_rarely()
+    code = main(arguments)
+    gc.freeze()
+    sys.exit(code)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line, print any error and return the exit code."""
+    from vaultseek.doors.cli.output import allow_any_character
+
+    allow_any_character()
+    try:
+        code = _run_command(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return BROKEN_PIPE
+    except OSError as error:
+        from vaultseek.doors.cli.output import print_error
+
+        _discard_output()
+        print_error(f"cannot write the output: {error.strerror or error}; check the disk or the pipe")
+        return UNAVAILABLE
+    except KeyboardInterrupt:
+        # The prompt belongs on a line of its own, after the ^C.
+        print(end="\n" if sys.stderr.isatty() else "", file=sys.stderr)
+        return INTERRUPTED
+    return code
+
+
+def _run_command(arguments: list[str]) -> int:
+    """Run a command and return its exit code; print errors, and bugs with their traceback."""
+    from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
+    from vaultseek.errors import VaultseekError
+
+    if COMPLETION_VARIABLE in os.environ:
+        _complete(os.environ[COMPLETION_VARIABLE])
+        return SUCCESS
+    alone = not arguments and sys.stdin.isatty() and sys.stdout.isatty()
+    if alone:
+        arguments = ["find"]
+    try:
+        code = _run_without_click(arguments)
+        return _invoke(arguments) if code is None else code
+    except VaultseekError as error:
+        from vaultseek.doors.cli.output import print_error
+
+        print_error(str(error))
+        if alone:
+            print("Try 'vaultseek -h' for the commands.", file=sys.stderr)
+        _print_json_failure(arguments, error.code, str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
+        return _report_bug(error)
+
+
+def _complete(instruction: str) -> None:
+    """Print completions for a shell's script."""
+    if instruction == "bash_complete":
+        from vaultseek.doors.cli.bash_completion import offered
+
+        if (text := offered()) is not None:
+            return print(text)
+    from vaultseek.doors.cli.commands import vaultseek
+    from vaultseek.doors.cli.shell_completion import print_completions
+
+    print_completions(vaultseek)
+    return None
+
+
+def _run_without_click(arguments: list[str]) -> int | None:
+    """Run ``search`` or ``complete``, unless click is needed to read the arguments."""
+    call: tuple[SearchCall | CompleteCall, Invocation] | None = None
+    if arguments[:1] == ["search"]:
+        from vaultseek.doors.cli.search_arguments import read_arguments
+
+        call = read_arguments(arguments[1:])
+    elif arguments[:1] == ["complete"]:
+        from vaultseek.doors.cli.complete_arguments import read_complete
+
+        call = read_complete(arguments[1:])
+    return None if call is None else call[0].run(call[1])
+
+
+def _invoke(arguments: list[str]) -> int:
+    """Run a command by click and return its exit code; print the errors of click."""
+    import click
+
+    from vaultseek.doors.cli.commands import vaultseek
+    from vaultseek.doors.cli.output import print_error
+    from vaultseek.errors import UsageError
+
+    try:
+        # Not vaultseek.main: click ends with 1 after a closed pipe, which here means that nothing matched.
+        with vaultseek.make_context("vaultseek", list(arguments)) as context:
+            code = vaultseek.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.exceptions.Abort:
+        return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return USAGE
+    except click.ClickException as error:
+        print_error(error.format_message())
+        _print_help_hint(error)
+        _print_json_failure(arguments, UsageError.code, error.format_message())
+        return USAGE
+    return code if isinstance(code, int) else SUCCESS
+
+
+def _print_json_failure(arguments: Sequence[str], code: str, message: str) -> None:
+    """Print the error on standard output, too, if ``--json`` is among the options."""
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    if "--json" in options:
+        from vaultseek.doors.cli.output import failure, print_json
+
+        print_json(failure(code, message))
+
+
+def _print_help_hint(error: Exception) -> None:
+    context = getattr(error, "ctx", None)
+    if context is not None:
+        print(f"Try '{context.command_path} -h' for help.", file=sys.stderr)
+
+
+def _report_bug(error: Exception) -> int:
+    import traceback
+
+    from vaultseek.doors.cli.output import print_error
+
+    traceback.print_exc()
+    print_error(f"a bug in vaultseek, please report the lines above: {type(error).__name__}: {error}")
+    return BUG
+
+
+def _discard_output() -> None:
+    # Python flushes standard output once more when it ends, and would print an error then.
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

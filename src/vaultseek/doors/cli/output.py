@@ -1,0 +1,125 @@
+"""Printing: JSON, paths and whole answers on standard output, errors on standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from vaultseek.base.paths import obsidian_url
+from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from vaultseek.base.model import JSON
+    from vaultseek.doors.cli.invocation import Invocation
+    from vaultseek.doors.cli.terminal import Terminal
+
+
+def allow_any_character() -> None:
+    """Escape characters that the locale's encoding lacks, instead of failing on them."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def print_error(message: str) -> None:
+    """Print an error or a warning, one line, on standard error."""
+    from vaultseek.doors.cli.terminal import clean
+
+    print(f"vaultseek: {clean(message.removeprefix('vaultseek: '))}", file=sys.stderr)
+
+
+def print_json(value: JSON) -> None:
+    """Print ``value`` as one line of JSON, in UTF-8 whatever the locale."""
+    import json
+
+    from vaultseek.doors.cli.terminal import clean_json
+
+    text = clean_json(json.dumps(value, ensure_ascii=False, separators=(", ", ": ")))
+    sys.stdout.flush()
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        print(text)
+        return
+    stream.write(text.encode("utf-8") + b"\n")
+    stream.flush()
+
+
+def with_addresses(answer: JSON) -> JSON:
+    """Return ``answer`` with the address of each result's note, by which a launcher opens it in Obsidian."""
+    for result in answer.get("results") or ():
+        vault = str(result.get("vault_path") or answer.get("vault_path") or "")
+        if vault:  # it is on this machine
+            result["obsidian_url"] = obsidian_url(os.path.join(vault, result["path"]))
+    return answer
+
+
+def failure(code: str, message: str) -> JSON:
+    """Return the object that ``--json`` prints for an error."""
+    return {"error": {"code": code, "message": message}}
+
+
+def print_paths(answer: JSON, key: str = "results") -> None:
+    """Print the path of each item once, one a line, so that it can be opened from the current folder.
+
+    On a terminal, a name is quoted if that would act on it.
+    """
+    paths = dict.fromkeys(_openable(item, answer) for item in answer.get(key) or ())
+    shown: Iterable[str] = paths
+    if sys.stdout.isatty():
+        from vaultseek.doors.cli.terminal import shell_quoted
+
+        shown = map(shell_quoted, paths)
+    for path in shown:
+        sys.stdout.write(f"{path}\n")
+
+
+def print_remarks(answer: JSON) -> None:
+    """Print what was not understood of a query on standard error, beside results that others read."""
+    for remark in (answer.get("interpreted") or {}).get("notes") or ():
+        print_error(str(remark))
+
+
+def print_places(answer: JSON) -> None:
+    """Print each result as ``path:line:column:text``, which editors and ``fzf`` read as places."""
+    from vaultseek.doors.cli.terminal import clean
+
+    for result in answer.get("results") or ():
+        path = _openable(result, answer)
+        line, column = result.get("line", 1), result.get("column", 1)
+        text = result.get("line_text") or result.get("preview") or result.get("title", "")
+        sys.stdout.write(f"{clean(path)}:{line}:{column}:{clean(text)}\n")
+
+
+def _openable(item: JSON, answer: JSON) -> str:
+    """Return the path of an item's note, relative if the current folder is in the vault."""
+    vault = str(item.get("vault_path") or answer.get("vault_path") or "")
+    file = os.path.join(vault, item["path"])
+    return os.path.relpath(file) if _contains_current_folder(vault) else file
+
+
+def print_answer(
+    answer: JSON,
+    invocation: Invocation,
+    key: str,
+    show: Callable[[JSON, Terminal], str],
+    *,
+    json_: bool,
+    paths: bool = False,
+) -> int:
+    """Print an answer whose list is ``key`` as JSON, paths or text, and return the exit code."""
+    if json_:
+        print_json(with_addresses(answer) if key == "results" else answer)
+    elif paths:
+        print_paths(answer, key)
+    else:
+        invocation.show(show(answer, invocation.out))
+    return SUCCESS if answer.get(key) else NO_MATCH
+
+
+def _contains_current_folder(vault: str) -> bool:
+    """True if the current folder is in the vault, where a shell user writes relative paths."""
+    here = os.path.realpath(os.curdir)
+    return bool(vault) and (here == vault or here.startswith(vault.rstrip(os.sep) + os.sep))

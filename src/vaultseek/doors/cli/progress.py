@@ -1,0 +1,120 @@
+"""Progress of indexing as one number: a bar on a terminal, otherwise a line every few seconds."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from vaultseek.base.model import JSON
+from vaultseek.doors.cli.terminal import clean, duration
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+PROGRESS_LINE_SECONDS = 5.0
+"""Interval of progress lines without a terminal."""
+PATIENCE_SECONDS = 0.5
+"""Time after which somebody who waits for an answer is told what for."""
+
+Show = Callable[[JSON], None]
+
+
+@contextmanager
+def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> Iterator[Show]:
+    """Yield a function that shows an ``index/progress`` notification, from ``after`` seconds on."""
+    if quiet:
+        yield lambda _: None
+        return
+    begin = time.monotonic() + after
+    with ExitStack() as screen:
+        display: _Bars | _Lines | None = None
+
+        def show(state: JSON) -> None:
+            nonlocal display
+            if display is None and time.monotonic() >= begin:
+                is_terminal = sys.stderr.isatty()
+                display = _Bars(screen.enter_context(_bars(color=color))) if is_terminal else _Lines()
+            if display is not None:
+                display.show(state)
+
+        yield show
+
+
+def summary(state: JSON) -> str:
+    """Return the state of indexing as one line: how much is done, and what is being done."""
+    name = f"{clean(state['vault'])}: " if state.get("vault") else ""
+    return name + " · ".join(part for part in (f"{percent(state)} %", doing(state)) if part)
+
+
+def percent(state: JSON) -> int:
+    """Return how much is done, 100 only if that is everything."""
+    return int(100 * float(state.get("share") or 0.0))
+
+
+def doing(state: JSON) -> str:
+    """Say what is being done, and how long it will take; nothing if all is done."""
+    if state.get("doing"):
+        return str(state["doing"])
+    if state.get("phase") == "reading":
+        total = int(state.get("notes_total") or 0)
+        read = f"{int(state.get('notes_done') or 0):,} of {total:,}"
+        return f"reading notes, {read}" if total else "looking for changes"
+    if state.get("phase") != "embedding":
+        return ""
+    if state.get("waiting_for"):
+        return f"waiting: {clean(state['waiting_for'])}"
+    parts = ["computing vectors"]
+    if state.get("rate"):
+        parts.append(f"{state['rate']:,.0f}/s")
+    if state.get("eta_seconds"):
+        parts.append(f"{duration(state['eta_seconds'])} left")
+    return ", ".join(parts)
+
+
+class _Lines:
+    """Lines: one when the phase of a vault changes, else one every few seconds if anything changed."""
+
+    def __init__(self) -> None:
+        self._shown: dict[object, tuple[object, str, float]] = {}
+
+    def show(self, state: JSON) -> None:
+        now, line, phase = time.monotonic(), summary(state), state.get("phase")
+        last_phase, last_line, due = self._shown.get(state.get("vault"), (None, "", 0.0))
+        if line == last_line or (phase == last_phase and now < due):
+            return
+        self._shown[state.get("vault")] = (phase, line, now + PROGRESS_LINE_SECONDS)
+        print(line, file=sys.stderr, flush=True)
+
+
+class _Bars:
+    """A bar for each vault, which never goes back although the share is an estimate."""
+
+    def __init__(self, bars: Progress) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._percents: dict[str, int] = {}
+
+    def show(self, state: JSON) -> None:
+        vault = clean(state.get("vault") or "")
+        if vault not in self._tasks:
+            self._tasks[vault] = self._bars.add_task(vault, total=100, doing="")
+        done = self._percents[vault] = max(self._percents.get(vault, 0), percent(state))
+        text = f"{done} % · {doing(state)}".removesuffix(" · ")
+        self._bars.update(self._tasks[vault], completed=done, doing=text)
+
+
+def _bars(*, color: bool) -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    console = Console(stderr=True, no_color=not color, highlight=False)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[doing]}", markup=False),
+        console=console,
+        transient=True,
+    )

@@ -1,0 +1,147 @@
+"""One call of ``vaultseek search``, read by click or without it: the request, and its answer printed."""
+
+from __future__ import annotations
+
+import sys
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.doors.cli.shell_settings import environment_settings, naming_the_variable
+from vaultseek.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+    from vaultseek.client.caller import Caller
+    from vaultseek.doors.cli.invocation import Invocation
+
+
+class SearchCall:
+    """The arguments of ``vaultseek search``; ``filters`` are lists of values by field."""
+
+    def __init__(self) -> None:
+        self.query: tuple[str, ...] = ()
+        self.limit: int | None = None
+        self.mode: str | None = None
+        self.filters: dict[str, list[str]] = {}
+        self.explain = False
+        self.wait = False
+        self.open = False
+        self.all_vaults = False
+        self.plain = False
+        """Take the query for words: it is a passage, to which similar ones are looked for."""
+        self.format = "text"
+        """One of text, json, paths and vimgrep; ``json`` and ``paths`` come before it."""
+        self.json = False
+        self.paths = False
+
+    @property
+    def output(self) -> str:
+        """The format to print."""
+        return "json" if self.json else "paths" if self.paths else self.format
+
+    def run(self, invocation: Invocation) -> int:
+        """Ask the daemon, print its answer and return the exit code.
+
+        Raises UsageError without a word or a filter, and the errors of the daemon.
+        """
+        if not self.query and not self.filters:
+            raise UsageError(
+                "search needs a word, a phrase or a filter; list the filters with `vaultseek search -h`"
+            )
+        if self.all_vaults and invocation.vault:
+            raise UsageError("--all-vaults searches every vault; leave --vault out")
+        if self.query == ("-",):
+            self.query, self.plain = (_standard_input(),), True
+        answer = self._ask(invocation)
+        self._print(answer, invocation)
+        if self.open and answer.get("results"):
+            from vaultseek.doors.cli.editor import open_note
+
+            best = answer["results"][0]
+            open_note(best.get("vault_path") or answer["vault_path"], best)
+        return SUCCESS if answer.get("results") else NO_MATCH
+
+    def _params(self) -> JSON:
+        options = {
+            "limit": self.limit,
+            "mode": self.mode,
+            "filters": self.filters or None,
+            "plain": self.plain or None,
+            "brief": (self.output == "paths" and not self.open) or None,
+        }
+        params: JSON = {"query": " ".join(self.query), "explain": self.explain, "wait": self.wait}
+        params |= {"progress": True} if self._shows_progress else {}
+        return params | {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def _shows_progress(self) -> bool:
+        """True if a person is told what a search that waits is waiting for."""
+        return self.wait and (self.output == "text" or sys.stderr.isatty())
+
+    def _ask(self, invocation: Invocation) -> JSON:
+        from vaultseek.doors.cli.connect import connect
+
+        settings = environment_settings()
+        method = "search/all" if self.all_vaults else "search"
+        params = {**self._params(), "settings": settings}
+        if not self.all_vaults:
+            params = invocation.params(**params)
+        with connect(invocation) as client, naming_the_variable(settings):
+            if self.wait:
+                return self._await(client, method, params, invocation)
+            answer: JSON = client.call(
+                method, params, timeout=limits.CALL_SECONDS, meanwhile=self._load_printing
+            )
+        return answer
+
+    def _await(self, client: Caller, method: str, params: JSON, invocation: Invocation) -> JSON:
+        """Ask for what needs time, and show meanwhile what it waits for."""
+        from vaultseek.doors.cli.progress import PATIENCE_SECONDS, progress
+
+        with progress(color=invocation.color, quiet=not self._shows_progress, after=PATIENCE_SECONDS) as show:
+            answer: JSON = client.call(
+                method,
+                params,
+                timeout=None,
+                meanwhile=self._load_printing,
+                on_notification=lambda name, state: show(state) if name == "index/progress" else None,
+            )
+        return answer
+
+    def _load_printing(self) -> None:
+        """Import what prints the answer, while the daemon searches."""
+        if self.output != "text":
+            import vaultseek.doors.cli.terminal
+        else:
+            import datetime  # noqa: F401
+
+            import vaultseek.doors.cli.search_page  # noqa: F401
+
+    def _print(self, answer: JSON, invocation: Invocation) -> None:
+        if self.output != "text":
+            from vaultseek.doors.cli import output
+
+            if self.output == "json":
+                return output.print_json(output.with_addresses(answer))
+            output.print_remarks(answer)
+            return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
+        import time
+
+        from vaultseek.doors.cli.search_page import page
+
+        invocation.show(page(answer, invocation.out, now=time.time(), explain=self.explain))
+        return None
+
+
+def _standard_input() -> str:
+    """Return the text of standard input. Raises UsageError if there is none, or far too much."""
+    data = sys.stdin.buffer.read(limits.FRAME_BYTES + 1)
+    text = data.decode("utf-8", "replace").strip()
+    if not text:
+        raise UsageError("standard input is empty; pipe a text into `vaultseek search -`")
+    if len(text) > limits.PASSAGE_CHARS:
+        raise UsageError(
+            f"standard input is longer than {limits.PASSAGE_CHARS:,} characters; use a part of it"
+        )
+    return text

@@ -1,0 +1,298 @@
+"""The answer to a search as text."""
+
+from __future__ import annotations
+
+from vaultseek.doors.cli.listing import file_of, title_and_name
+from vaultseek.doors.cli.terminal import Terminal, age, clean, count, width_of, wrap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vaultseek.base.model import JSON
+
+    Spans = Sequence[Sequence[int]]
+
+PREVIEW_LINES = 3
+
+_INDENT = 4
+_SCORE_COLUMNS = 14
+_RANKING_KEYS = ("profile", "weights", "candidates_per_lane")
+_LANE_FIGURES = ("rank", "score", "weight", "gain")
+_HIDDEN_FIGURES = (*_LANE_FIGURES, "contribution", "baseline", "fused_rank")
+_STEPS = (
+    ("company", "", "company", 0.0),
+    ("recency", "x", "recency", 1.0),
+    ("anchors", "x", "anchors", 1.0),
+    ("by link", "x", "bound", 1.0),
+    ("name", "+", "name", 0.0),
+    ("best", "/", "best", None),
+    ("vault", "x", "vault", 1.0),
+)
+"""The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""
+
+
+def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
+    """Return the results, each with title, place and passage, and below them the remarks on the search.
+
+    The bar of a result shows how certain it is; a list of nothing certain has a line above it that says so.
+    """
+    lines: list[str] = []
+    scored = not _is_listing(answer)
+    if is_weak(answer):
+        lines += [terminal.paint("No match. Closest in meaning:", "yellow"), ""]
+    for result in answer.get("results") or ():
+        lines += _result(result, answer, terminal, now, scored=scored)
+        if explain and scored:
+            lines += lane_table(result, terminal, " " * _INDENT)
+        lines.append("")
+    lines += _footer(answer, terminal)
+    if explain:
+        lines += _explanation(answer, terminal)
+    return "\n".join(lines)
+
+
+def missing_lane(lane: JSON, mode: object) -> str:
+    """Say which lane was left out of the search, and why."""
+    from vaultseek.base.model import STAGES  # only here: it takes longer to import than all the rest
+
+    name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
+    if vault := lane.get("vault"):
+        return f"{clean(vault)}: {missing_lane({**lane, 'vault': None}, mode)}"
+    if lane.get("code") == "being_read":
+        return f"{reason}: there may be more"
+    if name == "vault":
+        return f"results may be out of date: {reason}"
+    part = name if name in STAGES else f"{name} search"
+    if lane.get("code") == "loading":
+        remark = f"{part} is still loading"
+    else:
+        remark = f"{part} was left out" + (f" ({reason})" if reason else "")
+    return remark + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
+
+
+def is_weak(answer: JSON) -> bool:
+    """True if none of the best notes, shown or not, has a word of the query or is near in meaning."""
+    return bool(answer.get("results") and answer.get("weak"))
+
+
+def _is_listing(answer: JSON) -> bool:
+    """True if the query has filters only: all results match them equally, so there are no scores."""
+    return (answer.get("interpreted") or {}).get("rank_text") == ""
+
+
+# One result
+
+
+def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, scored: bool) -> Iterator[str]:
+    room = terminal.width - _INDENT - (_SCORE_COLUMNS if scored else 0)
+    title = terminal.fit(_title(result), room)
+    rank = terminal.paint(f"{result.get('rank', ''):>2}", "dim")
+    gap = " " * max(1, room - width_of(title) + 1)
+    yield f"{rank}  {terminal.paint(title, 'bold')}" + (gap + _score(result, terminal) if scored else "")
+    margin = " " * _INDENT
+    yield margin + _place(result, answer, terminal, now)
+    for line in _passage(result, terminal):
+        yield margin + line
+
+
+def _score(result: JSON, terminal: Terminal) -> str:
+    certainty = result.get("certainty", result.get("confidence"))
+    shown = float((result.get("score") if certainty is None else certainty) or 0.0)
+    return f"{terminal.bar(shown)} {shown:.2f}"
+
+
+def _title(result: JSON) -> str:
+    title = clean(result.get("title") or result.get("path") or "")
+    headings = [clean(heading) for heading in result.get("heading_path") or ()]
+    if headings and headings[0] == title:
+        headings = headings[1:]
+    return " › ".join([title_and_name(result) or title, *headings])
+
+
+def _place(result: JSON, answer: JSON, terminal: Terminal, now: float) -> str:
+    room = terminal.width - _INDENT
+    vault = f"{clean(result['vault'])}: " if result.get("vault") else ""
+    part = result.get("place")
+    where = f"#{clean(part)}" if part else f":{result.get('line') or result.get('start_line', 1)}"
+    path = f"{vault}{clean(result.get('path') or '')}{where}"
+    link = terminal.link(terminal.paint(path, "cyan"), file_of(result, answer))
+    tags = " ".join(f"#{clean(tag).removeprefix('#')}" for tag in result.get("tags") or ())
+    via = result.get("via")
+    linked = f"via {clean(via.get('title') or via.get('path') or '')}" if via else ""
+    details = " · ".join(part for part in (linked, tags, age(result.get("modified"), now)) if part)
+    rest = room - width_of(path) - 3
+    if details and (rest > _SCORE_COLUMNS or not terminal.screen):
+        return link + terminal.paint(f" · {terminal.fit(details, rest)}", "dim")
+    return link
+
+
+def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
+    preview = str(result.get("preview") or "")
+    text = clean(preview)
+    # Highlights are offsets in the original preview; cleaning may have made it longer.
+    marks: Spans = (result.get("highlights") or ()) if text == preview else ()
+    offset = 0
+    for line in wrap(text, terminal.width - _INDENT, PREVIEW_LINES):
+        offset = text.find(line.removesuffix("…"), offset)
+        yield _highlighted(line, offset, marks, terminal)
+        offset += len(line) - 1
+
+
+def _highlighted(line: str, offset: int, marks: Spans, terminal: Terminal) -> str:
+    """Return ``line``, which begins at ``offset``, with the parts in ``marks`` highlighted."""
+    parts: list[str] = []
+    done = 0
+    for start, end in sorted((mark[0] - offset, mark[1] - offset) for mark in marks):
+        low, high = max(start, done), min(end, len(line))
+        if low < high:
+            parts += [line[done:low], terminal.paint(line[low:high], "bold", "yellow")]
+            done = high
+    return "".join([*parts, line[done:]])
+
+
+# The whole search
+
+
+def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    if answer.get("results"):
+        yield terminal.paint(_figures(answer), "dim")
+    else:
+        yield from terminal.wrapped(_no_match(answer, terminal))
+    remarks = [clean(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
+    remarks += [
+        missing_lane(lane, answer.get("mode"))
+        for lane in answer.get("partial") or ()
+        if answer.get("results") or lane.get("code") != "being_read"
+    ]
+    pending = _index(answer, "pending")
+    if pending:
+        index = answer["index"]
+        reason = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
+        remark = f"{count(pending, 'text')} not yet embedded for search by meaning"
+        remarks.append(remark + (f" ({reason})" if reason else ""))
+    for remark in remarks:
+        yield from terminal.wrapped(terminal.paint(remark, "yellow"))
+
+
+def _figures(answer: JSON) -> str:
+    parts = [count(len(answer["results"]), "note")]
+    if answer.get("took_ms") is not None:
+        parts.append(f"{float(answer['took_ms']):.0f} ms")
+    method = answer.get("search_method") or answer.get("mode")
+    return " · ".join([*parts, *(clean(each) for each in (method, answer.get("vault")) if each)])
+
+
+def _no_match(answer: JSON, terminal: Terminal) -> str:
+    notes = _index(answer, "notes")
+    if reading := _still_reading(answer):
+        return f"No match yet: {reading}; --wait waits for the rest."
+    if notes == 0:
+        return "No match: the index is still empty; see the progress with `vaultseek status`."
+    interpreted = answer.get("interpreted") or {}
+    filters = ", ".join(clean(condition) for condition in interpreted.get("filters") or ())
+    if filters and not interpreted.get("rank_text", answer.get("query")):
+        where = f" (of {notes:,})" if notes else ""
+        return f"No note{where} matches: {terminal.paint(filters, 'bold')}{_listing_advice(answer)}."
+    query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
+    where = f" in {count(notes, 'note')}" if notes else ""
+    return f"No match for {query}{where}; {_nearest(answer) or _advice(answer)}."
+
+
+def _listing_advice(answer: JSON) -> str:
+    """Name the commands that list what could be filtered by."""
+    words = {word for condition in answer["interpreted"]["filters"] for word in condition.split()[:2]}
+    commands = [f"`vaultseek {many}`" for one, many in _LISTED if one in words]
+    verb = "list" if len(commands) > 1 else "lists"
+    return f"; {' and '.join(commands)} {verb} what there is" if commands else ""
+
+
+_LISTED = (("tag", "tags"), ("property", "properties"))
+
+
+def _still_reading(answer: JSON) -> str | None:
+    """Return how far the first reading of the vault is, None if it is over."""
+    lanes = answer.get("partial") or ()
+    return next((clean(lane["reason"]) for lane in lanes if lane.get("code") == "being_read"), None)
+
+
+def _nearest(answer: JSON) -> str | None:
+    nearest = answer.get("nearest")
+    if not nearest:
+        return None
+    confidence = float(nearest["confidence"])
+    return f"the nearest is {clean(nearest['path'])}, but it is not close (confidence {confidence:.2f})"
+
+
+def _advice(answer: JSON) -> str:
+    if (answer.get("interpreted") or {}).get("filters"):
+        return "try without the filters"
+    if answer.get("mode") == "keyword":
+        return "to search by meaning, too, use --mode hybrid"
+    if _index(answer, "pending") and not answer.get("partial"):
+        return "indexing is not finished, use --wait to wait for it"
+    return "try other or fewer words"
+
+
+def _index(answer: JSON, key: str) -> int | None:
+    number = (answer.get("index") or {}).get(key)
+    return int(number) if number is not None else None
+
+
+# Explanations
+
+
+def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
+    """Yield the lines that say what each lane adds to a result's score, and what else goes into it."""
+    rows = [["lane", "rank", "score", "weight", "adds", ""]]
+    for name, lane in (result.get("lanes") or {}).items():
+        if lane:
+            gain = {"gain": lane.get("contribution")} | lane
+            rows.append([clean(name), *(_figure(gain.get(key)) for key in _LANE_FIGURES), _others(lane)])
+    rows += _arithmetic(result)
+    if result.get("rerank"):
+        before = f"was rank {result['rerank'].get('rank_before')}"
+        rows.append(["rerank", "", _figure(result["rerank"].get("score")), "", "", before])
+    if result.get("confidence") is not None:
+        rows.append(["confidence", "", _figure(result["confidence"]), "", "", ""])
+    for line in terminal.tabled(rows, right=(1, 2, 3, 4), margin=margin):
+        yield terminal.paint(terminal.fit(line, terminal.width), "dim")
+
+
+def _arithmetic(result: JSON) -> Iterator[list[str]]:
+    """Yield a row for each step from what the lanes add to the score."""
+    steps = result.get("arithmetic") or {"recency": result.get("recency")}
+    for name, sign, key, neutral in _STEPS:
+        if steps.get(key) not in (None, neutral):
+            yield [name, "", "", "", f"{sign} {_figure(steps[key])}".strip(), ""]
+    if "arithmetic" in result:
+        shown = (result.get("rerank") or {}).get("score_before", result.get("score"))
+        yield ["score", "", "", "", f"= {_figure(shown)}", ""]
+
+
+def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    hidden = ("notes", *(_RANKING_KEYS if _is_listing(answer) else ()))
+    for part in ("interpreted", "explain"):
+        for name, value in (answer.get(part) or {}).items():
+            if name not in hidden and value not in (None, [], "", {}):
+                line = f"{clean(name).replace('_', ' ')}: {_plain(value)}"
+                yield from terminal.wrapped(terminal.paint(line, "dim"))
+
+
+def _others(lane: JSON) -> str:
+    others = ((key, value) for key, value in lane.items() if key not in _HIDDEN_FIGURES and value)
+    return ", ".join(f"{clean(key).replace('_', ' ')} {_figure(value)}" for key, value in others)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{clean(key).replace('_', ' ')} {_plain(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return "; ".join(_plain(inner) for inner in value)
+    return _figure(value)
+
+
+def _figure(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return "" if value is None else clean(value)

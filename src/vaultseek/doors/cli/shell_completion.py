@@ -1,0 +1,120 @@
+"""Shell completion: the scripts for bash, zsh and fish, and the words that they ask for.
+
+The scripts run ``vaultseek`` with an environment variable that click defines. For zsh, click's own script is
+good enough. Its scripts for bash and fish do not support spaces, colons and commas, which note names have.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    FishComplete,
+    ShellComplete,
+    ZshComplete,
+    add_completion_class,
+)
+
+from vaultseek.doors.cli.bash_line import BashLine
+from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
+
+_PROGRAM = "vaultseek"
+
+
+class _Joined(ShellComplete):
+    """Completes ``--tag=wo`` to all of ``--tag=work``, as the shells expect."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem[str]]:
+        items = super().get_completions(args, incomplete)
+        name, equals, _ = incomplete.partition("=")
+        if equals and name.startswith("--"):
+            for item in items:
+                item.value = f"{name}={item.value}"
+        return items
+
+
+class Bash(_Joined, BashComplete):
+    """Completion for bash, which inserts the printed words unchanged."""
+
+    source_template: ClassVar[str] = """\
+%(complete_func)s() {
+    local line kind=
+    COMPREPLY=()
+    while IFS= read -r line; do
+        if [[ -z $kind ]]; then
+            kind=$line
+        else
+            COMPREPLY+=("$line")
+        fi
+    done < <(env COMP_LINE="${COMP_LINE:0:$COMP_POINT}" COMP_BREAKS="$COMP_WORDBREAKS" \\
+        %(complete_var)s=bash_complete "$1" 2>/dev/null)
+    case $kind in
+        nospace) compopt -o nospace ;;
+        files) compopt -o default ;;
+        folders) compopt -o dirnames ;;
+    esac 2>/dev/null
+}
+complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
+    complete -F %(complete_func)s %(prog_name)s"""
+
+    def source(self) -> str:
+        """Return the script."""
+        return ShellComplete.source(self)
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """Return the words before the cursor, and the part of a word at the cursor."""
+        self._line = BashLine.of_environment()
+        return self._line.words[1:], self._line.word
+
+    def complete(self) -> str:
+        """Return a line that says how to complete, then the words, one per line."""
+        items = self.get_completions(*self.get_completion_args())
+        return self._line.offer(items)
+
+
+class Fish(_Joined, FishComplete):
+    """Completion for fish, which quotes the words itself."""
+
+    source_template: ClassVar[str] = """\
+function %(complete_func)s
+    for line in (env %(complete_var)s=fish_complete COMP_WORDS=(commandline -cp | string collect) \\
+            COMP_CWORD=(commandline -ct | string collect) %(prog_name)s 2>/dev/null)
+        set -l parts (string split -m 1 , -- $line)
+        switch $parts[1]
+            case dir
+                __fish_complete_directories (commandline -ct)
+            case file
+                __fish_complete_path (commandline -ct)
+            case plain
+                printf '%%s\\n' $parts[2]
+        end
+    end
+end
+
+complete --no-files --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+class Zsh(_Joined, ZshComplete):
+    """Completion for zsh, which quotes the words itself."""
+
+
+_SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+
+
+def script(shell: str, command: click.Command) -> str:
+    """Return the script that makes ``shell`` complete ``command``."""
+    return _SHELLS[shell](command, {}, _PROGRAM, COMPLETION_VARIABLE).source()
+
+
+def print_completions(command: click.Command) -> None:
+    """Print the completions that a shell's script asks for by the environment; print no errors."""
+    for name, kind in _SHELLS.items():
+        add_completion_class(kind, name)
+    try:
+        command.main(prog_name=_PROGRAM, complete_var=COMPLETION_VARIABLE)
+    except Exception:
+        return

@@ -1,0 +1,137 @@
+"""The daemon and its vaults as text, for ``vaultseek status``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vaultseek.doors.cli.progress import percent
+from vaultseek.doors.cli.terminal import Terminal, age, clean, count, duration, size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+PROBLEMS_SHOWN = 5
+
+_STATES = {
+    "ready": ("green", "ready"),
+    "indexing": ("yellow", "indexing"),
+    "scanning": ("yellow", "scanning for changes"),
+    "paused": ("yellow", "paused"),
+    "vault_missing": ("red", "missing; its index is kept"),
+}
+
+
+def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
+    """Return the answer to ``index/status`` as text."""
+    lines = [*_daemon(answer.get("daemon") or {}, terminal)]
+    for vault in answer.get("vaults") or ():
+        lines += ["", *_vault(vault, terminal, now)]
+    if not answer.get("vaults"):
+        lines += ["", *terminal.wrapped("no vault is open; add one with `vaultseek vault add DIR`")]
+    return "\n".join(lines)
+
+
+def progress_of(vault: JSON) -> str:
+    """Return the progress of a vault's index: notes, passages, how much is done, rate, time left."""
+    return " · ".join(_progress(vault))
+
+
+def _progress(vault: JSON) -> list[str]:
+    chunks, pending = int(vault.get("chunks") or 0), int(vault.get("pending") or 0)
+    parts = [count(int(vault.get("notes") or 0), "note"), count(chunks, "passage")]
+    if pending:
+        parts.append(f"{percent(vault)} % indexed")
+        if vault.get("rate"):
+            parts.append(f"{vault['rate']:,.0f}/s")
+        if vault.get("eta_seconds"):
+            parts.append(f"{duration(vault['eta_seconds'])} left")
+    elif chunks:
+        parts.append("all embedded")
+    return parts
+
+
+def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
+    parts = [f"pid {daemon.get('pid', '?')}"]
+    if daemon.get("uptime_seconds") is not None:
+        parts.append(f"up {duration(daemon['uptime_seconds'])}")
+    if daemon.get("memory_bytes"):
+        parts.append(size(daemon["memory_bytes"]))
+    name = f"vaultseek {clean(daemon.get('version', ''))}".rstrip()
+    yield from terminal.listed([terminal.paint(name, "bold"), *parts])
+    worker = daemon.get("worker") or {}
+    if worker:
+        model, *rest = _worker(worker)
+        yield from terminal.listed([f"model: {model}", *rest])
+        if worker.get("sends"):
+            yield from terminal.wrapped(terminal.paint(clean(worker["sends"]), "yellow"))
+    for key in ("config", "socket"):
+        if daemon.get(key):
+            yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))
+
+
+def _worker(worker: JSON) -> list[str]:
+    parts = [clean(worker.get(key)) for key in ("model", "status") if worker.get(key)]
+    if worker.get("reason"):
+        parts.append(clean(worker["reason"]))
+    if worker.get("memory_bytes"):
+        parts.append(size(worker["memory_bytes"]))
+    if worker.get("computing"):
+        parts.append(clean(worker["computing"]))
+    return parts or ["?"]
+
+
+def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
+    state = str(vault.get("state") or "unknown")
+    color, label = _STATES.get(state, ("yellow", clean(state)))
+    if vault.get("reason"):
+        label += f" ({clean(vault['reason'])})"
+        color = "yellow" if color == "green" else color
+    name = terminal.paint(clean(vault.get("name") or ""), "bold")
+    where = clean(vault.get("path") or "")
+    yield from terminal.listed([name, where, terminal.paint(label, color)], between="  ")
+    yield from terminal.listed(_progress(vault), margin="  ")
+    if changed := age(vault.get("last_change"), now):
+        yield f"  last change seen {changed}"
+    if models := vault.get("models"):
+        yield from terminal.listed(_models(models), margin="  ")
+    yield from _lanes(vault.get("lanes") or {}, terminal)
+    problems = vault.get("problems") or []
+    yield from _problems(problems, int(vault.get("problem_count") or len(problems)), terminal)
+
+
+def _models(models: JSON) -> list[str]:
+    """Return the vault's model, and the one for questions in other languages."""
+    why = f" ({clean(models['why'])})" if models.get("why") else ""
+    parts = [f"model: {clean(models.get('main') or '?')}{why}"]
+    if second := models.get("second"):
+        left = models.get("second_notes_left")
+        state = "waiting" if left is None else f"{count(left, 'note')} to go" if left else "all embedded"
+        if problem := models.get("second_problem"):
+            state += f"; it fails and is tried again: {clean(problem)}"
+        parts.append(f"questions in other languages than English: {clean(second)}, {state}")
+    return parts
+
+
+def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
+    states = []
+    for name, lane in lanes.items():
+        up = bool(lane.get("up"))
+        reason = f" ({clean(lane['reason'])})" if lane.get("reason") else ""
+        state = terminal.paint("up", "green") if up else terminal.paint("down", "red")
+        states.append(f"{clean(name)} {state}{reason}")
+    if states:
+        yield from terminal.listed([f"lanes: {states[0]}", *states[1:]], margin="  ", between=", ")
+
+
+def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator[str]:
+    if not number:
+        return
+    yield "  " + terminal.paint(count(number, "problem"), "yellow")
+    for problem in problems[:PROBLEMS_SHOWN]:
+        message = problem.get("message") or problem.get("code") or ""
+        line = f"{clean(problem.get('path') or '')}: {clean(message)}"
+        yield "    " + terminal.fit(line, terminal.width - 4)
+    more = number - len(problems[:PROBLEMS_SHOWN])
+    if more > 0:
+        yield from terminal.wrapped(f"and {more:,} more; `vaultseek status --json` lists them", margin="    ")

@@ -1,0 +1,225 @@
+"""Code actions: create a missing note, mend a broken link, link a mention, show related notes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from lsprotocol import types
+
+from vaultseek.base.model import JSON, Link, Place
+from vaultseek.base.text import fold, printable
+from vaultseek.content.markdown.plain import shown_heading
+from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
+from vaultseek.core.notes.rename import in_brackets
+from vaultseek.doors.lsp.cursor import in_table
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.edits import can_do, replacing
+from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.targets import Target, targets
+
+HEADINGS_OFFERED = 3
+LINES_READ = 20
+"""Lines of a selection in which mentions are looked for."""
+RELATED = "vaultseek.related"
+
+
+async def code_actions(session: Session, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+    """Return what can be done at a range."""
+    uri = params.text_document.uri
+    document = await session.document(uri)
+    if document is None or not document.spot.path.endswith(".md"):
+        return None
+    spot, text = document
+    first, _ = text.place(params.range.start)
+    last, _ = text.place(params.range.end)
+    wanted = params.context.only
+    actions: list[types.CodeAction] = []
+    if _is_wanted(types.CodeActionKind.QuickFix, wanted):
+        actions += await _repairs(session, uri, spot, text, params.range)
+    if _is_wanted(types.CodeActionKind.RefactorRewrite, wanted) and last - first < LINES_READ:
+        actions += await _mentions(session, uri, spot, text, params.range)
+    if _is_wanted(types.CodeActionKind.Source, wanted):
+        command = types.Command("Related notes", RELATED, arguments=[uri])
+        actions.append(types.CodeAction("Related notes", kind=types.CodeActionKind.Source, command=command))
+    return actions
+
+
+async def resolve(session: Session, action: types.CodeAction) -> types.CodeAction:
+    """Add the edit that links every mention of a note in a text."""
+    data = action.data
+    if isinstance(data, dict) and action.edit is None:
+        uri = str(data["uri"])
+        if (document := await session.document(uri)) is not None:
+            mentions = await _every_mention(session, *document, str(data["path"]))
+            action.edit = replacing(session, uri, mentions)
+    return action
+
+
+def _is_wanted(kind: types.CodeActionKind, only: Sequence[Any] | None) -> bool:
+    value = str(kind.value)
+    return not only or any(f"{value}.".startswith(f"{getattr(each, 'value', each)}.") for each in only)
+
+
+# -- broken links
+
+
+async def _repairs(
+    session: Session, uri: str, spot: Spot, text: Text, at: types.Range
+) -> list[types.CodeAction]:
+    start, end = text.place(at.start), text.place(at.end)
+    links = [
+        link
+        for link in text.note.links
+        if (place := link.place) and (place.line, place.start) <= end and (place.line, place.end) >= start
+    ]
+    actions: list[types.CodeAction] = []
+    for target in await targets(session, spot, links[:LINES_READ], similar=True) if links else ():
+        if target.problem == "missing_note":
+            actions += _create(session, spot, target)
+        actions += (
+            _change(session, uri, text, title, link, new)
+            for title, link, new in _better(session, spot, text, target)
+        )
+    return actions
+
+
+def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.CodeAction]:
+    path = target.answer.get("create")
+    if path and can_do(session, types.ResourceOperationKind.Create):
+        operation = types.CreateFile(
+            uri=spot.uri(path), options=types.CreateFileOptions(ignore_if_exists=True)
+        )
+        yield types.CodeAction(
+            f"Create {printable(path)}",
+            kind=types.CodeActionKind.QuickFix,
+            edit=types.WorkspaceEdit(document_changes=[operation]),
+        )
+
+
+def _better(
+    session: Session, spot: Spot, text: Text, target: Target
+) -> Iterator[tuple[str, Link, tuple[str, bool]]]:
+    """Yield titles of actions, the link, and its better target or, with true, fragment."""
+    link, answer = target.link, target.answer
+    if target.problem == "missing_note":
+        offered: set[str] = set()
+        for item in answer.get("similar") or ():
+            if item["link"] in offered:
+                continue
+            offered.add(item["link"])
+            yield f"Change to {printable(item['text'])}", link, (item["link"], False)
+    elif target.problem == "ambiguous":
+        for path in (target.path, *answer["candidates"]):
+            bare = str(path).removesuffix(".md")
+            full = bare if "/" in bare else f"/{bare}"
+            yield f"Lead to {printable(path or '')}", link, (full, False)
+    elif target.problem == "missing_heading" and target.path:
+        other = session.text_of(spot, target.path) if target.path != spot.path else text
+        headings = [shown_heading(heading.text) for heading in other.note.headings] if other else []
+        by_fold = {fold(heading): heading for heading in headings}
+        near = get_close_matches(fold(link.heading or ""), by_fold, HEADINGS_OFFERED, 0.3)
+        for name in near:
+            yield f"Change to #{printable(by_fold[name])}", link, (linkable_heading(by_fold[name]), True)
+
+
+def _change(
+    session: Session, uri: str, text: Text, title: str, link: Link, new: tuple[str, bool]
+) -> types.CodeAction:
+    written = link.written or link.place or Place(link.line, 0, 0)
+    old = text.line(written.line)[written.start : written.end]
+    markdown = not in_brackets(written, text.lines)
+    target, is_fragment = new
+    change = with_fragment if is_fragment else rewritten
+    if markdown and not is_fragment and not target.endswith(".md") and old.split("#")[0].endswith(".md"):
+        target += ".md"
+    edit = types.TextEdit(text.range(written), change(old, target, markdown=markdown))
+    return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=replacing(session, uri, [edit]))
+
+
+# -- mentions
+
+
+async def _mentions(
+    session: Session, uri: str, spot: Spot, text: Text, at: types.Range
+) -> list[types.CodeAction]:
+    first, start = text.place(at.start)
+    last, end = text.place(at.end)
+    lines = [text.line(number) if _is_prose(text, number) else "" for number in range(first, last + 1)]
+    if not any(line.strip() for line in lines):
+        return []
+    answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=lines)
+    resolvable = "edit" in (session.can("text_document.code_action.resolve_support.properties") or ())
+    actions = []
+    for mention in answer["mentions"]:
+        place = Place(first + mention["line"] - 1, mention["column"] - 1, mention["end_column"] - 1)
+        outside = (place.line, place.end) < (first, start) or (place.line, place.start) > (last, end)
+        if outside:
+            continue
+        for note in mention["notes"]:
+            edit = types.TextEdit(
+                text.range(place), _as_link(text, place.line, mention["name"], note, answer["markdown"])
+            )
+            actions.append(
+                types.CodeAction(
+                    f"Link {printable(mention['name'])} to {printable(note['path'])}",
+                    kind=types.CodeActionKind.RefactorRewrite,
+                    edit=replacing(session, uri, [edit]),
+                )
+            )
+            every = types.CodeAction(
+                f"Link every mention of {printable(note['title'])} in this note",
+                kind=types.CodeActionKind.RefactorRewrite,
+                data={"uri": uri, "path": note["path"]},
+            )
+            actions.append(every if resolvable else await resolve(session, every))
+    return actions
+
+
+async def _every_mention(session: Session, spot: Spot, text: Text, path: str) -> list[types.TextEdit]:
+    edits = []
+    for first, lines in _parts(text):
+        answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=lines)
+        for mention in answer["mentions"]:
+            note = next((note for note in mention["notes"] if note["path"] == path), None)
+            if note is not None:
+                line = first + mention["line"] - 1
+                place = Place(line, mention["column"] - 1, mention["end_column"] - 1)
+                new = _as_link(text, line, mention["name"], note, answer["markdown"])
+                edits.append(types.TextEdit(text.range(place), new))
+    return edits
+
+
+PART_CHARS = 40_000
+"""Characters of one request about mentions."""
+
+
+def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:
+    """Yield the prose of a note in parts: first line and lines."""
+    first, size = 1, 0
+    lines: list[str] = []
+    for number, line in enumerate(text.lines, 1):
+        line = line if _is_prose(text, number) else ""
+        if lines and size + len(line) > PART_CHARS:
+            yield first, lines
+            first, lines, size = number, [], 0
+        lines.append(line)
+        size += len(line) + 1
+    yield first, lines
+
+
+def _is_prose(text: Text, number: int) -> bool:
+    note = text.note
+    if number < note.body_line or any(block.line <= number <= block.end_line for block in note.code_blocks):
+        return False
+    return not re.match(r"[ \t]*#{1,6}[ \t]", text.line(number))
+
+
+def _as_link(text: Text, line: int, name: str, note: JSON, markdown: bool) -> str:
+    link = str(note["link"])
+    if markdown:
+        return f"[{name}]({destination(link)})"
+    bar = r"\|" if in_table(text.lines, line) else "|"
+    return f"[[{link}]]" if link == name else f"[[{link}{bar}{name}]]"

@@ -1,0 +1,111 @@
+"""Commands: search, related notes, backlinks, and why a note has its rank."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from lsprotocol import types
+from pygls.uris import from_fs_path
+
+from vaultseek.base.model import JSON
+from vaultseek.base.text import one_line
+from vaultseek.doors.lsp.session import Session
+from vaultseek.errors import UsageError
+
+CHOICES = 9
+"""Notes that a question to the user offers."""
+CHOICE_CHARS = 60
+
+Choose = Callable[[str, Sequence[str]], Awaitable[int | None]]
+"""Function that has the user choose one of several titles; None if the client cannot, or the user did not."""
+Show = Callable[[str, int], Awaitable[None]]
+"""Function that opens a document at a line, counted from 1."""
+
+
+class Commands:
+    """The commands of ``workspace/executeCommand``; each returns what it found, as JSON."""
+
+    def __init__(self, session: Session, choose: Choose, show: Show) -> None:
+        self._session = session
+        self._choose = choose
+        self._show = show
+
+    def all(self) -> dict[str, Callable[..., Awaitable[Any]]]:
+        """Return the commands by name."""
+        return {
+            "vaultseek.search": self.search,
+            "vaultseek.related": self.related,
+            "vaultseek.backlinks": self.backlinks,
+            "vaultseek.why": self.why,
+        }
+
+    async def search(self, *arguments: Any) -> list[JSON]:
+        """Search for the first argument; the second is the number of results."""
+        query = _text(arguments, 0, "query")
+        limit = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else 20
+        roots = await self._session.roots()
+        wanted = {"query": query, "limit": max(1, min(limit, 200))}
+        if len(roots) == 1:
+            answer = await self._session.ask("search", roots[0], **wanted)
+        else:
+            answer = await self._session.ask_daemon("search/all", **wanted)
+        return [_located(result, answer) for result in answer["results"]]
+
+    async def related(self, *arguments: Any) -> list[JSON]:
+        """Return the notes most like the document, and let the user open one."""
+        uri = _text(arguments, 0, "document")
+        spot = await self._session.spot(uri)
+        if spot is None:
+            raise UsageError(
+                "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
+            )
+        answer = await self._session.ask("note/related", spot.root, note=spot.path, limit=CHOICES)
+        results = [_located(result, answer) for result in answer["results"]]
+        await self._offer("Related notes", results)
+        return results
+
+    async def backlinks(self, *arguments: Any) -> list[JSON]:
+        """Return the links to the document, and let the user open one."""
+        uri = _text(arguments, 0, "document")
+        spot = await self._session.spot(uri)
+        if spot is None:
+            raise UsageError(
+                "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
+            )
+        answer = await self._session.ask("links/backlinks", spot.root, note=spot.path)
+        results = [_located(link, answer) for link in answer["links"]]
+        await self._offer("Backlinks", results)
+        return results
+
+    async def why(self, *arguments: Any) -> JSON:
+        """Explain the rank of the document, the second argument, for the query, the first."""
+        query, uri = _text(arguments, 0, "query"), _text(arguments, 1, "document")
+        spot = await self._session.spot(uri)
+        if spot is None:
+            raise UsageError(
+                "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
+            )
+        return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
+
+    async def _offer(self, title: str, results: Sequence[JSON]) -> None:
+        shown = [one_line(str(result["title"]), CHOICE_CHARS) for result in results[:CHOICES]]
+        chosen = await self._choose(title if shown else f"{title}: none", shown)
+        if chosen is not None:
+            await self._show(str(results[chosen]["uri"]), int(results[chosen].get("line") or 1))
+
+
+def _text(arguments: Sequence[Any], number: int, name: str) -> str:
+    if len(arguments) <= number or not isinstance(arguments[number], str) or not arguments[number]:
+        raise UsageError(f"the command needs a {name}; give it as argument {number + 1}")
+    return str(arguments[number])
+
+
+def _located(result: JSON, answer: JSON) -> JSON:
+    root = result.get("vault_path") or answer["vault_path"]
+    return {**result, "uri": from_fs_path(f"{root}/{result['path']}")}
+
+
+def choices(titles: Sequence[str]) -> list[types.MessageActionItem]:
+    """Return the titles as the choices of a message, each one different."""
+    return [types.MessageActionItem(f"{number} {title}") for number, title in enumerate(titles, 1)]

@@ -1,0 +1,282 @@
+"""Completion: notes, files, headings, blocks, tags, properties and their values."""
+
+from __future__ import annotations
+
+import asyncio
+import posixpath
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from lsprotocol import types
+
+from vaultseek.base.model import JSON, Place
+from vaultseek.base.text import fold, remove_hidden
+from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.content.markdown.plain import shown_heading
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX
+from vaultseek.content.markdown.spelling import destination, linkable_heading
+from vaultseek.core.notes.anchors import block_text
+from vaultseek.core.notes.new_links import manner_of
+from vaultseek.doors.lsp.cursor import Typing, typing_at
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.preview import markup
+from vaultseek.doors.lsp.session import Session, Spot
+
+COMPLETED = 50
+"""Items of one answer; another key asks again."""
+PREVIEW_LINES = 24
+TRIGGERS = ("[", "#", "^", "(", "/", "!", ":", " ", "-")
+
+_KINDS = {
+    "note": types.CompletionItemKind.File,
+    "file": types.CompletionItemKind.File,
+    "heading": types.CompletionItemKind.Reference,
+    "block": types.CompletionItemKind.Reference,
+    "tag": types.CompletionItemKind.Keyword,
+    "property": types.CompletionItemKind.Property,
+    "value": types.CompletionItemKind.Value,
+}
+
+
+async def complete(session: Session, params: types.CompletionParams) -> types.CompletionList | None:
+    """Return the completions at a position."""
+    uri = params.text_document.uri
+    spot = await session.spot(uri) or await session.spot_of_draft(uri)
+    text = session.text(uri, spot)
+    if spot is None or text is None:
+        return None
+    line, column = text.place(params.position)
+    typing = typing_at(text, line, column)
+    if typing is None or (_is_blank_trigger(params) and typing.kind not in ("value", "tag")):
+        return None
+    items = await _items(session, spot, text, typing)
+    start, end = typing.start, column
+    if typing.form in ("wikilink", "embed") and _wants_markdown(spot, text, line):
+        # As Obsidian does: the brackets that were typed become those of a Markdown link.
+        start -= len(_OPENING[typing.form])
+        end += 0 if typing.closing else len("]]")
+        typing = replace(typing, closing="", as_markdown=True)
+    edit = text.range(Place(line, start, end))
+    shown = text.line(line)[start:column]
+    made = [item for each in items if (item := _item(each, typing, edit, spot))]
+    if typing.kind == "heading":  # of those with one text, a link can only lead to the first
+        unique: dict[tuple[str | None, str], types.CompletionItem] = {}
+        for item in made:
+            unique.setdefault((item.detail, item.label), item)
+        made = list(unique.values())
+    return types.CompletionList(
+        is_incomplete=True,
+        items=[_ordered(item, number, shown) for number, item in enumerate(made)],
+    )
+
+
+async def resolve(session: Session, item: types.CompletionItem) -> types.CompletionItem:
+    """Add the preview of the note, heading or block."""
+    data = item.data
+    if not isinstance(data, dict) or not str(data.get("path", "")).endswith(".md"):
+        return item
+    first = max(1, int(data.get("line") or 1))
+    answer = await session.ask(
+        "note/get", data["root"], note=data["path"], start_line=first, end_line=first + PREVIEW_LINES
+    )
+    item.documentation = markup(
+        session, str(answer["text"]), "completion.completion_item.documentation_format"
+    )
+    return item
+
+
+def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
+    """True where the vault wants Markdown links; in properties, Obsidian knows wikilinks alone."""
+    return line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
+
+
+async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> list[JSON]:
+    own = typing.note == ""
+    if typing.kind == "heading" and own:
+        return _own_headings(text, typing.typed)
+    if typing.kind == "block" and own:
+        return _own_blocks(text, typing.typed)
+    common = {"text": typing.typed[:500], "limit": COMPLETED}
+    if typing.kind in ("heading", "block"):
+        if typing.note is None:
+            answer = await session.ask("complete", spot.root, kind=typing.kind, source=spot.path, **common)
+            return list(answer["items"])
+        return await _parts(session, spot, typing, common)
+    if typing.kind == "note":
+        return await _notes(session, spot, typing, common)
+    more = {"property": typing.property} if typing.property else {}
+    answer = await session.ask("complete", spot.root, kind=typing.kind, **common, **more)
+    return list(answer["items"])
+
+
+async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
+    """Return notes, and for embeds and Markdown links the other files, too."""
+    folder = posixpath.dirname(spot.path)
+    dotted = typing.form == "markdown" and typing.typed.startswith(("./", "../"))
+    if dotted:
+        common = {**common, "text": _from_root(folder, typing.typed)[:500]}
+    wanted = [session.ask("complete", spot.root, kind="note", source=spot.path, **common)]
+    if typing.form != "wikilink":
+        wanted.append(session.ask("complete", spot.root, kind="file", source=spot.path, **common))
+    notes, *files = await asyncio.gather(*wanted)
+    found = [item for answer in files for item in answer["items"]]
+    embeds = typing.form == "embed" or typing.quote == "!"
+    items = [*found, *notes["items"]] if embeds else [*notes["items"], *found]
+    ranks = {"prefix": 0, "word": 1, "inside": 2, "fuzzy": 3}
+    if not embeds or typing.typed:
+        items.sort(key=lambda item: ranks[item["match"]])
+    if dotted or (typing.form == "markdown" and not has_obsidian(Path(spot.root))):
+        dots = typing.typed.startswith("./")
+        items = [{**item, "link": _from_folder(folder, item["path"], dots=dots)} for item in items]
+    return items[:COMPLETED]
+
+
+def _from_root(folder: str, typed: str) -> str:
+    """Return the path in the vault that a relative one of a note in ``folder`` means."""
+    path = posixpath.normpath(posixpath.join(folder, typed)).removeprefix("../")
+    return f"{path}/".removeprefix("./") if typed.endswith("/") else path
+
+
+def _from_folder(folder: str, path: str, *, dots: bool) -> str:
+    relative = posixpath.relpath(path, folder or ".")
+    return f"./{relative}" if dots and not relative.startswith("../") else relative
+
+
+async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
+    """Return headings or blocks of the note that the link leads to; those of the editor if it is open."""
+    target = unquote(typing.note or "") if typing.form == "markdown" else typing.note or ""
+    link = {"target": target.strip(), "kind": "wikilink"}
+    answer = await session.ask("links/resolve", spot.root, source=spot.path, links=[link])
+    path = answer["links"][0]["resolved"]
+    if path is None or not path.endswith(".md"):
+        return []
+    if session.is_open(spot.uri(path)) and (other := session.text_of(spot, path)):
+        own = _own_headings if typing.kind == "heading" else _own_blocks
+        return own(other, typing.typed)
+    answer = await session.ask("complete", spot.root, kind=typing.kind, note=path, **common)
+    return [{**item, "path": path} for item in answer["items"]]
+
+
+def _own_headings(text: Text, typed: str) -> list[JSON]:
+    path = text.path
+    items = (
+        {"text": shown_heading(heading.text), "line": heading.line, "level": heading.level, "path": path}
+        for heading in text.note.headings
+    )
+    return [item for item in items if item["text"] and fold(typed) in fold(str(item["text"]))]
+
+
+def _own_blocks(text: Text, typed: str) -> list[JSON]:
+    items = (
+        {
+            "text": block.id,
+            "line": block.line,
+            "of": block_text(text.lines, block.line, block.id),
+            "path": text.path,
+        }
+        for block in text.note.blocks
+    )
+    return [item for item in items if fold(typed) in fold(f"{item['text']} {item['of']}")]
+
+
+def _item(item: JSON, typing: Typing, edit: types.Range, spot: Spot) -> types.CompletionItem | None:
+    label = str(item["text"])
+    if remove_hidden(label) != label or any(ord(sign) < 32 for sign in label):
+        return None  # a name with control characters cannot be typed, and inserting one would not be safe
+    made = types.CompletionItem(
+        label=label,
+        kind=_KINDS.get(typing.kind),
+        detail=_detail(item, typing),
+        text_edit=types.TextEdit(edit, _inserted(item, typing) + typing.closing),
+        data={"root": spot.root, "path": item["path"], "line": item.get("line")} if "path" in item else None,
+    )
+    if item.get("is") == "alias":
+        made.label_details = types.CompletionItemLabelDetails(description=str(item["title"]))
+    return made
+
+
+def _detail(item: JSON, typing: Typing) -> str | None:
+    if typing.kind == "heading" and "level" in item:
+        where = f" {item['path']}" if typing.note is None else ""
+        return "#" * int(item["level"]) + where
+    if typing.kind == "block":
+        return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
+    if "path" in item:
+        return str(item["path"])
+    count = item.get("count")
+    return None if count is None else f"{count} note" + ("s" if count != 1 else "")
+
+
+def _inserted(item: JSON, typing: Typing) -> str:
+    """Return the text of a completion, from the first column that it replaces."""
+    text = str(item["text"])
+    if typing.as_markdown:
+        return _markdown_link(item, typing)
+    if typing.kind == "note":
+        return _note_target(item, typing)
+    if typing.kind in ("heading", "block"):
+        return _part_target(item, typing)
+    if typing.kind == "value" or typing.quote:
+        return _as_yaml(text, typing.quote)
+    return text
+
+
+def _note_target(item: JSON, typing: Typing) -> str:
+    link = str(item.get("link") or item["path"])
+    if typing.form == "markdown":
+        path = link if link.endswith(".md") or not str(item["path"]).endswith(".md") else f"{link}.md"
+        return destination(path)
+    if str(item["path"]).endswith(NOTE_SUFFIX):
+        link = link.removesuffix(NOTE_SUFFIX)  # it has one in vaults that want Markdown links
+    named = item.get("is") in ("alias", "title")
+    bar = r"\|" if typing.in_table else "|"
+    return f"{link}{bar}{item['text']}" if named else link
+
+
+def _markdown_link(item: JSON, typing: Typing) -> str:
+    """Return a Markdown link in the place of the wikilink that is being typed."""
+    sign = "!" if typing.form == "embed" else ""
+    text = _BRACKETS.sub("", str(item["text"]))
+    note = typing.note
+    if note and not note.lower().endswith(NOTE_SUFFIX):
+        note += NOTE_SUFFIX
+    meant = replace(typing, form="markdown", note=note)
+    target = _note_target(item, meant) if typing.kind == "note" else _part_target(item, meant)
+    return f"{sign}[{text}]({target})"
+
+
+def _part_target(item: JSON, typing: Typing) -> str:
+    part = linkable_heading(str(item["text"])) if typing.kind == "heading" else f"^{item['text']}"
+    target = str(item.get("link", "")) if typing.note is None else typing.note
+    if typing.form != "markdown":
+        return f"{target.removesuffix(NOTE_SUFFIX) if typing.note is None else target}#{part}"
+    return f"{target if '%' in target else destination(target)}#{destination(part)}"
+
+
+_OPENING = {"wikilink": "[[", "embed": "![["}
+_BRACKETS = re.compile(r"[\[\]]")
+_PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")
+
+
+def _as_yaml(text: str, quote: str) -> str:
+    if quote == "'":
+        return text.replace("'", "''") + "'"
+    if not quote and _PLAIN.match(text):
+        return text
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'{escaped}"' if quote else f'"{escaped}"'
+
+
+def _ordered(item: types.CompletionItem, number: int, shown: str) -> types.CompletionItem:
+    """Keep the daemon's order and its tolerance of typing errors: the client compares what was typed."""
+    item.sort_text = f"{number:03}"
+    item.filter_text = f"{shown} {item.label}" if shown else item.label
+    return item
+
+
+def _is_blank_trigger(params: types.CompletionParams) -> bool:
+    context: Any = params.context
+    return context is not None and context.trigger_character in (" ", "-", ":")

@@ -1,0 +1,120 @@
+"""Diagnostics: broken and ambiguous links, missing headings and blocks, and problems of the frontmatter.
+
+Those of open notes are read from the editor's text, those of all others from the index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lsprotocol import types
+
+from vaultseek.base.model import JSON, Place, Problem
+from vaultseek.base.text import fold
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.targets import Target, targets
+
+SOURCE = "vaultseek"
+_SEVERITIES = {
+    "missing_note": types.DiagnosticSeverity.Warning,
+    "missing_heading": types.DiagnosticSeverity.Warning,
+    "missing_block": types.DiagnosticSeverity.Warning,
+    "ambiguous": types.DiagnosticSeverity.Information,
+}
+
+
+async def of_document(session: Session, uri: str) -> list[types.Diagnostic]:
+    """Return the diagnostics of one document."""
+    document = await session.document(uri)
+    if document is None or not document.spot.path.endswith(".md") or not session.options.diagnostics:
+        return []
+    spot, text = document
+    note = text.note
+    links = [link for link in note.links if link.place]
+    wrong = [target for target in await targets(session, spot, links) if target.problem]
+    return [*_of_problems(text, note.problems), *(_of_link(text, target, spot) for target in wrong)]
+
+
+async def of_workspace(
+    session: Session, known: Iterable[types.PreviousResultId]
+) -> types.WorkspaceDiagnosticReport:
+    """Return the diagnostics of the notes that are not open, from the index."""
+    before = {each.uri: each.value for each in known}
+    reports: list[types.WorkspaceDocumentDiagnosticReport] = []
+    reported = set()
+    for root in await session.roots() if session.options.diagnostics else ():
+        spot = session.spot_in(root, "")
+        answer = await session.ask("vault/problems", root)
+        by_path: dict[str, list[JSON]] = {}
+        for problem in answer["problems"]:
+            by_path.setdefault(problem["path"], []).append(problem)
+        for path, problems in by_path.items():
+            uri = spot.uri(path)
+            if session.is_open(uri):
+                continue
+            reported.add(uri)
+            reports.append(_report(session, spot, path, problems, before.get(uri)))
+    # A note without problems that had some has to be told, too.
+    empty = (uri for uri in before if uri not in reported and not session.is_open(uri))
+    reports += [types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=[]) for uri in empty]
+    return types.WorkspaceDiagnosticReport(items=reports)
+
+
+def _report(
+    session: Session, spot: Spot, path: str, problems: list[JSON], before: str | None
+) -> types.WorkspaceDocumentDiagnosticReport:
+    uri = spot.uri(path)
+    state = f"{hash(tuple(_state(problem) for problem in problems)):x}"
+    if state == before:
+        return types.WorkspaceUnchangedDocumentDiagnosticReport(uri=uri, result_id=state)
+    text = session.text_of(spot, path) if path.endswith(".md") else None
+    items = [_of_index(problem, text) for problem in problems]
+    return types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=items, result_id=state)
+
+
+def _state(problem: JSON) -> tuple[object, ...]:
+    return problem["line"], problem["column"], problem["code"], problem["message"]
+
+
+def _of_index(problem: JSON, text: Text | None) -> types.Diagnostic:
+    line = int(problem["line"] or 1)
+    if text is None:
+        whole = types.Range(types.Position(line - 1, 0), types.Position(line - 1, 0))
+    elif problem["column"] is None:
+        whole = text.whole_line(line)
+    else:
+        whole = text.range(Place(line, problem["column"] - 1, problem["end_column"] - 1))
+    severity = _SEVERITIES.get(problem["code"], types.DiagnosticSeverity.Warning)
+    return types.Diagnostic(whole, problem["message"], severity=severity, code=problem["code"], source=SOURCE)
+
+
+def _of_problems(text: Text, problems: Iterable[Problem]) -> Iterable[types.Diagnostic]:
+    for problem in problems:
+        yield types.Diagnostic(
+            text.whole_line(problem.line or 1),
+            problem.message,
+            severity=types.DiagnosticSeverity.Warning,
+            code=problem.code,
+            source=SOURCE,
+        )
+
+
+def _of_link(text: Text, target: Target, spot: Spot) -> types.Diagnostic:
+    place = target.link.place or Place(target.link.line, 0, 0)
+    candidates = target.answer["candidates"] if target.problem == "ambiguous" else ()
+    related = [
+        types.DiagnosticRelatedInformation(
+            types.Location(spot.uri(path), types.Range(types.Position(0, 0), types.Position(0, 0))), path
+        )
+        for path in (*([target.path] if candidates and target.path else ()), *candidates)
+    ]
+    return types.Diagnostic(
+        text.range(place),
+        target.message or "",
+        severity=_SEVERITIES[target.problem or "ambiguous"],
+        code=target.problem,
+        source=SOURCE,
+        related_information=related or None,
+        data={"target": fold(target.link.target)},
+    )

@@ -1,0 +1,102 @@
+"""The texts of the editor's open notes, whose lines end as LSP says: at LF, CR LF or CR, nowhere else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from lsprotocol import types
+from pygls.workspace import PositionCodec, TextDocument, Workspace
+
+from vaultseek.base.model import Note, Place
+from vaultseek.content.files.read import read_note
+from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.parse import parse
+
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+
+
+class NoteDocument(TextDocument):
+    """An open document; pygls would end lines at every separator that Unicode has."""
+
+    @property
+    def lines(self) -> Sequence[str]:
+        """Return the lines with their ends; the last one has none and may be empty."""
+        source = self.source
+        lines = _LINE.findall(source)
+        return lines[:-1] if len(lines) > 1 and not source.endswith(("\n", "\r")) else lines
+
+
+class NoteWorkspace(Workspace):
+    """The open documents and the workspace folders."""
+
+    def _create_text_document(
+        self,
+        doc_uri: str,
+        source: str | None = None,
+        version: int | None = None,
+        language_id: str | None = None,
+    ) -> TextDocument:
+        return NoteDocument(
+            doc_uri,
+            source,
+            version,
+            language_id,
+            sync_kind=self._sync_kind,
+            position_codec=self._position_codec,
+        )
+
+
+class Text:
+    """A text at one moment, by lines without their ends; positions are those of the client."""
+
+    def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
+        self.source = source
+        self.version = version
+        self.path = path
+        self.lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._codec = codec
+        self._note: Note | None = None
+
+    @property
+    def note(self) -> Note:
+        """The text as a note; it is read when this is first asked for."""
+        if self._note is None:
+            self._note = parse(self.source, self.path)
+        return self._note
+
+    def line(self, number: int) -> str:
+        """Return a line, 1-based; an empty one beyond the end."""
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def place(self, position: types.Position) -> tuple[int, int]:
+        """Return the line, 1-based, and the column, 0-based, of a position of the client."""
+        line = self.line(position.line + 1)
+        before = types.Position(0, position.character)
+        return position.line + 1, min(
+            self._codec.position_from_client_units([line + "\n"], before).character, len(line)
+        )
+
+    def position(self, line: int, column: int) -> types.Position:
+        """Return the client's position of a line, 1-based, and a column, 0-based."""
+        units = self._codec.client_num_units(self.line(line)[: max(0, column)])
+        return types.Position(line - 1, units)
+
+    def range(self, place: Place) -> types.Range:
+        """Return the client's range of a place."""
+        line, start, end = place
+        return types.Range(self.position(line, start), self.position(line, end))
+
+    def whole_line(self, number: int) -> types.Range:
+        """Return the range of a line without its end."""
+        return self.range(Place(number, 0, len(self.line(number))))
+
+
+def text_on_disk(root: str, path: str, codec: PositionCodec) -> Text | None:
+    """Return the text of a note on disk; None if it cannot be read."""
+    file = read_note(Path(root), path)
+    if file is None or file.problem is not None:
+        return None
+    source, _ = decode(file.data)
+    return Text(source.removeprefix("\ufeff"), path, codec)

@@ -1,0 +1,275 @@
+"""Definition, references, document links and hover."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from lsprotocol import types
+
+from vaultseek.base.model import JSON, Heading, Link, Place
+from vaultseek.base.text import count, fold
+from vaultseek.core.notes.anchors import find_heading
+from vaultseek.core.notes.tag_places import tag_places
+from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.preview import escaped, harmless, without_frontmatter
+from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.targets import Target, targets
+from vaultseek.errors import VaultseekError
+
+REFERENCES = 1000
+"""Links that a list of references has at most."""
+TAGGED_NOTES = 200
+HOVER_LINES = 30
+HOVER_LIST = 5
+LIKE_MS = 400
+"""Milliseconds that a hover waits for similar notes."""
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
+
+
+async def definition(session: Session, params: types.DefinitionParams) -> list[types.Location] | None:
+    """Return where the link at a position leads."""
+    at = await _at(session, params)
+    if at is None:
+        return None
+    spot, text, line, column = at
+    link = link_at(text.note, line, column)
+    if link is None:
+        return None
+    (target,) = await targets(session, spot, [link])
+    return None if target.path is None else [_location(session, spot, target.path, target.line)]
+
+
+async def document_links(
+    session: Session, params: types.DocumentLinkParams
+) -> list[types.DocumentLink] | None:
+    """Return every link of a note that leads somewhere."""
+    document = await session.document(params.text_document.uri)
+    if document is None:
+        return None
+    spot, text = document
+    links = [link for link in text.note.links if link.place]
+    found = await targets(session, spot, links)
+    return [
+        types.DocumentLink(text.range(target.link.place), _address(spot, target), target.path)
+        for target in found
+        if target.path is not None and target.link.place is not None
+    ]
+
+
+async def references(session: Session, params: types.ReferenceParams) -> list[types.Location] | None:
+    """Return the links to what is at a position: the target of a link, a heading, a tag, or the note."""
+    at = await _at(session, params)
+    if at is None:
+        return None
+    spot, text, line, column = at
+    own = params.context.include_declaration
+    if tag := tag_at(text.note, line, column):
+        return await _tagged(session, spot, tag.tag)
+    path, heading = spot.path, heading_at(text.note, line)
+    own_block = block_at(text.note, line)
+    block = own_block.id if own_block else None
+    if link := link_at(text.note, line, column):
+        (target,) = await targets(session, spot, [link])
+        if target.path is None:
+            return []
+        path, block = target.path, link.block
+        other = session.text_of(spot, path)
+        heading = find_heading(link.heading, other.note.headings) if link.heading and other else None
+    elif heading is not None and heading.level == 1 and heading is text.note.headings[0]:
+        heading = None  # the title of the note: every link to the note
+    wanted = _fragments(session, spot, path, heading, block)
+    locations = await _links_to(session, spot, path, wanted)
+    locations += await _links_of_texts(session, spot, path, wanted, part=bool(heading or block))
+    locations.sort(key=_order)
+    if own:
+        line_of_own = heading.line if heading else own_block.line if own_block and path == spot.path else None
+        locations.insert(0, _location(session, spot, path, line_of_own))
+    return locations
+
+
+async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
+    """Return what a link leads to, who else links there, and what it is like; of a tag its notes."""
+    at = await _at(session, params)
+    if at is None:
+        return None
+    spot, text, line, column = at
+    if link := link_at(text.note, line, column):
+        return await _hover_link(session, spot, text, link)
+    if tag := tag_at(text.note, line, column):
+        answer = await session.ask("complete", spot.root, kind="tag", text=tag.tag, limit=5)
+        counts = (item["count"] for item in answer["items"] if item["text"].casefold() == tag.tag.casefold())
+        known = next(counts, 0)
+        body = f"**\\#{escaped(tag.tag)}** · {count(known, 'note')}"
+        return types.Hover(_markdown(session, body), text.range(tag.place))
+    return None
+
+
+async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
+    """Return the links of other notes to the one at ``path``; none if the daemon does not know it yet."""
+    with suppress(VaultseekError):
+        answer = await session.ask("links/backlinks", spot.root, note=path, limit=REFERENCES)
+        links: list[JSON] = answer["links"]
+        return links
+    return []
+
+
+async def _at(
+    session: Session, params: types.DefinitionParams | types.ReferenceParams | types.HoverParams
+) -> tuple[Spot, Text, int, int] | None:
+    document = await session.document(params.text_document.uri)
+    return None if document is None else (*document, *document.text.place(params.position))
+
+
+def _location(session: Session, spot: Spot, path: str, line: int | None) -> types.Location:
+    text = session.text_of(spot, path) if line else None
+    whole = (
+        text.whole_line(line) if text and line else types.Range(types.Position(0, 0), types.Position(0, 0))
+    )
+    return types.Location(spot.uri(path), whole)
+
+
+def _address(spot: Spot, target: Target) -> str:
+    line = f"#L{target.line}" if target.line else ""
+    return spot.uri(target.path or "") + line
+
+
+Wanted = Callable[[str | None, str | None], bool]
+"""Function that is true of the heading and the block in the links that are looked for."""
+
+
+def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None, block: str | None) -> Wanted:
+    target = session.text_of(spot, path)
+    headings: Sequence[Heading] = target.note.headings if target else ()
+
+    def wanted(name: str | None, id: str | None) -> bool:
+        if block is not None:
+            return id is not None and fold(id) == fold(block)
+        if heading is None:
+            return True
+        return name is not None and find_heading(name, headings) == heading
+
+    return wanted
+
+
+async def _links_to(session: Session, spot: Spot, path: str, wanted: Wanted) -> list[types.Location]:
+    """Return the places of links to a note, or a part of it, in the notes that are not open."""
+    locations = []
+    texts: dict[str, Text | None] = {}
+    for link in await backlinks(session, spot, path):
+        source = link["path"]
+        if not wanted(link["heading"], link["block"]) or session.is_open(spot.uri(source)):
+            continue
+        if source not in texts:
+            texts[source] = session.text_of(spot, source)
+        text = texts[source]
+        if text is not None:
+            locations.append(types.Location(spot.uri(source), text.range(_place(link, text))))
+    return locations
+
+
+async def _links_of_texts(
+    session: Session, spot: Spot, path: str, wanted: Wanted, *, part: bool
+) -> list[types.Location]:
+    """Return the places of such links in the open notes; those to a part of a note also in itself."""
+    texts = await session.open_texts(spot.root)
+    own = texts.pop(path, None)
+    if part and (text := own[1] if own else session.text_of(spot, path)):
+        texts[path] = spot.uri(path), text
+    locations = []
+    for source, (uri, text) in texts.items():
+        links = [link for link in text.note.links if link.place and wanted(link.heading, link.block)]
+        leading = await targets(session, Spot(spot.root, source, spot.shown), links) if links else ()
+        for target in leading:
+            if target.path == path and target.link.place:
+                locations.append(types.Location(uri, text.range(target.link.place)))
+    return locations
+
+
+def _order(location: types.Location) -> tuple[str, int, int]:
+    return location.uri, location.range.start.line, location.range.start.character
+
+
+def _place(link: JSON, text: Text) -> Place:
+    line = int(link["line"])
+    if link.get("column") is None:
+        return Place(line, 0, len(text.line(line)))
+    return Place(line, link["column"] - 1, link["end_column"] - 1)
+
+
+async def _tagged(session: Session, spot: Spot, tag: str) -> list[types.Location]:
+    answer = await session.ask(
+        "search", spot.root, query="", filters={"tag": tag}, mode="keyword", limit=TAGGED_NOTES, brief=True
+    )
+    locations = []
+    for path in sorted(result["path"] for result in answer["results"]):
+        text = session.text_of(spot, path)
+        for placed in tag_places(text.note, tag) if text else ():
+            locations.append(types.Location(spot.uri(path), text.range(placed.place)))  # type: ignore[union-attr]
+    return locations
+
+
+async def _hover_link(session: Session, spot: Spot, text: Text, link: Link) -> types.Hover | None:
+    (target,) = await targets(session, spot, [link], similar=True)
+    at = text.range(link.place) if link.place else None
+    if target.path is None:
+        similar = ", ".join(escaped(item["text"]) for item in target.answer.get("similar") or ())
+        more = f"\n\nNearest: {similar}" if similar else ""
+        return types.Hover(_markdown(session, escaped(target.message or "") + more), at)
+    if not target.path.endswith(".md"):
+        picture = target.path.lower().endswith(_PICTURES)
+        shown = f"![]({spot.uri(target.path)})" if picture else escaped(target.path)
+        return types.Hover(_markdown(session, shown), at)
+    links, like = await asyncio.gather(
+        backlinks(session, spot, target.path), _similar(session, spot, target.path)
+    )
+    excerpt = _excerpt(session, spot, target)
+    about = [f"**{escaped(target.title or target.path)}** · {escaped(target.path)}"]
+    if target.problem:
+        about.append(escaped(target.message or ""))
+    about.append(harmless(excerpt))
+    about.append("---")
+    about.append(_backlinks_line(links))
+    if like:
+        about.append("Like it: " + ", ".join(escaped(title) for title in like))
+    return types.Hover(_markdown(session, "\n\n".join(filter(None, about))), at)
+
+
+def _excerpt(session: Session, spot: Spot, target: Target) -> str:
+    text = session.text_of(spot, target.path or "")
+    if text is None:
+        return ""
+    if target.line:
+        lines = text.lines[target.line - 1 : target.line - 1 + HOVER_LINES]
+        own = [heading.line for heading in text.note.headings if heading.line > target.line]
+        if heading_at(text.note, target.line) and own:
+            lines = lines[: own[0] - target.line]
+        return "\n".join(lines).strip()
+    body = without_frontmatter("\n".join(text.lines)).split("\n")
+    return "\n".join(body[:HOVER_LINES]).strip()
+
+
+def _backlinks_line(links: Sequence[JSON]) -> str:
+    titles = list(dict.fromkeys(str(link["title"]) for link in links))
+    if not titles:
+        return "No backlinks"
+    more = f" and {len(titles) - HOVER_LIST} more" if len(titles) > HOVER_LIST else ""
+    names = ", ".join(escaped(title) for title in titles[:HOVER_LIST])
+    return f"{count(len(links), 'backlink')}: {names}{more}"
+
+
+async def _similar(session: Session, spot: Spot, path: str) -> list[str]:
+    with suppress(VaultseekError):
+        answer = await session.ask("note/related", spot.root, note=path, limit=3, deadline_ms=LIKE_MS)
+        return [str(result["title"]) for result in answer["results"]]
+    return []
+
+
+def _markdown(session: Session, body: str) -> types.MarkupContent:
+    formats = session.can("text_document.hover.content_format") or ()
+    if types.MarkupKind.Markdown in formats:
+        return types.MarkupContent(types.MarkupKind.Markdown, body)
+    plain = body.replace("\\", "").replace("**", "")
+    return types.MarkupContent(types.MarkupKind.PlainText, plain)

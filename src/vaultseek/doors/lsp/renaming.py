@@ -1,0 +1,209 @@
+"""Renaming of notes, headings and tags, and the links to files that the editor is about to move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lsprotocol import types
+from pygls.uris import to_fs_path
+
+from vaultseek.base.model import JSON, Heading, Link, Place
+from vaultseek.content.markdown.title import file_stem
+from vaultseek.core.notes.anchors import find_heading
+from vaultseek.core.notes.rename import (
+    Edit,
+    checked_name,
+    file_name,
+    heading_edit,
+    heading_links,
+    link_edit,
+    tag_edits,
+)
+from vaultseek.doors.lsp.cursor import heading_at, link_at, tag_at
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.edits import can_do, edits_of_answer, workspace_edit
+from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.targets import targets
+from vaultseek.errors import NotFound, UsageError
+
+
+class Renamed(NamedTuple):
+    """The tag, heading or note at the cursor that can be renamed, with its place and name."""
+
+    place: Place
+    name: str
+    path: str
+    tag: str | None = None
+    heading: Heading | None = None
+
+
+async def prepare(
+    session: Session, params: types.PrepareRenameParams
+) -> types.PrepareRenamePlaceholder | None:
+    """Return the range and the name of what can be renamed at a position."""
+    document = await session.document(params.text_document.uri)
+    if document is None:
+        return None
+    spot, text = document
+    wanted = await _at(session, spot, text, params.position)
+    return None if wanted is None else types.PrepareRenamePlaceholder(text.range(wanted.place), wanted.name)
+
+
+async def rename(session: Session, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    """Return the edits that rename what is at a position, in all notes. Raises VaultseekError."""
+    document = await session.document(params.text_document.uri)
+    if document is None:
+        return None
+    spot, text = document
+    wanted = await _at(session, spot, text, params.position)
+    if wanted is None:
+        raise UsageError("nothing to rename here; put the cursor on a link, a heading or a tag")
+    new = " ".join(params.new_name.splitlines()).strip()
+    if wanted.tag is not None:
+        return await _rename_tag(session, spot, wanted.tag, new)
+    if wanted.heading is not None:
+        return await _rename_heading(session, spot, wanted, new)
+    return await _rename_note(session, spot, wanted.path, file_name(checked_name(new), wanted.path))
+
+
+async def will_rename(session: Session, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
+    """Return the edits of links for files and folders that the editor is about to move."""
+    moves: dict[str, list[JSON]] = {}
+    spots: dict[str, Spot] = {}
+    for file in params.files:
+        old, new = await session.spot(file.old_uri), to_fs_path(file.new_uri)
+        if old is None or new is None or not new.startswith(f"{old.shown}/"):
+            continue
+        spots[old.root] = old
+        moves.setdefault(old.root, []).append({"old": old.path, "new": new[len(old.shown) + 1 :]})
+    if len(moves) != 1:  # one edit is about one vault; files of several are never moved at once
+        return None
+    ((root, pairs),) = moves.items()
+    edits = await _edits_of_moves(session, spots[root], pairs)
+    return workspace_edit(session, spots[root], edits) if edits else None
+
+
+async def _at(session: Session, spot: Spot, text: Text, position: types.Position) -> Renamed | None:
+    line, column = text.place(position)
+    if tag := tag_at(text.note, line, column):
+        return Renamed(tag.place, tag.tag, spot.path, tag=tag.tag)
+    if link := link_at(text.note, line, column):
+        return await _of_link(session, spot, text, link, column)
+    if heading := heading_at(text.note, line):
+        edit = heading_edit(text.note, heading, "")
+        return Renamed(edit.place, heading.text, spot.path, heading=heading)
+    return None
+
+
+async def _of_link(session: Session, spot: Spot, text: Text, link: Link, column: int) -> Renamed | None:
+    """Return the note that a link leads to, or with the cursor on its fragment the heading."""
+    (target,) = await targets(session, spot, [link])
+    if target.path is None:
+        (target,) = await targets(session, spot, [link], wait=True)
+    if target.path is None or link.place is None:
+        return None
+    written = link.written if link.written and link.written.line == link.place.line else link.place
+    raw = text.line(written.line)[written.start : written.end]
+    fragment = written.start + raw.find("#")
+    other = session.text_of(spot, target.path)
+    if link.heading and "#" in raw and column > fragment and other:
+        heading = find_heading(link.heading, other.note.headings)
+        if heading is None:
+            return None
+        end = fragment + 1 + len(raw[raw.find("#") + 1 :].partition("|")[0])
+        return Renamed(Place(written.line, fragment + 1, end), heading.text, target.path, heading=heading)
+    end = min((at for at in (raw.find("#"), raw.find("|"), len(raw)) if at >= 0), default=len(raw))
+    place = Place(written.line, written.start, written.start + end)
+    return Renamed(place, file_stem(target.path), target.path)
+
+
+async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> types.WorkspaceEdit | None:
+    if old == new:
+        return None
+    if not can_do(session, types.ResourceOperationKind.Rename):
+        raise UsageError("this editor cannot rename files for a language server; rename the file itself")
+    if session.text_of(spot, new) is not None and old.casefold() != new.casefold():
+        raise UsageError(f"there is a note at {new} already; choose another name")
+    edits = await _edits_of_moves(session, spot, [{"old": old, "new": new}])
+    operation = types.RenameFile(
+        old_uri=spot.uri(old), new_uri=spot.uri(new), options=types.RenameFileOptions(overwrite=False)
+    )
+    return workspace_edit(session, spot, edits, [operation])
+
+
+async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
+    """Return the edits of the daemon; for notes with changes that are not saved, those of their own text."""
+    answer = await session.ask("vault/rename", spot.root, moves=list(moves))
+    open_texts = await session.open_texts(spot.root)
+    edits = [edit for edit in edits_of_answer(answer) if edit.path not in open_texts]
+    for path, (_, text) in open_texts.items():
+        own = Spot(spot.root, path, spot.shown)
+        links = [link for link in text.note.links if link.written]
+        seen = set()
+        for target in await targets(session, own, links, moves=moves):
+            written, moved = target.link.written, target.answer.get("moved")
+            if moved is not None and written is not None and written not in seen:
+                seen.add(written)
+                edits.append(link_edit(path, target.link, written, moved, text.lines))
+    return edits
+
+
+async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: str) -> types.WorkspaceEdit:
+    heading = wanted.heading
+    own = session.text_of(spot, wanted.path)
+    if heading is None or own is None:
+        raise NotFound("the heading is gone; put the cursor on one")
+    texts = {path: text for path, (_, text) in (await session.open_texts(spot.root)).items()}
+    texts[wanted.path] = own
+    headings = own.note.headings
+    at = headings.index(heading)
+    edits = [heading_edit(own.note, heading, new)]
+    if find_heading(heading.text, headings) == heading:
+        edits += await _links_elsewhere(session, spot, wanted.path, heading.text, new, set(texts))
+    for path, text in texts.items():
+        edits += await _open_links(session, spot, path, text, wanted.path, headings, at, new)
+    return workspace_edit(session, spot, _distinct(edits))
+
+
+async def _links_elsewhere(
+    session: Session, spot: Spot, path: str, heading: str, new: str, without: set[str]
+) -> list[Edit]:
+    """Return the daemon's edits of links in notes that are not open."""
+    try:
+        answer = await session.ask("vault/rename", spot.root, note=path, heading=heading, to=new)
+    except NotFound:  # it is not saved yet: nothing links there
+        return []
+    return [edit for edit in edits_of_answer(answer) if edit.path not in without]
+
+
+async def _open_links(
+    session: Session,
+    spot: Spot,
+    source: str,
+    text: Text,
+    path: str,
+    headings: Sequence[Heading],
+    at: int,
+    new: str,
+) -> list[Edit]:
+    """Return the edits of the links of an open note to a heading of another one, or of its own."""
+    links = [link for link in text.note.links if link.heading]
+    own = Spot(spot.root, source, spot.shown)
+    leading = {target.link.place for target in await targets(session, own, links) if target.path == path}
+    edits = heading_links(text.note, path, headings, at, new, leading=leading)
+    return list(edits)
+
+
+async def _rename_tag(session: Session, spot: Spot, old: str, new: str) -> types.WorkspaceEdit:
+    answer = await session.ask("vault/rename", spot.root, tag=old, to=new)
+    new = new.lstrip("#").strip("/")
+    open_texts = await session.open_texts(spot.root)
+    edits = [edit for edit in edits_of_answer(answer) if edit.path not in open_texts]
+    for _, text in open_texts.values():
+        edits += tag_edits(text.note, old, new)
+    return workspace_edit(session, spot, edits)
+
+
+def _distinct(edits: Sequence[Edit]) -> list[Edit]:
+    return list({(edit.path, edit.place): edit for edit in edits}.values())

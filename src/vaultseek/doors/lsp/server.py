@@ -1,0 +1,343 @@
+"""The language server: pygls speaks LSP, the daemon knows the vaults, and this module joins them.
+
+It opens no index and writes nothing: edits are proposed, and the editor makes them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+
+from vaultseek import __version__
+from vaultseek.base.model import JSON
+from vaultseek.base.text import printable
+from vaultseek.doors.lsp import actions, completion, diagnostics, navigation, renaming, symbols
+from vaultseek.doors.lsp.commands import Commands, choices
+from vaultseek.doors.lsp.daemon import Daemon
+from vaultseek.doors.lsp.documents import NoteWorkspace
+from vaultseek.doors.lsp.session import Options, Session
+from vaultseek.errors import Cancelled, VaultseekError
+
+REQUEST_FAILED = -32803
+REQUEST_CANCELLED = -32800
+DIAGNOSE_SECONDS = 0.25
+"""Time without a change of a document before its diagnostics are published."""
+REFRESH_SECONDS = 1.0
+"""Least time between two requests to the client to ask again."""
+
+Feature = Callable[[Session, Any], Awaitable[Any]]
+_FILES = types.FileOperationRegistrationOptions(
+    filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
+)
+_FEATURES: dict[str, tuple[Feature, Any]] = {
+    types.TEXT_DOCUMENT_COMPLETION: (
+        completion.complete,
+        types.CompletionOptions(trigger_characters=completion.TRIGGERS, resolve_provider=True),
+    ),
+    types.COMPLETION_ITEM_RESOLVE: (completion.resolve, None),
+    types.TEXT_DOCUMENT_DEFINITION: (navigation.definition, None),
+    types.TEXT_DOCUMENT_REFERENCES: (navigation.references, None),
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: (navigation.document_links, None),
+    types.TEXT_DOCUMENT_HOVER: (navigation.hover, None),
+    types.WORKSPACE_SYMBOL: (symbols.search_symbols, None),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (symbols.document_symbols, None),
+    types.TEXT_DOCUMENT_FOLDING_RANGE: (symbols.folding_ranges, None),
+    types.TEXT_DOCUMENT_CODE_LENS: (symbols.code_lenses, None),
+    types.TEXT_DOCUMENT_INLAY_HINT: (symbols.inlay_hints, None),
+    types.TEXT_DOCUMENT_CODE_ACTION: (
+        actions.code_actions,
+        types.CodeActionOptions(
+            code_action_kinds=[
+                types.CodeActionKind.QuickFix,
+                types.CodeActionKind.RefactorRewrite,
+                types.CodeActionKind.Source,
+            ],
+            resolve_provider=True,
+        ),
+    ),
+    types.CODE_ACTION_RESOLVE: (actions.resolve, None),
+    types.TEXT_DOCUMENT_RENAME: (renaming.rename, None),
+    types.TEXT_DOCUMENT_PREPARE_RENAME: (renaming.prepare, None),
+    types.WORKSPACE_WILL_RENAME_FILES: (renaming.will_rename, _FILES),
+}
+_TOLD = {types.TEXT_DOCUMENT_RENAME, types.WORKSPACE_WILL_RENAME_FILES}
+"""Requests whose failure the user has to see; others have nothing to say without an answer."""
+
+log = logging.getLogger(__name__)
+
+
+def serve(start: Callable[[], object], options: Options) -> None:
+    """Answer on standard input and output until the client ends.
+
+    ``start`` is called when a daemon is needed; it starts one unless it runs, or raises VaultseekError.
+    """
+    logging.basicConfig(level=logging.ERROR)
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+    # pygls closes its output at the end, and the standard output is not its own.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as output:
+        make_server(start, options).start_io(stdout=output)
+
+
+def make_server(start: Callable[[], object], options: Options | None = None) -> LanguageServer:
+    """Return a server for one client."""
+    server = _Server("vaultseek", __version__, protocol_cls=_Protocol)
+    _Editor(server, start, options or Options()).register()
+    return server
+
+
+class _Server(LanguageServer):
+    """The server of pygls; what goes wrong is told to the client by its answers alone."""
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        log.debug("%s: %s", source, error)
+
+
+class _Protocol(LanguageServerProtocol):
+    """The protocol of pygls, with an answer to requests that cannot be read."""
+
+    def structure_message(self, data: dict[str, Any]) -> Any:
+        try:
+            return super().structure_message(data)
+        except JsonRpcException as error:
+            if "method" in data and "id" in data:
+                self._send_response(data["id"], error=error.to_response_error())
+            raise
+
+
+class _Editor:
+    """The client of a server: its session, and what the daemon tells of meanwhile."""
+
+    def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
+        self._server = server
+        self._start = start
+        self._daemon: Daemon | None = None
+        self._session = Session(self._ask, options)
+        self._commands = Commands(self._session, self._choose, self._show)
+        self._diagnosing: dict[str, asyncio.Task[None]] = {}
+        self._refreshing: asyncio.Task[None] | None = None
+        self._progress: dict[str, bool] = {}
+        self._vaults: set[str] = set()
+
+    def register(self) -> None:
+        """Register every feature with the server."""
+        feature = self._server.feature
+        for method, (answer, options) in _FEATURES.items():
+            feature(method, options)(self._handler(method, answer))
+        pull = types.DiagnosticOptions(
+            inter_file_dependencies=True, workspace_diagnostics=True, identifier="vaultseek"
+        )
+        feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pull)(
+            self._handler(types.TEXT_DOCUMENT_DIAGNOSTIC, self._pull)
+        )
+        feature(types.WORKSPACE_DIAGNOSTIC)(self._handler(types.WORKSPACE_DIAGNOSTIC, self._pull_all))
+        for method, note in (
+            (types.INITIALIZE, self._initialize),
+            (types.INITIALIZED, self._initialized),
+            (types.TEXT_DOCUMENT_DID_OPEN, self._changed),
+            (types.TEXT_DOCUMENT_DID_CHANGE, self._changed),
+            (types.TEXT_DOCUMENT_DID_SAVE, self._changed),
+            (types.TEXT_DOCUMENT_DID_CLOSE, self._closed),
+            (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed),
+        ):
+            feature(method)(partial(_call, note))
+        for name, command in self._commands.all().items():
+            self._server.command(name)(self._command(command))
+
+    # -- requests ----------------------------------------------------------------------------------------
+
+    def _handler(self, method: str, answer: Feature) -> Callable[[Any], Awaitable[Any]]:
+        async def handle(params: Any) -> Any:
+            try:
+                return await answer(self._session, params)
+            except Cancelled as error:
+                raise JsonRpcException(str(error), REQUEST_CANCELLED) from None
+            except VaultseekError as error:
+                if method in _TOLD:
+                    raise JsonRpcException(printable(str(error), 500), REQUEST_FAILED) from None
+                log.debug("%s: %s", method, error)
+                resolved = method in (types.COMPLETION_ITEM_RESOLVE, types.CODE_ACTION_RESOLVE)
+                return params if resolved else None
+
+        return handle
+
+    def _command(self, run: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        async def command(*arguments: Any) -> Any:
+            try:
+                return await run(*arguments)
+            except VaultseekError as error:
+                raise JsonRpcException(printable(str(error), 500), REQUEST_FAILED) from None
+
+        return command
+
+    async def _ask(self, method: str, params: JSON) -> Any:
+        if self._daemon is None:
+            self._daemon = Daemon(self._start, self._told, self._back, self._failed)
+        return await self._daemon.ask(method, params)
+
+    # -- the client's life ---------------------------------------------------------------------------------
+
+    def _initialize(self, params: types.InitializeParams) -> None:
+        protocol = self._server.protocol
+        before = protocol.workspace
+        workspace = NoteWorkspace(
+            before.root_uri,
+            types.TextDocumentSyncKind.Incremental,
+            list(before.folders.values()),
+            before.position_encoding,
+        )
+        protocol._workspace = workspace
+        self._session.begin(workspace, params)
+
+    def _initialized(self, params: types.InitializedParams) -> None:
+        self._daemon = self._daemon or Daemon(self._start, self._told, self._back, self._failed)
+        self._later("", self._begin())
+
+    async def _begin(self) -> None:
+        try:
+            await self._ask("index/status", {})
+        except VaultseekError:
+            return  # the client has been told
+        if self._daemon is not None:
+            self._daemon.subscribe()
+        folders = self._session.folders()
+        if folders and not await self._session.roots():
+            message = f"vaultseek: {printable(folders[0])} is in no vault; run `vaultseek vault add` there"
+            self._server.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
+
+    def _folders_changed(self, params: Any) -> None:
+        self._session.forget_roots()
+
+    # -- diagnostics -----------------------------------------------------------------------------------------
+
+    def _changed(self, params: Any) -> None:
+        if self._session.can("text_document.diagnostic") is None:
+            uri = params.text_document.uri
+            self._later(uri, self._publish(uri))
+
+    def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        if task := self._diagnosing.pop(uri, None):
+            task.cancel()
+        if self._session.can("text_document.diagnostic") is None:
+            self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+
+    def _later(self, key: str, work: Any) -> None:
+        """Do ``work`` in the background, instead of what was to be done for the same key."""
+        if task := self._diagnosing.pop(key, None):
+            task.cancel()
+        self._diagnosing[key] = asyncio.ensure_future(work)
+
+    async def _publish(self, uri: str) -> None:
+        await asyncio.sleep(DIAGNOSE_SECONDS)
+        try:
+            items = await diagnostics.of_document(self._session, uri)
+        except VaultseekError:
+            return
+        if self._session.is_open(uri):
+            self._server.text_document_publish_diagnostics(
+                types.PublishDiagnosticsParams(uri, items, self._session.version(uri))
+            )
+
+    async def _pull(self, session: Session, params: types.DocumentDiagnosticParams) -> Any:
+        items = await diagnostics.of_document(session, params.text_document.uri)
+        return types.RelatedFullDocumentDiagnosticReport(items=items)
+
+    async def _pull_all(self, session: Session, params: types.WorkspaceDiagnosticParams) -> Any:
+        return await diagnostics.of_workspace(session, params.previous_result_ids)
+
+    # -- what the daemon tells -------------------------------------------------------------------------------
+
+    def _told(self, method: str, params: JSON) -> None:
+        vault = params.get("vault_path")
+        if vault is not None and vault not in self._vaults:
+            self._vaults.add(vault)
+            self._session.forget_roots()  # it may be a new one around a folder that is known already
+        if method == "index/changed":
+            if self._refreshing is None or self._refreshing.done():
+                self._refreshing = asyncio.ensure_future(self._refresh())
+        elif method == "index/progress":
+            self._report(params)
+
+    def _back(self) -> None:
+        """Have the client ask again: the daemon was away, and vaults and notes may have changed since."""
+        self._vaults.clear()
+        self._told("index/changed", {})
+
+    async def _refresh(self) -> None:
+        """Have the client ask again: links may lead elsewhere now."""
+        await asyncio.sleep(REFRESH_SECONDS)
+        if self._session.can("text_document.diagnostic") is None:
+            for document in list(self._session.workspace.text_documents.values()):
+                self._later(document.uri, self._publish(document.uri))
+        elif self._session.can("workspace.diagnostics.refresh_support"):
+            self._server.workspace_diagnostic_refresh(None)
+        options = self._session.options
+        if options.code_lens and self._session.can("workspace.code_lens.refresh_support"):
+            self._server.workspace_code_lens_refresh(None)
+        if options.inlay_hints and self._session.can("workspace.inlay_hint.refresh_support"):
+            self._server.workspace_inlay_hint_refresh(None)
+
+    def _report(self, told: JSON) -> None:
+        """Show the progress of a vault in the client, if it can, has the vault open, and there is any."""
+        if not self._session.has_vault(str(told["vault_path"])):
+            return
+        vault, share = str(told["vault"]), float(told["share"])
+        token = f"vaultseek/{vault}"
+        progress = self._server.work_done_progress
+        if vault not in self._progress:
+            if share >= 1 or not self._session.can("window.work_done_progress"):
+                return
+            self._progress[vault] = False
+            title = f"Indexing {printable(vault)}"
+
+            def begin(*_: Any) -> None:
+                self._progress[vault] = True
+                progress.begin(token, types.WorkDoneProgressBegin(title, percentage=int(share * 100)))
+
+            progress.create(token, begin)
+        elif self._progress[vault]:
+            if share >= 1:
+                progress.end(token, types.WorkDoneProgressEnd())
+                progress.tokens.pop(token, None)
+                del self._progress[vault]
+            else:
+                message = f"{told['notes']} notes, {told['embedded']} of {told['chunks']} passages"
+                percentage = int(share * 100)
+                progress.report(token, types.WorkDoneProgressReport(message=message, percentage=percentage))
+
+    def _failed(self, message: str) -> None:
+        self._server.window_show_message(
+            types.ShowMessageParams(types.MessageType.Warning, f"vaultseek: {printable(message, 500)}")
+        )
+
+    # -- questions to the user -------------------------------------------------------------------------------
+
+    async def _choose(self, message: str, titles: Sequence[str]) -> int | None:
+        if not self._session.can("window.show_document.support"):
+            return None
+        items = choices(titles)
+        params = types.ShowMessageRequestParams(types.MessageType.Info, message, items)
+        chosen = await self._server.window_show_message_request_async(params)
+        return next(
+            (number for number, item in enumerate(items) if chosen and item.title == chosen.title), None
+        )
+
+    async def _show(self, uri: str, line: int) -> None:
+        at = types.Range(types.Position(line - 1, 0), types.Position(line - 1, 0))
+        await self._server.window_show_document_async(
+            types.ShowDocumentParams(uri, take_focus=True, selection=at)
+        )
+
+
+def _call(note: Callable[[Any], None], params: Any) -> None:
+    note(params)

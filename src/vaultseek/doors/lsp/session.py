@@ -1,0 +1,234 @@
+"""One editor's session: its documents, the vaults that they belong to, and what the client can do."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable
+from functools import reduce
+from typing import Any, NamedTuple
+
+from lsprotocol import types
+from pygls.uris import from_fs_path, to_fs_path
+from pygls.workspace import Workspace
+
+from vaultseek.base.model import JSON
+from vaultseek.doors.lsp.documents import Text, text_on_disk
+from vaultseek.errors import VaultseekError
+
+TEXTS_KEPT = 64
+"""Open documents whose parsed text is kept."""
+
+DRAFT = "Untitled.md"
+"""Path of a document without a file, from which its links are written."""
+Ask = Callable[[str, JSON], Awaitable[Any]]
+
+
+class Spot(NamedTuple):
+    """A file of a vault: the vault's folder, the path in it, and that folder as the client names it."""
+
+    root: str
+    path: str
+    shown: str
+
+    def uri(self, path: str) -> str:
+        """Return the address of another file of the vault."""
+        return from_fs_path(f"{self.shown}/{path}") or ""
+
+
+class Document(NamedTuple):
+    """A document in a vault: its place there, and the text of it that the editor shows."""
+
+    spot: Spot
+    text: Text
+
+
+class Options(NamedTuple):
+    """Wishes of the user, by the client's initialization options."""
+
+    code_lens: bool = False
+    inlay_hints: bool = False
+    diagnostics: bool = True
+    vault: str | None = None
+    results: int = 50
+
+
+class Session:
+    """Answers about the open documents and the vaults around them."""
+
+    def __init__(self, ask: Ask, options: Options | None = None) -> None:
+        self._ask = ask
+        self.options = options or Options()
+        self.capabilities = types.ClientCapabilities()
+        self.client = ""
+        self._workspace: Workspace | None = None
+        self._texts: OrderedDict[str, Text] = OrderedDict()
+        self._roots: dict[str, str | None] = {}
+
+    def begin(self, workspace: Workspace, params: types.InitializeParams) -> None:
+        """Take over what the client says of itself."""
+        self._workspace = workspace
+        self.capabilities = params.capabilities
+        self.client = params.client_info.name if params.client_info else ""
+        wishes = params.initialization_options
+        if isinstance(wishes, dict):
+            self.options = _options(wishes.get("vaultseek", wishes), self.options)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The open documents and the workspace folders."""
+        if self._workspace is None:
+            raise RuntimeError("initialize comes first")
+        return self._workspace
+
+    def can(self, capability: str) -> Any:
+        """Return a capability of the client by its dotted name; None if it says nothing of it."""
+        try:
+            return reduce(getattr, capability.split("."), self.capabilities)
+        except AttributeError:
+            return None
+
+    async def ask(self, method: str, root: str, **params: Any) -> JSON:
+        """Return the daemon's answer about the vault at ``root``. Raises VaultseekError."""
+        answer: JSON = await self._ask(method, {"vault": root, **params})
+        return answer
+
+    async def ask_daemon(self, method: str, **params: Any) -> JSON:
+        """Return the daemon's answer to a request about no vault. Raises VaultseekError."""
+        answer: JSON = await self._ask(method, params)
+        return answer
+
+    # -- where -------------------------------------------------------------------------------------------
+
+    async def spot(self, uri: str) -> Spot | None:
+        """Return the place of a document in its vault; None if it is in none."""
+        file = to_fs_path(uri) if uri.startswith("file:") else None
+        if file is None:
+            return None
+        folder, _, name = file.rpartition("/")
+        real = _real(folder)
+        root = await self._root(real)
+        if root is None:
+            return None
+        path = f"{real}/{name}".removeprefix(f"{root}/")
+        shown = folder.removesuffix(f"/{path}".rpartition("/")[0])
+        return Spot(root, path, shown if _real(shown) == root else root)
+
+    async def spot_of_draft(self, uri: str) -> Spot | None:
+        """Return a place for a document without a file, as if it were a note of the only open vault."""
+        if uri.startswith("file:"):
+            return None
+        roots = await self.roots() if any(self.folders()) else []
+        return Spot(roots[0], DRAFT, roots[0]) if len(roots) == 1 else None
+
+    def spot_in(self, root: str, path: str) -> Spot:
+        """Return the place of a file in a vault that some open document or folder has named."""
+        return Spot(root, path, root)
+
+    async def roots(self) -> list[str]:
+        """Return the vaults of the workspace folders, else of the open documents; none means all vaults."""
+        roots = [await self._root(_real(folder)) for folder in self.folders()]
+        if not any(roots):
+            spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]
+            roots = [spot.root for spot in spots if spot]
+        return [root for root in dict.fromkeys(roots) if root]
+
+    def folders(self) -> list[str]:
+        """Return the workspace folders."""
+        folders = [folder for uri in self.workspace.folders if (folder := to_fs_path(uri))]
+        return folders or ([self.workspace.root_path] if self.workspace.root_path else [])
+
+    def has_vault(self, root: str) -> bool:
+        """True for the vault of a workspace folder or of a document that has been open."""
+        return root in self._roots.values()
+
+    def forget_roots(self) -> None:
+        """Ask again which vault a folder is in: vaults may have been added or removed."""
+        self._roots.clear()
+
+    async def _root(self, folder: str) -> str | None:
+        """Return the vault that a folder is in, as the daemon sees it."""
+        if folder not in self._roots:
+            params = {
+                "source": "x",
+                "links": [],
+                **({"vault": self.options.vault} if self.options.vault else {}),
+            }
+            try:
+                answer = await self._ask("links/resolve", {"cwd": folder, **params})
+            except VaultseekError:
+                return None
+            root = str(answer["vault_path"])
+            self._roots[folder] = root if f"{folder}/".startswith(f"{root}/") else None
+        return self._roots[folder]
+
+    # -- texts -------------------------------------------------------------------------------------------
+
+    def is_open(self, uri: str) -> bool:
+        """True if the client has the document open."""
+        return self._open(uri) is not None
+
+    def version(self, uri: str) -> int | None:
+        """Return the version of an open document; None for others."""
+        document = self._open(uri)
+        return document.version if document else None
+
+    async def document(self, uri: str) -> Document | None:
+        """Return the place and the text of a document; None if it is in no vault, or cannot be read."""
+        spot = await self.spot(uri)
+        text = self.text(uri, spot)
+        return None if spot is None or text is None else Document(spot, text)
+
+    def text(self, uri: str, spot: Spot | None) -> Text | None:
+        """Return the text of a document: the client's if it is open, else the one on disk."""
+        document = self._open(uri)
+        codec = self.workspace.position_codec
+        if document is None:
+            return text_on_disk(spot.root, spot.path, codec) if spot else None
+        text = self._texts.get(uri)
+        if text is None or text.version != document.version or text.source != document.source:
+            path = spot.path if spot else "x.md"
+            text = self._texts[uri] = Text(document.source, path, codec, document.version)
+        self._texts.move_to_end(uri)
+        while len(self._texts) > TEXTS_KEPT:
+            self._texts.popitem(last=False)
+        return text
+
+    async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
+        """Return the open notes of a vault by path: address and text of each."""
+        texts = {}
+        for document in list(self.workspace.text_documents.values()):
+            spot = await self.spot(document.uri)
+            if spot is not None and spot.root == root and (text := self.text(document.uri, spot)):
+                texts[spot.path] = (document.uri, text)
+        return texts
+
+    def text_of(self, spot: Spot, path: str) -> Text | None:
+        """Return the text of another file of the same vault."""
+        return self.text(spot.uri(path), Spot(spot.root, path, spot.shown))
+
+    def _open(self, uri: str) -> Any:
+        documents = self.workspace.text_documents
+        document = self.workspace.get_text_document(uri)
+        return document if any(document is each for each in documents.values()) else None
+
+
+def _real(folder: str) -> str:
+    return os.path.realpath(folder)
+
+
+def _options(wishes: Any, known: Options) -> Options:
+    if not isinstance(wishes, dict):
+        return known
+    return Options(
+        code_lens=bool(wishes.get("codeLens", known.code_lens)),
+        inlay_hints=bool(wishes.get("inlayHints", known.inlay_hints)),
+        diagnostics=bool(wishes.get("diagnostics", known.diagnostics)),
+        vault=wishes.get("vault") if isinstance(wishes.get("vault"), str) else known.vault,
+        results=known.results,
+    )
+
+
+def listed(items: Iterable[Any]) -> list[Any]:
+    """Return the items without those that are None."""
+    return [item for item in items if item is not None]

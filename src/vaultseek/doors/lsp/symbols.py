@@ -1,0 +1,194 @@
+"""Symbols: the search as ``workspace/symbol``, and the headings of a note with their folds and counts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from lsprotocol import types
+
+from vaultseek.base.model import JSON, Heading, Place
+from vaultseek.base.text import count
+from vaultseek.content.markdown.plain import shown_heading
+from vaultseek.core.notes.anchors import find_heading
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.navigation import backlinks
+from vaultseek.doors.lsp.session import Session, Spot
+
+COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
+"""Editors that drop a symbol without the letters of the query in its name; these show the query first."""
+RECENT_NOTES = "ext:md"
+"""Query of every note, the last modified first."""
+
+
+# -- in the workspace
+
+
+async def search_symbols(
+    session: Session, params: types.WorkspaceSymbolParams
+) -> list[types.SymbolInformation]:
+    """Return the results of the hybrid search, best first, each at the line of its passage."""
+    query = params.query.strip()
+    roots = await session.roots()
+    limit = session.options.results
+    wanted = {"query": query or RECENT_NOTES, "limit": limit, "typing": bool(query)}
+    if len(roots) == 1:
+        answer = await session.ask("search", roots[0], **wanted)
+        results = [{**result, "vault_path": answer["vault_path"]} for result in answer["results"]]
+    elif roots:
+        answers = await asyncio.gather(*(session.ask("search", root, **wanted) for root in roots))
+        results = [
+            {**result, "vault_path": answer["vault_path"]}
+            for answer in answers
+            for result in answer["results"]
+        ]
+        results.sort(key=lambda result: -float(result.get("confidence") or result["score"]))
+    else:
+        results = (await session.ask_daemon("search/all", **wanted))["results"]
+    prefix = query if session.client.startswith(COMPARING_CLIENTS) else ""
+    return [_symbol(session, result, number, prefix) for number, result in enumerate(results[:limit], 1)]
+
+
+def _symbol(session: Session, result: JSON, number: int, prefix: str) -> types.SymbolInformation:
+    spot = session.spot_in(str(result["vault_path"]), str(result["path"]))
+    headings = [heading for heading in result.get("heading_path") or () if heading != result["title"]]
+    name = " › ".join([str(result["title"]), *headings])
+    if prefix:
+        name = f"{prefix} · {number:02} {name}"
+    line, column = int(result.get("line") or 1), int(result.get("column") or 1)
+    text = session.text_of(spot, spot.path)
+    place = Place(line, column - 1, len(text.line(line))) if text else Place(line, 0, 0)
+    at = text.range(place) if text else types.Range(types.Position(line - 1, 0), types.Position(line - 1, 0))
+    return types.SymbolInformation(
+        location=types.Location(spot.uri(spot.path), at),
+        name=name,
+        kind=types.SymbolKind.String if headings else types.SymbolKind.File,
+        container_name=str(result["path"]),
+    )
+
+
+# -- in a note
+
+
+async def document_symbols(
+    session: Session, params: types.DocumentSymbolParams
+) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
+    """Return the headings of a note, nested if the client can show that."""
+    uri = params.text_document.uri
+    text = session.text(uri, await session.spot(uri))
+    if text is None:
+        return None
+    if session.can("text_document.document_symbol.hierarchical_document_symbol_support"):
+        return _nested(text)
+    return [
+        types.SymbolInformation(
+            types.Location(uri, text.whole_line(heading.line)), _name(heading), types.SymbolKind.String
+        )
+        for heading in text.note.headings
+    ]
+
+
+def _nested(text: Text) -> list[types.DocumentSymbol]:
+    top: list[types.DocumentSymbol] = []
+    open_symbols: list[tuple[int, types.DocumentSymbol]] = []
+    for heading, last in sections(text):
+        symbol = types.DocumentSymbol(
+            name=_name(heading),
+            kind=types.SymbolKind.String,
+            range=types.Range(text.position(heading.line, 0), text.position(last, len(text.line(last)))),
+            selection_range=text.whole_line(heading.line),
+            children=[],
+        )
+        while open_symbols and open_symbols[-1][0] >= heading.level:
+            open_symbols.pop()
+        siblings = open_symbols[-1][1].children if open_symbols else top
+        (siblings if siblings is not None else top).append(symbol)  # type: ignore[attr-defined]
+        open_symbols.append((heading.level, symbol))
+    return top
+
+
+def _name(heading: Heading) -> str:
+    return " ".join(shown_heading(heading.text).split()) or "#" * heading.level
+
+
+def sections(text: Text) -> Iterator[tuple[Heading, int]]:
+    """Yield each heading with the last line of its section that is not blank."""
+    headings = text.note.headings
+    for at, heading in enumerate(headings):
+        later = (other.line - 1 for other in headings[at + 1 :] if other.level <= heading.level)
+        last = next(later, len(text.lines))
+        while last > heading.line and not text.line(last).strip():
+            last -= 1
+        yield heading, last
+
+
+async def folding_ranges(
+    session: Session, params: types.FoldingRangeParams
+) -> list[types.FoldingRange] | None:
+    """Return what can be folded: frontmatter, sections, code blocks."""
+    uri = params.text_document.uri
+    text = session.text(uri, await session.spot(uri))
+    if text is None:
+        return None
+    note = text.note
+    spans = [(heading.line, last, types.FoldingRangeKind.Region) for heading, last in sections(text)]
+    spans += [(block.line, block.end_line, types.FoldingRangeKind.Region) for block in note.code_blocks]
+    if note.body_line > 2:
+        spans.append((1, note.body_line - 1, types.FoldingRangeKind.Imports))
+    return [
+        types.FoldingRange(start_line=first - 1, end_line=last - 1, kind=kind)
+        for first, last, kind in sorted(set(spans))
+        if last > first
+    ]
+
+
+# -- counts of backlinks
+
+
+async def code_lenses(session: Session, params: types.CodeLensParams) -> list[types.CodeLens] | None:
+    """Return the numbers of backlinks of a note and of its headings, above their lines, if that is wanted."""
+    if not session.options.code_lens:
+        return None
+    uri = params.text_document.uri
+    document = await session.document(uri)
+    if document is None:
+        return None
+    return [
+        types.CodeLens(
+            document.text.whole_line(line),
+            types.Command(label, "vaultseek.backlinks", arguments=[uri, line]),
+        )
+        for line, label in await _counts(session, *document)
+    ]
+
+
+async def inlay_hints(session: Session, params: types.InlayHintParams) -> list[types.InlayHint] | None:
+    """Return the same numbers behind the lines, if that is wanted."""
+    if not session.options.inlay_hints:
+        return None
+    document = await session.document(params.text_document.uri)
+    if document is None:
+        return None
+    spot, text = document
+    first, last = params.range.start.line + 1, params.range.end.line + 1
+    return [
+        types.InlayHint(text.position(line, len(text.line(line))), label, padding_left=True)
+        for line, label in await _counts(session, spot, text)
+        if first <= line <= last
+    ]
+
+
+async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, str]]:
+    """Return the lines with a number of backlinks: the note's own and those of headings with any."""
+    links: Sequence[JSON] = await backlinks(session, spot, spot.path)
+    headings = text.note.headings
+    lines = Counter(
+        heading.line
+        for link in links
+        if link["heading"] and (heading := find_heading(link["heading"], headings)) is not None
+    )
+    own = headings[0].line if headings and headings[0].level == 1 else text.note.body_line
+    counts = [(own, count(len(links), "backlink"))]
+    counts += [(line, count(number, "link")) for line, number in sorted(lines.items()) if line != own]
+    return counts

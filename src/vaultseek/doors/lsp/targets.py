@@ -1,0 +1,82 @@
+"""Where the links of an open note lead: to the index, and over that to what other editors' buffers hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vaultseek.base.model import JSON, Link
+from vaultseek.core.notes.anchors import find_block, find_heading
+from vaultseek.core.notes.targets import problem_message
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.session import Session, Spot
+
+LINKS_AT_ONCE = 1000
+"""Links of one request, which must not be too large."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a link leads: the file and the line in it, or what is wrong."""
+
+    link: Link
+    path: str | None
+    title: str | None
+    line: int | None
+    problem: str | None
+    message: str | None
+    answer: JSON
+
+
+async def targets(
+    session: Session,
+    spot: Spot,
+    links: Sequence[Link],
+    *,
+    similar: bool = False,
+    moves: Sequence[JSON] = (),
+    wait: bool = False,
+) -> list[Target]:
+    """Return where links of the note at ``spot`` lead; with ``wait`` also to what was saved a moment ago."""
+    answers: list[JSON] = []
+    for start in range(0, len(links), LINKS_AT_ONCE):
+        written = [_as_json(link) for link in links[start : start + LINKS_AT_ONCE]]
+        more = {name: True for name, wanted in (("similar", similar), ("wait", wait)) if wanted}
+        answer = await session.ask(
+            "links/resolve", spot.root, source=spot.path, links=written, moves=list(moves), **more
+        )
+        answers += answer["links"]
+    return [_target(session, spot, link, answer) for link, answer in zip(links, answers, strict=True)]
+
+
+def _target(session: Session, spot: Spot, link: Link, answer: JSON) -> Target:
+    path, line, problem = answer["resolved"], answer["target_line"], answer["problem"]
+    message = answer["message"]
+    if not link.target and (link.heading or link.block):
+        path, problem = spot.path, None  # the note itself, which may not be saved yet
+    open_text = _open_text(session, spot, path)
+    if open_text is not None and (link.heading or link.block) and path and path.endswith(".md"):
+        line = _line(link, open_text)
+        missing = "missing_block" if link.block else "missing_heading"
+        if line is None:
+            problem = missing
+            message = problem_message("missing_block" if link.block else "missing_heading", link, ())
+        elif problem == missing:
+            problem = message = None
+    return Target(link, path, answer["title"], line, problem, message if problem else None, answer)
+
+
+def _open_text(session: Session, spot: Spot, path: str | None) -> Text | None:
+    return session.text_of(spot, path) if path and session.is_open(spot.uri(path)) else None
+
+
+def _line(link: Link, text: Text) -> int | None:
+    if link.block is not None:
+        block = find_block(link.block, text.note.blocks)
+        return block.line if block else None
+    heading = find_heading(link.heading or "", text.note.headings)
+    return heading.line if heading else None
+
+
+def _as_json(link: Link) -> JSON:
+    return {"target": link.target, "kind": link.kind, "heading": link.heading, "block": link.block}

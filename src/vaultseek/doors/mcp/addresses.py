@@ -1,0 +1,89 @@
+"""Names that an agent reads by: of a note, of a heading or block in it, or of some of its lines. No I/O."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
+
+from vaultseek.base.model import JSON, Heading
+from vaultseek.base.text import quote
+from vaultseek.core.notes.anchors import heading_span
+from vaultseek.errors import NotFound
+
+SIGNS_READ = 5
+"""Signs in a name that are tried as the beginning of a heading."""
+HEADINGS_NAMED = 10
+"""Headings in the error for one that a note does not have."""
+_LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
+_PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf)", re.IGNORECASE)
+_WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
+
+
+class Address(NamedTuple):
+    """A note by name, and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive."""
+
+    note: str
+    anchor: str = ""
+    first: int = 1
+    last: int | None = None
+
+
+def readings(name: str) -> Iterator[Address]:
+    """Yield what ``name`` may mean, likeliest first: a name may contain every sign that an address has."""
+    link = _WIKILINK.fullmatch(name.strip())
+    name = link[1] if link else name.strip()
+    lines = _LINES.fullmatch(name)
+    parts = [] if lines is None else [_lines(lines)]
+    signs = islice(_positions(name, "#"), SIGNS_READ)
+    parts += [Address(name[:sign], name[sign + 1 :]) for sign in signs if name[:sign].strip()]
+    exact = [part for part in parts if _PATH.fullmatch(part.note)]
+    yield from exact
+    yield Address(name)
+    yield from (part for part in parts if part not in exact)
+
+
+def section(anchor: str, note: JSON) -> Address:
+    """Return the lines of the heading ``anchor`` of a note, or of the nested ``Heading#Subheading``.
+
+    ``note`` is the answer to ``note/get``. A section ends before the next heading of its level.
+    Raises NotFound with the note's headings.
+    """
+    headings = [Heading(each["level"], each["text"], each["line"]) for each in note["headings"]]
+    span = heading_span([anchor], headings) or heading_span(anchor.split("#"), headings)
+    if span is None:
+        raise NotFound(_no_heading(anchor, note))
+    start, end = span
+    last = headings[end].line - 1 if end < len(headings) else int(note["lines"])
+    return Address(note["path"], first=headings[start].line, last=last)
+
+
+def part(anchor: str, note: JSON) -> Address | None:
+    """Return the lines of a page of a PDF, a node of a canvas and so on; None if there is no such part."""
+    lines = [(it["start_line"], it["end_line"]) for it in note["chunks"] if it.get("place") == anchor]
+    return Address(note["path"], first=lines[0][0], last=lines[-1][1]) if lines else None
+
+
+def passage(line: int, note: JSON) -> Address:
+    """Return the lines of the passage of an answer's note that contains ``line``."""
+    chunks = (chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"])
+    chunk = next(chunks, {"start_line": line, "end_line": line})
+    return Address(note["path"], first=chunk["start_line"], last=chunk["end_line"])
+
+
+def _lines(match: re.Match[str]) -> Address:
+    first = max(1, int(match[2]))
+    last = int(match[4]) if match[4] else None if match[3] else first
+    return Address(match[1], first=first, last=last)
+
+
+def _positions(text: str, sign: str) -> Iterator[int]:
+    return (at for at, character in enumerate(text) if character == sign)
+
+
+def _no_heading(anchor: str, note: JSON) -> str:
+    names = [quote(heading["text"]) for heading in note["headings"]]
+    more = ", …" if len(names) > HEADINGS_NAMED else ""
+    known = f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}" if names else "it has no headings"
+    return f"{note['path']} has no heading {quote(anchor)}; {known}"

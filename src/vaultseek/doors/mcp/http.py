@@ -1,0 +1,112 @@
+"""The server for agents on a port of this computer, for hosts that start no command.
+
+Only requests to this computer's own names are answered (a web page could point another name at it), none that
+a web page sends, and only with the token, which stands in a file that nobody else can read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from vaultseek.base import paths
+from vaultseek.client.on_demand import Daemon
+from vaultseek.doors.mcp.notes import Place
+from vaultseek.doors.mcp.server import server
+from vaultseek.errors import Forbidden, Unavailable
+from vaultseek.protocol.wire.http import http_server
+from vaultseek.protocol.wire.loopback import HOST, listen_on
+
+NAMES = (HOST, "localhost")
+"""Names of this computer that a request may be sent to."""
+PATH = "/mcp"
+TOKEN_BYTES = 32
+GRACE_SECONDS = 2
+"""Time for running requests at the end."""
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def serve_http(
+    start: Callable[[], object],
+    place: Place,
+    port: int,
+    announce: Callable[[str, Path], None],
+    *,
+    structured: bool = False,
+) -> None:
+    """Answer on ``port`` until a signal ends the process; 0 is a port that the system chooses.
+
+    ``announce`` gets the address and the file with the token. Raises Unavailable if the port is taken, and
+    Forbidden if others can read the token.
+    """
+    file = paths.private_directory(paths.state_directory()) / "mcp.token"
+    token = read_token(file)
+    with listen_on(port) as listening:
+        number: int = listening.getsockname()[1]
+        app = http_app(
+            server(Daemon(start, "vaultseek.mcp").call, place, structured=structured), token, number
+        )
+        running = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
+        announce(f"http://{HOST}:{number}{PATH}", file)
+        with suppress(KeyboardInterrupt):
+            running.run(sockets=[listening])
+
+
+def http_app(server: Any, token: str, port: int) -> ASGIApp:
+    """Return the application that answers on ``port`` for those who have the ``token``."""
+    hosts = [f"{name}:{port}" for name in NAMES]
+    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[])
+    app = server.streamable_http_app(
+        streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
+    )
+    return _TokenGate(app, token)
+
+
+def read_token(file: Path) -> str:
+    """Return the token in ``file``; write a new one if there is no file. Raises Forbidden or Unavailable."""
+    try:
+        opened = os.open(file, _READ)
+    except FileNotFoundError:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        paths.write_atomically(file, f"{token}\n")
+        return token
+    except OSError as error:
+        raise Unavailable(f"{file} cannot be read: {error.strerror}; remove it") from None
+    with os.fdopen(opened) as stream:
+        state = os.fstat(stream.fileno())
+        if state.st_uid != os.geteuid() or state.st_mode & _OTHERS:
+            raise Forbidden(f"others can read the token in {file}; remove it, and a new one is made")
+        token = stream.read(1024).strip()
+    if len(token) < TOKEN_BYTES or not token.isascii():
+        raise Unavailable(f"{file} has no token; remove it, and a new one is made")
+    return token
+
+
+class _TokenGate:
+    """Refuses every request without the token, before anything of it is read."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            sent = Headers(scope=scope).get("authorization", "").encode("utf-8", "replace")
+            if not hmac.compare_digest(sent, self._expected):
+                message = 'the header "Authorization: Bearer TOKEN" is missing or wrong'
+                refusal = PlainTextResponse(message, 401, {"WWW-Authenticate": "Bearer"})
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,311 @@
+"""Lists of links, notes, tags, properties and vaults as an agent reads them, page by page. No I/O."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from itertools import groupby
+
+from vaultseek.base.limits import LISTED_ITEMS_MOST
+from vaultseek.base.model import JSON
+from vaultseek.base.text import fold, one_line
+from vaultseek.doors.mcp.problems import without_commands
+from vaultseek.doors.mcp.reply import Form, Reply, count, head_of, largest, line
+
+FOLDERS_NAMED = 30
+"""Folders named above a list of notes, those with most notes."""
+FOLDERS_ALIKE = 3
+"""Spellings of folders that are suggested for one that there is not."""
+VALUE_CHARS = 60
+"""Longer values of properties are cut where several stand in a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of a longer list: its items, the 1-based number of its first, and the total."""
+
+    items: Sequence[JSON]
+    first: int
+    total: int
+
+
+def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
+    """Return ``size`` of the items of a whole list, from number ``first``."""
+    return Page(items[first - 1 : first - 1 + size], first, len(items))
+
+
+def links(answer: JSON, page: Page, form: Form) -> Reply:
+    """Format links, which have a ``direction``; ``answer`` names the note."""
+    shown = Page([_link(item) for item in page.items], page.first, page.total)
+    title = f"{count(page.total, 'link')} of {line(answer.get('path') or '')}"
+    return _listing("links", shown, _each(_link_text), title, head_of(answer), form)
+
+
+def notes(
+    answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), dated: bool = True
+) -> Reply:
+    """Format the notes of ``folder``; ``paths`` are those whose folders are counted.
+
+    Notes that are ``dated`` follow each other by date, which stands above them.
+    """
+    shown = Page([_note(item) for item in page.items], page.first, page.total)
+    head = head_of(answer)
+    where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
+    title = f"{count(page.total, 'note')} {where}"
+    if folders := _folders(paths, folder):
+        head["folders"] = folders
+        named = ", ".join(f"{name}/ {number}" for name, number in folders.items())
+        title += f"; folders: {named}"
+    return _listing("notes", shown, _dated_lines if dated else _note_lines, title, head, form)
+
+
+def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
+    """Return the folders that end with ``folder``, else those with a name like it, else the outermost."""
+    folders = {path[:sign] for path in paths for sign, character in enumerate(path) if character == "/"}
+    ending = fold(f"/{folder}")
+    like = sorted(each for each in folders if fold(f"/{each}").endswith(ending))
+    return like or _spelled_alike(folder, folders) or sorted(each for each in folders if "/" not in each)
+
+
+def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
+    """Return the folders whose path or name is spelled much as ``folder``, the most similar first."""
+    by_spelling: dict[str, list[str]] = {}
+    for each in sorted(folders):
+        for spelling in dict.fromkeys((fold(each), fold(each.rpartition("/")[2]))):
+            by_spelling.setdefault(spelling, []).append(each)
+    close = get_close_matches(fold(folder), by_spelling, FOLDERS_ALIKE)
+    return list(dict.fromkeys(each for spelling in close for each in by_spelling[spelling]))
+
+
+def tags(answer: JSON, page: Page, form: Form) -> Reply:
+    """Format tags; a tag counts the notes of those nested in it, too."""
+    shown = Page([{**tag, "tag": line(tag["tag"])} for tag in page.items], page.first, page.total)
+    head = head_of(answer)
+    title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with the number of notes"
+    return _listing("tags", shown, _each(_tag_text), title, head, form)
+
+
+def properties(answer: JSON, page: Page, form: Form) -> Reply:
+    """Format properties, each with its commonest values."""
+    shown = Page([_property(item) for item in page.items], page.first, page.total)
+    head = head_of(answer)
+    names = count(page.total, "property", "properties")
+    title = f"{names} in vault {head['vault']!r}, with the number of notes"
+    return _listing("properties", shown, _each(_property_text), title, head, form)
+
+
+def values(answer: JSON, page: Page, form: Form) -> Reply:
+    """Format the values of one property."""
+    shown = Page([{**value, "value": line(value["value"])} for value in page.items], page.first, page.total)
+    head = {**head_of(answer), "property": line(answer["property"])}
+    title = f"{count(page.total, 'value')} of {head['property']}, with the number of notes"
+    return _listing("values", shown, _each(_value_text), title, head, form)
+
+
+def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
+    """Format the rows of tables from number ``first`` to ``last``; each begins with its columns."""
+    head = head_of(answer)
+    head["tables"] = [_table(table) for table in answer["tables"]]
+    rows = [
+        _row(row, number, table) for number, table in enumerate(answer["tables"]) for row in table["rows"]
+    ]
+    total = sum(int(table["total"]) for table in answer["tables"])
+    title = f"{count(total, 'row')} in vault {head['vault']!r}"
+    shown = Page(rows[first - 1 : last], first, total)
+    return _listing("rows", shown, lambda items: _table_lines(items, head["tables"]), title, head, form)
+
+
+def _table(table: JSON) -> JSON:
+    """Return what a table is, without its rows."""
+    return {
+        "name": line(table["name"]),
+        "columns": [line(column["name"]) for column in table["columns"]],
+        "groups": [{"value": _cell(group["value"]), "count": group["count"]} for group in table["groups"]],
+        "summaries": [
+            f"{line(each['name'])} of {line(each['column'])}: {_cell(each['value'])}"
+            for each in table["summaries"]
+        ],
+        "problems": [without_commands(problem) for problem in table["problems"]],
+    }
+
+
+def _row(row: JSON, number: int, table: JSON) -> JSON:
+    cells = [_cell(row["cells"].get(column["id"])) for column in table["columns"]]
+    return {"path": line(row["path"]), "cells": cells, "table": number}
+
+
+def _cell(value: object) -> str:
+    """Return the value of a cell on one line, cut if it is long."""
+    if isinstance(value, list):
+        value = ", ".join(map(_cell, value))
+    text = {None: "", True: "yes", False: "no"}[value] if value is None or isinstance(value, bool) else value
+    return one_line(line(text), 4 * VALUE_CHARS)
+
+
+def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
+    """Return the rows; the columns of their table stand above them, its summaries and problems below."""
+    lines: list[str] = []
+    for number, table in enumerate(about):
+        own = [row for row in rows if row["table"] == number]
+        name = f"{table['name']}: " if table["name"] else ""
+        lines.append(f"table {name}path | {' | '.join(table['columns'])}")
+        lines += [f"- {row['path']} | {' | '.join(row['cells'])}" for row in own]
+        lines += [f"group {group['value'] or 'none'}: {group['count']}" for group in table["groups"]]
+        lines += [f"summary {summary}" for summary in table["summaries"]]
+        lines += [f"problem: {problem}" for problem in table["problems"]]
+    return lines
+
+
+def status(answer: JSON, form: Form) -> Reply:
+    """Format the answer to ``index/status``."""
+    daemon = answer.get("daemon") or {}
+    worker = daemon.get("worker") or {}
+    vaults = [_vault(vault) for vault in answer.get("vaults") or ()]
+    model = {name: worker.get(name) for name in ("model", "status", "code", "reason")}
+    head: JSON = {"untrusted": True, "version": daemon.get("version"), "model": model}
+    title = f"{count(len(vaults), 'vault')} open in vaultseek {head['version']}; "
+    title += f"model {worker.get('model')} {worker.get('status')}"
+    page = Page(vaults, 1, len(vaults))
+    return _listing("vaults", page, _each(_vault_text), title, head, form, pages=False)
+
+
+def _listing(
+    key: str,
+    page: Page,
+    lines: Callable[[Sequence[JSON]], list[str]],
+    title: str,
+    head: JSON,
+    form: Form,
+    *,
+    pages: bool = True,
+) -> Reply:
+    """Return as many items as fit; ``next_first`` begins the next page, if the list has ``pages``."""
+    start = f", from number {page.first}" if page.first > 1 else ""
+
+    def reply(number: int) -> Reply:
+        last = page.first - 1 + number
+        omitted = max(0, page.total - last)
+        more = pages and omitted and number and last < LISTED_ITEMS_MOST
+        next_first = last + 1 if more else None
+        advice = f"go on with first={next_first}" if next_first else "ask again with a larger max_tokens"
+        structured: JSON = {**head, "partial": [], key: page.items[:number]}
+        if pages:
+            structured |= {"first": page.first, "total": page.total, "next_first": next_first}
+        structured |= {"truncated": omitted > 0, "omitted": omitted}
+        marks = [f"[cut: {omitted} more; {advice}]"] if omitted else []
+        return Reply(title + start, lines(page.items[:number]), marks, structured)
+
+    return largest(reply, len(page.items), form)
+
+
+def _each(text: Callable[[JSON], str]) -> Callable[[Sequence[JSON]], list[str]]:
+    return lambda items: [text(item) for item in items]
+
+
+def _link(link: JSON) -> JSON:
+    item: JSON = {"direction": link["direction"]}
+    for name in ("path", "title", "target", "resolved", "heading", "line", "text"):
+        if link.get(name) is not None:
+            item[name] = line(link[name]) if isinstance(link[name], str) else link[name]
+    return item
+
+
+def _link_text(link: JSON) -> str:
+    anchor = f"#{link['heading']}" if link.get("heading") else ""
+    if link["direction"] == "outgoing":
+        target = link.get("resolved") or f"{link['target']} (nothing there)"
+        return f"- line {link['line']} -> {target}{anchor}"
+    where = f"{link['path']}:{link['line']}"
+    if link["direction"] == "unresolved":
+        return f"- {where} -> {link['target']}{anchor} (nothing there)"
+    return f"- <- {where} | {link.get('text') or link['title']}"
+
+
+def _note(note: JSON) -> JSON:
+    item: JSON = {"path": line(note["path"]), "title": line(note["title"])}
+    if name := note.get("file_name"):
+        item["file_name"] = line(name)
+    return {**item, "modified": note["modified"]}
+
+
+def _note_lines(notes: Sequence[JSON]) -> list[str]:
+    return [f"- {note['path']}" + (f" | {note['title']}" if note.get("file_name") else "") for note in notes]
+
+
+def _dated_lines(notes: Sequence[JSON]) -> list[str]:
+    """Return the notes, with a line for each day on which some were changed."""
+    lines: list[str] = []
+    for day, changed in groupby(notes, key=lambda note: str(note["modified"])[:10]):
+        lines += [f"changed {day}", *_note_lines(list(changed))]
+    return lines
+
+
+def _folders(paths: Sequence[str], folder: str) -> dict[str, int]:
+    """Return the folders directly below ``folder`` with the notes below each, those with most notes first."""
+    depth = len(folder.split("/")) if folder else 0
+    below = Counter(line(parts[depth]) for path in paths if len(parts := path.split("/")) > depth + 1)
+    return dict(below.most_common(FOLDERS_NAMED))
+
+
+def _tag_text(tag: JSON) -> str:
+    nested = f" ({tag['count']} itself)" if tag["count"] != tag["total"] else ""
+    return f"- #{tag['tag']} | {tag['total']}{nested}"
+
+
+def _value_text(value: JSON) -> str:
+    return f"- {value['value']} | {value['count']}"
+
+
+def _property(item: JSON) -> JSON:
+    common = [
+        {"value": one_line(line(each["value"]), VALUE_CHARS), "count": each["count"]}
+        for each in item["values"]
+    ]
+    return {**item, "name": line(item["name"]), "values": common}
+
+
+def _property_text(item: JSON) -> str:
+    common = ", ".join(f"{each['value']} {each['count']}" for each in item["values"])
+    more = item["distinct"] - len(item["values"])
+    rest = f", {count(more, 'other')}" if more > 0 else ""
+    kinds = "/".join(item["types"])
+    return f"- {item['name']} | {item['count']} | {kinds}" + (f" | {common}{rest}" if common else "")
+
+
+def _vault(vault: JSON) -> JSON:
+    names = (
+        "name",
+        "path",
+        "state",
+        "code",
+        "reason",
+        "notes",
+        "chunks",
+        "embedded",
+        "pending",
+        "problem_count",
+    )
+    down = {
+        name: lane.get("reason") for name, lane in (vault.get("lanes") or {}).items() if not lane.get("up")
+    }
+    return {**{name: vault.get(name) for name in names}, "lanes_down": down}
+
+
+def _vault_text(vault: JSON) -> str:
+    reason = f" ({without_commands(vault['reason'])})" if vault.get("reason") else ""
+    parts = [count(vault["notes"], "note")]
+    parts.append(f"{count(vault['chunks'], 'passage')}, {vault['embedded']} embedded")
+    parts += [count(vault[name], *nouns) for name, nouns in _COUNTED if vault.get(name)]
+    parts += [
+        f"{name} search down: {without_commands(reason or 'unknown why')}"
+        for name, reason in vault["lanes_down"].items()
+    ]
+    return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"
+
+
+_COUNTED = (
+    ("pending", ("text to embed", "texts to embed")),
+    ("problem_count", ("note with problems", "notes with problems")),
+)

@@ -1,0 +1,152 @@
+"""The daemon's answers to an agent, restricted to the notes that its server is for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.base.text import quote
+from vaultseek.doors.mcp.addresses import Address, part, passage, readings, section
+from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
+
+NEAREST_NAMES = 5
+"""Names in the error for a note that does not exist."""
+NEAR_ENOUGH = 0.5
+"""Confidence from which a note that such a name finds is one of them."""
+_SUGGESTION = re.compile(r"; (?:did you mean .*\?|search for its words instead)$")
+"""The daemon's own advice, which names titles; an agent gets paths."""
+
+Ask = Callable[[str, JSON], Awaitable[JSON]]
+"""Function from method and parameters to the daemon's answer; raises VaultseekError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The notes of a server: one ``vault``, or by default those around the folder ``cwd``."""
+
+    vault: str | None
+    cwd: str
+
+
+class Notes:
+    """The notes at a place, asked of the daemon. All methods raise VaultseekError."""
+
+    def __init__(self, ask: Ask, place: Place) -> None:
+        self._ask = ask
+        self._place = place
+
+    async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
+        """Return the answer about ``vault``, by default the server's own."""
+        try:
+            return await self._checked(method, params, vault)
+        except NotFound as error:
+            if "note" not in params:
+                raise
+            raise NotFound(await self._no_note(params["note"], vault, error)) from None
+
+    async def status(self, vault: str | None) -> JSON:
+        """Return the answer to ``index/status``: of one vault, or of all that the server may show."""
+        answer = await self._answer("index/status", {}, vault)
+        self._check(vault, [item.get("name") for item in answer["vaults"]])
+        return answer
+
+    async def read(self, name: str, vault: str | None) -> JSON:
+        """Return the answer to ``note/get`` for a note, or the part of it that ``name`` says."""
+        missing: VaultseekError | None = None
+        no_part: NotFound | None = None
+        for address in readings(name):
+            try:
+                about = await self._lines(address._replace(last=1), vault) if address.anchor else None
+                try:
+                    exact = address if about is None else await self._part(address.anchor, about, vault)
+                except NotFound as error:
+                    no_part = no_part or error
+                    continue
+                return await self._lines(exact, vault)
+            except (NotFound, BadPath) as error:
+                missing = missing or error
+        if no_part is not None:
+            raise no_part
+        if isinstance(missing, NotFound):
+            raise NotFound(await self._no_note(name, vault, missing)) from None
+        raise missing or NotFound(f"no note matches {quote(name)}; search for it")
+
+    async def _lines(self, address: Address, vault: str | None) -> JSON:
+        params: JSON = {"note": address.note, "start_line": address.first}
+        if address.last is not None:
+            params["end_line"] = address.last
+        return await self._checked("note/get", params, vault)
+
+    async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
+        """Return the lines of a note's heading, or block if ``anchor`` begins with a caret."""
+        if (place := part(anchor, about)) is not None:
+            return place
+        if not anchor.startswith("^"):
+            return section(anchor, about)
+        params = {"kind": "block", "note": about["path"], "text": anchor}
+        items = (await self.ask("complete", params, vault))["items"]
+        line = next((item["line"] for item in items if item["text"] == anchor[1:]), None)
+        if line is None:
+            raise NotFound(f"{about['path']} has no block {quote(anchor)}; look for it in the whole note")
+        return passage(line, about)
+
+    async def _checked(self, method: str, params: JSON, vault: str | None) -> JSON:
+        answer = await self._answer(method, params, vault)
+        self._check(vault, [answer.get("vault")])
+        return answer
+
+    async def _answer(self, method: str, params: JSON, vault: str | None) -> JSON:
+        try:
+            return await self._ask(method, {**params, **self._which(vault)})
+        except VaultMissing as error:
+            if self._place.vault:
+                # The names of other vaults are none of this agent's business.
+                raise VaultMissing(
+                    f"{str(error).partition(';')[0]}; ask the user to check the folder"
+                ) from None
+            if vault is None:
+                raise
+        # After a restart the daemon does not know a vault's name until the vault is opened by folder.
+        with suppress(UsageError):
+            await self._ask("search", {"query": "ext:md", "mode": "keyword", "limit": 1, **self._which(None)})
+        return await self._ask(method, {**params, **self._which(vault)})
+
+    async def _no_note(self, name: str, vault: str | None, error: NotFound) -> str:
+        """Return the message for a name that no note has, with the nearest names."""
+        message = _SUGGESTION.sub("", str(error))
+        names: list[str] = []
+        with suppress(VaultseekError):
+            names = await self._nearest(name, vault)
+        advice = f"the nearest are {', '.join(map(quote, names))}" if names else "search for its words"
+        return f"{message}; {advice}"
+
+    async def _nearest(self, name: str, vault: str | None) -> list[str]:
+        """Return the paths of notes that are named like ``name``, else of those that it finds for certain."""
+        name = name.partition("#")[0].strip() or name
+        params: JSON = {"text": name[: limits.QUERY_CHARS], "limit": 2 * NEAREST_NAMES}
+        items = (await self._answer("complete", params, vault))["items"]
+        words = " ".join(re.findall(r"\w+", name))[: limits.QUERY_CHARS]
+        if not items and words:
+            params = {"query": words, "limit": NEAREST_NAMES}
+            answer = await self._answer("search", params, vault)
+            items = [each for each in answer["results"] if (each.get("confidence") or 0.0) >= NEAR_ENOUGH]
+        return list(dict.fromkeys(item["path"] for item in items))[:NEAREST_NAMES]
+
+    def _which(self, vault: str | None) -> JSON:
+        if vault is not None and ("/" in vault or vault.startswith("~")):
+            raise BadPath(
+                "the vault must be a name, not a folder; leave it out, or list the names with vault_status"
+            )
+        name = self._place.vault or vault
+        return {"cwd": self._place.cwd, **({"vault": name} if name else {})}
+
+    def _check(self, vault: str | None, names: list[Any]) -> None:
+        if vault is None or self._place.vault is None:
+            return
+        if [str(name).casefold() for name in names] != [vault.casefold()]:
+            raise UsageError(f"this server is for the vault {names[0]!r} only; leave out the vault")

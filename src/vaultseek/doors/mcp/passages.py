@@ -1,0 +1,176 @@
+"""Lines of notes as an agent reads them, of several notes within one budget. No I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vaultseek.base.limits import AGENT_TOKENS_MOST
+from vaultseek.base.model import JSON
+from vaultseek.base.text import remove_hidden
+from vaultseek.doors.mcp.reply import (
+    AGENT_NAMES,
+    TOKEN_BYTES,
+    Form,
+    Reply,
+    count,
+    dump,
+    head_of,
+    line,
+    tokens,
+)
+
+
+def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
+    """Format answers to ``note/get``: of each as many lines as fit, or the beginning of its first line.
+
+    ``problems`` say why other notes are not among them. Lines that two answers have come once. Notes that
+    need less than their share of the budget leave the rest to the others; those of which nothing fits are
+    counted.
+    """
+    whole = _apart(answers)
+    remarks = _not_read(problems, form.budget // 2)
+    empty = _reply([], whole, remarks).tokens(form)
+    left = form.budget - empty
+    cut: dict[int, _Passage] = {}
+    by_size = sorted(range(len(whole)), key=lambda at: len(whole[at]["text"]))
+    for number, at in enumerate(by_size):
+        passage = _fitting(whole[at], left // (len(whole) - number), form)
+        if passage is not None:
+            cut[at] = passage
+            left -= passage.tokens(form)
+    shown = [cut[at] for at in sorted(cut)]
+    return _reply(shown, [answer for at, answer in enumerate(whole) if at not in cut], remarks)
+
+
+def note_text(answer: JSON) -> str:
+    """Return the text of ``note/get`` as a resource, cut with a mark if it is longer than any budget."""
+    text = remove_hidden(str(answer["text"]))
+    beginning = text.encode("utf-8", "replace")[: AGENT_TOKENS_MOST * TOKEN_BYTES].decode("utf-8", "ignore")
+    if beginning == text and not answer.get("truncated"):
+        return text
+    last = int(answer["start_line"]) + beginning.count("\n")
+    return f"{beginning}\n\n[cut in line {last} of {answer['lines']}; read_note reads the rest]\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Passage:
+    """Some lines of a note: the line that says which, the lines, and the remark if there are more."""
+
+    place: str
+    rows: Sequence[str]
+    remarks: Sequence[str]
+    structured: JSON
+
+    def tokens(self, form: Form) -> int:
+        content = dump(self.structured) + ", " if form.structured else "\n".join(["", *self.rows])
+        return tokens(content) + tokens("\n".join(["", self.place, *self.remarks]))
+
+
+def _reply(shown: Sequence[_Passage], missing: Sequence[JSON], not_read: Sequence[str]) -> Reply:
+    notes = [passage.structured for passage in shown]
+    truncated = bool(missing) or any(note["truncated"] for note in notes)
+    structured: JSON = {
+        "untrusted": True,
+        "partial": [],
+        "notes": notes,
+        "truncated": truncated,
+        "omitted": len(missing),
+    }
+    remarks = list(not_read)
+    if missing:
+        remarks.append(
+            f"[cut: {count(len(missing), 'more note')}; ask for fewer, or with a larger max_tokens]"
+        )
+    if len(shown) != 1:
+        body = [text for each in shown for text in (each.place, *each.rows, *each.remarks)]
+        return Reply(count(len(shown), "passage"), body, remarks, structured)
+    only = shown[0]
+    return Reply(only.place, only.rows, [*only.remarks, *remarks], structured)
+
+
+def _not_read(problems: Sequence[str], budget: int) -> list[str]:
+    """Return a remark for each of the problems, as far as the budget goes, and one for the others."""
+    remarks: list[str] = []
+    for problem in problems:
+        remark = f"[not read: {problem}]"
+        budget -= tokens(f"{remark}\n")
+        if budget < 0:
+            return [*remarks, f"[not read: {count(len(problems) - len(remarks), 'other')}]"]
+        remarks.append(remark)
+    return remarks
+
+
+def _fitting(answer: JSON, budget: int, form: Form) -> _Passage | None:
+    """Return as much of a note as fits, whole lines if one does; None if nothing of its text does."""
+    visible = remove_hidden(str(answer["text"]))
+    low, high = 0, min(len(visible), budget * TOKEN_BYTES)
+    complete = _passage(answer, visible, complete=True)
+    if complete.tokens(form) <= budget:
+        return complete
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _beginning(answer, visible, middle).tokens(form) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return _beginning(answer, visible, low) if low else None
+
+
+def _beginning(answer: JSON, visible: str, length: int) -> _Passage:
+    text = visible[:length]
+    if length < len(visible) and visible[length] != "\n" and "\n" in text:
+        text = text[: text.rindex("\n")]
+    return _passage(answer, text, complete=False)
+
+
+def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
+    start, last = int(answer["start_line"]), int(answer["end_line"])
+    rows = text.split("\n") if text or last >= start else []
+    end = last if complete else max(start, start + len(rows) - 1)
+    cut = not complete or bool(answer.get("truncated"))
+    next_line = end + 1 if end < int(answer["lines"]) else None
+    structured: JSON = {
+        **{name: value for name, value in head_of(answer).items() if name != "untrusted"},
+        "tags": [line(tag) for tag in answer["tags"][:AGENT_NAMES]],
+        "aliases": [line(alias) for alias in answer["aliases"][:AGENT_NAMES]],
+        "modified": answer["modified"],
+        "lines": answer["lines"],
+        "start_line": start,
+        "end_line": end,
+        "next_line": next_line,
+        "truncated": cut,
+        "text": text,
+    }
+    path, lines = structured["path"], int(answer["lines"])
+    title = f" | {structured['title']}" if structured.get("file_name") else ""
+    span = f":{start}-{end} of {lines}" if end >= start else " | no lines"
+    advice = f'go on with "{path}:{next_line}-"' if next_line else "its last line is too long"
+    remarks = [f"[cut after line {end}; {advice}, or ask with a larger max_tokens]"] if cut else []
+    # A blank line can forge nothing, and a note has many.
+    numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
+    return _Passage(f"- {path}{span}{title}", numbered, remarks, structured)
+
+
+def _apart(answers: Sequence[JSON]) -> list[JSON]:
+    """Return the answers, those of one note merged where their lines overlap or meet."""
+    notes: dict[tuple[str, str], list[JSON]] = {}
+    for answer in answers:
+        notes.setdefault((answer["vault"], answer["path"]), []).append(answer)
+    return [
+        part for of_note in notes.values() for part in (_merged(of_note) if len(of_note) > 1 else of_note)
+    ]
+
+
+def _merged(answers: Sequence[JSON]) -> list[JSON]:
+    merged: list[JSON] = []
+    for answer in sorted(answers, key=lambda each: (each["start_line"], -each["end_line"])):
+        last = merged[-1] if merged else None
+        if last is None or answer["start_line"] > last["end_line"] + 1:
+            merged.append(answer)
+        elif answer["end_line"] > last["end_line"]:
+            rest = answer["text"].split("\n")[last["end_line"] + 1 - answer["start_line"] :]
+            text = "\n".join([last["text"], *rest])
+            cut = answer["truncated"]
+            merged[-1] = {**last, "text": text, "end_line": answer["end_line"], "truncated": cut}
+    return merged

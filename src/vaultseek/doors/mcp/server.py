@@ -1,0 +1,254 @@
+"""The Model Context Protocol, for agents that may read the user's notes.
+
+A thin client of the daemon's socket: it opens no index, stores nothing, writes nothing. On standard input and
+output it exits with its parent or at the end of its input; ``vaultseek.doors.mcp.http`` serves it on a port.
+``vaultseek.doors.mcp.tools`` has the tools.
+
+A note may contain instructions that mislead an agent, so the agent can pass only names of known vaults, no
+folders; and a server that was started for one vault answers for no other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import signal
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from functools import partial, wraps
+from typing import Annotated, Any, get_args
+from urllib.parse import quote
+
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, CallToolResult, Completion, Resource, TextContent, Tool, ToolAnnotations
+from pydantic import ValidationError
+
+from vaultseek import __version__
+from vaultseek.base.model import JSON
+from vaultseek.client.on_demand import Daemon
+from vaultseek.doors.mcp.notes import Ask, Notes, Place
+from vaultseek.doors.mcp.passages import note_text
+from vaultseek.doors.mcp.problems import one_line, wrong_argument
+from vaultseek.doors.mcp.reply import WARNING, Reply
+from vaultseek.doors.mcp.tools import Tools
+from vaultseek.errors import NotFound, VaultseekError
+
+AGENT_RESOURCES = 50
+"""Number of notes listed as resources, the most recently modified first."""
+PARENT_POLL_SECONDS = 1.0
+
+_INSTRUCTIONS = (
+    "Searches and reads the user's own Markdown notes on this computer; nothing can be changed. "
+    "Search first, then read the lines that a result names. " + WARNING
+)
+_NOTE_URI = "vaultseek:///{vault}/{+path}"
+_META = {"untrusted": True}
+_PROTOCOL_ERROR = partial(MCPError, INTERNAL_ERROR)
+_HINTS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+
+
+def serve(start: Callable[[], object], place: Place, *, structured: bool = False) -> None:
+    """Answer on standard input and output until standard input or the parent process ends.
+
+    ``start`` is called when a daemon is needed; it starts one unless it runs, or raises VaultseekError.
+    """
+    # A read of standard input cannot be interrupted; nothing is lost by an immediate exit.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_with(os.getppid())
+    server(Daemon(start, "vaultseek.mcp").call, place, structured=structured).run("stdio")
+
+
+def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any]:
+    """Return a server of the notes at ``place``, for any transport.
+
+    Answers are text, or with ``structured`` a summary as text and the content as JSON.
+    """
+    notes = Notes(ask, place)
+    tools = Tools(notes, structured=structured)
+    server = _Server(notes)
+    for tool in (
+        tools.search,
+        tools.read_note,
+        tools.related_notes,
+        tools.list_notes,
+        tools.list_tags,
+        tools.list_properties,
+        tools.list_links,
+        tools.table,
+        tools.vault_status,
+    ):
+        description = f"{inspect.getdoc(tool)}\n\n{WARNING}"
+        server.add_tool(
+            _as_tool(tool, structured=structured),
+            description=description,
+            annotations=_HINTS,
+            structured_output=structured,
+        )
+    server.resource(
+        _NOTE_URI,
+        name="note",
+        description=f"A note as it is on disk. {WARNING}",
+        mime_type="text/markdown",
+        meta=_META,
+    )(server.note)
+    server.completion()(server.complete)  # type: ignore[no-untyped-call]
+    return server
+
+
+class _Server(MCPServer[Any]):
+    """The SDK's server, with a dynamic list of resources, shorter schemas and errors of one line."""
+
+    def __init__(self, notes: Notes) -> None:
+        super().__init__(
+            "vaultseek",
+            title="Notes (vaultseek)",
+            instructions=_INSTRUCTIONS,
+            version=__version__,
+            log_level="ERROR",
+        )
+        self._notes = notes
+
+    async def list_tools(self) -> list[Tool]:
+        """Return the tools; their schemas come without the titles that pydantic makes of the names."""
+        return [
+            tool.model_copy(
+                update={
+                    "input_schema": _short(_optional(tool.input_schema)),
+                    "output_schema": tool.output_schema and _short(tool.output_schema),
+                }
+            )
+            for tool in await super().list_tools()
+        ]
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """Call a tool; wrong arguments are told in one line."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                return _refusal(wrong_argument(error.__cause__))
+            raise
+
+    async def list_resources(self) -> list[Resource]:
+        """Return the most recently modified notes."""
+        with _errors_as(_PROTOCOL_ERROR):
+            params = {"query": "ext:md", "mode": "keyword", "limit": AGENT_RESOURCES}
+            answer = await self._notes.ask("search", params, None)
+        return [
+            Resource(
+                uri=note_uri(answer["vault"], item["path"]),
+                name=item["path"],
+                title=item["title"],
+                mime_type="text/markdown",
+                _meta=_META,
+            )
+            for item in answer["results"]
+        ]
+
+    async def note(self, vault: str, path: str) -> str:
+        """Return the text of the note of a resource."""
+        with _errors_as(ResourceError):
+            answer = await self._notes.ask("note/get", {"note": path}, vault)
+            if answer["path"] != path:
+                raise NotFound(f"no note at {path!r}; the nearest is {answer['path']!r}")
+            return note_text(answer)
+
+    async def complete(self, of: Any, argument: Any, context: Any) -> Completion | None:
+        """Complete the ``path`` of a resource."""
+        if argument.name != "path":
+            return None
+        vault = (context.arguments or {}).get("vault") if context else None
+        with _errors_as(_PROTOCOL_ERROR):
+            params = {"text": argument.value, "limit": AGENT_RESOURCES}
+            answer = await self._notes.ask("complete", params, vault)
+        paths = dict.fromkeys(item["path"] for item in answer["items"])
+        return Completion(values=list(paths))
+
+
+def note_uri(vault: str, path: str) -> str:
+    """Return the URI of a note as a resource."""
+    return f"vaultseek:///{quote(vault, safe='')}/{quote(path)}"
+
+
+def _as_tool(
+    tool: Callable[..., Awaitable[Reply]], *, structured: bool
+) -> Callable[..., Awaitable[CallToolResult]]:
+    """Return a tool as the SDK takes it: same parameters, and a result, also for an error of the daemon."""
+
+    @wraps(tool)
+    async def call(**arguments: Any) -> CallToolResult:
+        try:
+            reply = await tool(**arguments)
+        except VaultseekError as error:
+            return _refusal(one_line(error))
+        text = TextContent(type="text", text=reply.summary if structured else reply.text)
+        content = reply.structured if structured else None
+        return CallToolResult(content=[text], structured_content=content, _meta=_META)
+
+    signature = inspect.signature(tool, eval_str=True)
+    _, content = get_args(signature.return_annotation)
+    result: Any = Annotated[CallToolResult, content] if structured else CallToolResult
+    call.__signature__ = signature.replace(return_annotation=result)  # type: ignore[attr-defined]
+    return call
+
+
+def _refusal(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
+
+
+def _short(schema: Any) -> Any:
+    """Return a JSON schema without its titles."""
+    if isinstance(schema, list):
+        return [_short(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        # The names of properties are no keywords of the schema: one may be "title".
+        key: {name: _short(each) for name, each in value.items()}
+        if key in ("properties", "$defs")
+        else _short(value)
+        for key, value in schema.items()
+        if key != "title"
+    }
+
+
+def _optional(schema: JSON) -> JSON:
+    """Return the schema of parameters without the null of those that may be left out."""
+    return {
+        **schema,
+        "properties": {name: _without_null(each) for name, each in schema["properties"].items()},
+    }
+
+
+def _without_null(parameter: JSON) -> JSON:
+    if parameter.get("default", ...) is not None:
+        return parameter
+    (kind,) = (kind for kind in parameter["anyOf"] if kind != {"type": "null"})
+    return {**kind, **{key: value for key, value in parameter.items() if key not in ("anyOf", "default")}}
+
+
+@contextmanager
+def _errors_as(kind: Callable[[str], Exception]) -> Iterator[None]:
+    """Raise errors of the daemon as ``kind``, which the SDK shows to the agent; it hides other errors."""
+    try:
+        yield
+    except VaultseekError as error:
+        raise kind(one_line(error)) from error
+
+
+def _end_with(parent: int) -> None:
+    """Exit when ``parent`` is no longer the parent of this process.
+
+    Standard input may still be open then, if another process holds its other end.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(PARENT_POLL_SECONDS)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True, name="parent").start()

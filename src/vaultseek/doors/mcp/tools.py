@@ -1,0 +1,293 @@
+"""The tools of the server for agents: each asks the daemon and returns a reply in the form of the call.
+
+The agent sees their names, docstrings and parameters, so these are short.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON, Mode
+from vaultseek.base.text import fold, quote
+from vaultseek.doors.mcp import answers, lists
+from vaultseek.doors.mcp.cursor import Cursor, read_cursor, write_cursor
+from vaultseek.doors.mcp.notes import Notes
+from vaultseek.doors.mcp.passages import passages
+from vaultseek.doors.mcp.problems import one_line
+from vaultseek.doors.mcp.reply import Form, Reply
+from vaultseek.doors.mcp.results import results
+from vaultseek.doors.mcp.wordings import merge_wordings
+from vaultseek.errors import NotFound, UsageError, VaultseekError
+
+AGENT_TOKENS = 2_000
+AGENT_TOKENS_LEAST = 200
+AGENT_LIST = 200
+"""Number of items that a list shows at most."""
+WORDINGS = 5
+"""Number of wordings of one question."""
+WORDING_RESULTS = 50
+"""Results that each of several wordings contributes, whatever the page, so that no page changes the order."""
+NOTES_AT_ONCE = 20
+"""Number of notes that are read in one call."""
+PROPERTIES_NAMED = 3
+"""Names in the error for a property that no note has."""
+_OPERATOR = re.compile(r"-?[a-z-]+:\S")
+"""The beginning of a query such as ``path:a.md``, which is no file."""
+EVERY_NOTE: JSON = {"query": "ext:md", "mode": "keyword", "brief": True}
+"""The search that lists all notes, the last changed first."""
+
+
+def _as_text(value: object) -> object:
+    """Return a text that the SDK has taken for JSON, such as ``[1]`` or ``null``, as text again."""
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return value
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+Wordings = Annotated[
+    str | Annotated[list[str], Field(min_length=1, max_length=WORDINGS)],
+    BeforeValidator(_as_text),
+    Field(description="The query; a list asks it in several wordings at once."),
+]
+Addresses = Annotated[
+    str | Annotated[list[str], Field(min_length=1, max_length=NOTES_AT_ONCE)],
+    BeforeValidator(_as_text),
+    Field(description='Path, title, alias or file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
+]
+Note = Annotated[str, Field(description="Path, end of a path, title, alias or file name.")]
+Vault = Annotated[str | None, Field(description="Name of the vault, if there are several.")]
+Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
+First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES, description="Number of the first item to list.")]
+Budget = Annotated[
+    int,
+    Field(ge=AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST, description="Most tokens of the answer."),
+]
+
+
+class Tools:
+    """The tools. All raise VaultseekError."""
+
+    def __init__(self, notes: Notes, *, structured: bool = False) -> None:
+        self._notes = notes
+        self._structured = structured
+
+    async def search(
+        self,
+        query: Wordings,
+        limit: Limit = 10,
+        mode: Mode = "hybrid",
+        cursor: Annotated[str | None, Field(description="Where the last page ended.")] = None,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Results]:
+        """Search the user's notes by word and by meaning; each result is a note with its best passage.
+
+        Plain words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:, after: and OR
+        filter. A result says its lines, which read_note takes, and the confidence (0-1) that the note fits.
+        """
+        wordings = [query] if isinstance(query, str) else query
+        question = (wordings, mode, vault)
+        page = read_cursor(cursor, *question)
+        depth = min(page.offset + limit + 1, limits.RESULTS)
+        if len(wordings) == 1:
+            answer = await self._search(wordings[0], depth, mode, vault)
+        else:
+            asked = (self._search(each, WORDING_RESULTS, mode, vault) for each in wordings)
+            answer = merge_wordings(await asyncio.gather(*asked))
+        revision = int(answer["index"].get("revision") or 0)
+        if page.revision not in (None, revision):
+            _add_remark(
+                answer, "notes have changed since the last page: a result may be missing or come twice"
+            )
+        every: list[JSON] = answer["results"]
+        shown = every[page.offset : page.offset + limit]
+
+        def next_page(number: int) -> str | None:
+            after = page.offset + number
+            return write_cursor(Cursor(after, revision), *question) if after < len(every) else None
+
+        form = self._form(max_tokens)
+        return results({**answer, "results": shown}, form, offset=page.offset, next_page=next_page)
+
+    async def read_note(
+        self,
+        note: Addresses,
+        start_line: Annotated[int, Field(ge=1)] = 1,
+        end_line: Annotated[int | None, Field(ge=1)] = None,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Passages]:
+        """Read a note, one section or some lines of it, with line numbers; or several notes at once."""
+        names = [note] if isinstance(note, str) else note
+        problems: list[str] = []
+        if (start_line, end_line) != (1, None):
+            if len(names) > 1:
+                raise UsageError("start_line and end_line are for one note; write a.md:6-16 for each")
+            params = {"note": names[0], "start_line": start_line}
+            more = {} if end_line is None else {"end_line": end_line}
+            whole = [await self._notes.ask("note/get", params | more, vault)]
+        else:
+            whole, problems = await self._read(names, vault)
+        return passages(whole, self._form(max_tokens), problems=problems)
+
+    async def related_notes(
+        self, note: Note, limit: Limit = 10, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+    ) -> Annotated[Reply, answers.Results]:
+        """Find notes like a note: near in meaning, joined by links, or with its words."""
+        answer = await self._notes.ask("note/related", {"note": note, "limit": limit}, vault)
+        return results(answer, self._form(max_tokens))
+
+    async def list_notes(
+        self,
+        folder: Annotated[str, Field(description="Folder in the vault; by default all of it.")] = "",
+        order: Annotated[
+            Literal["recent", "path"], Field(description='"path" also counts the notes of each folder.')
+        ] = "recent",
+        first: First = 1,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Notes]:
+        """List the notes of a folder and those below it: the last changed first, or by path."""
+        folder = folder.strip("/")
+        params = dict(EVERY_NOTE)
+        if folder:
+            params["filters"] = {"path": f"{folder}/"}
+        last = first - 1 + AGENT_LIST
+        if order == "recent" and last <= limits.RESULTS:
+            params["limit"] = last
+        answer = await self._notes.ask("search", params, vault)
+        notes: list[JSON] = answer["results"]
+        if order == "path":
+            notes = sorted(notes, key=lambda note: note["path"])
+        if folder and not notes:
+            raise NotFound(await self._no_folder(folder, vault))
+        page = lists.Page(notes[first - 1 : last], first, int(answer.get("total") or len(notes)))
+        paths = [note["path"] for note in notes] if order == "path" else []
+        dated = order == "recent"
+        return lists.notes(answer, page, self._form(max_tokens), folder=folder, paths=paths, dated=dated)
+
+    async def list_tags(
+        self, first: First = 1, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+    ) -> Annotated[Reply, answers.Tags]:
+        """List the tags of the vault, the commonest first; search finds their notes with tag:x."""
+        answer = await self._notes.ask("vault/tags", {}, vault)
+        tags = sorted(answer["tags"], key=lambda tag: (-tag["total"], tag["tag"]))
+        return lists.tags(answer, lists.page_of(tags, first, AGENT_LIST), self._form(max_tokens))
+
+    async def list_properties(
+        self,
+        name: Annotated[str | None, Field(description="List the values of this property.")] = None,
+        first: First = 1,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Properties]:
+        """List the properties of the notes, the commonest first; search filters by them with [name:value]."""
+        answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
+        form = self._form(max_tokens)
+        if name and not answer["values"]:
+            await self._check_property(name, vault)
+        if name:
+            return lists.values(answer, lists.page_of(answer["values"], first, AGENT_LIST), form)
+        listed = sorted(answer["properties"], key=lambda each: (-each["count"], each["name"]))
+        return lists.properties(answer, lists.page_of(listed, first, AGENT_LIST), form)
+
+    async def list_links(
+        self,
+        note: Note,
+        direction: Literal["both", "outgoing", "backlinks", "unresolved"] = "both",
+        first: First = 1,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Links]:
+        """List where a note links to, what links to it, or its links that lead nowhere."""
+        directions = ("outgoing", "backlinks") if direction == "both" else (direction,)
+        last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
+        params = {"note": note, "limit": last}
+        asked = [await self._notes.ask(f"links/{way}", params, vault) for way in directions]
+        items: list[JSON] = [
+            {**link, "direction": way}
+            for way, answer in zip(directions, asked, strict=True)
+            for link in answer["links"]
+        ]
+        total = sum(int(answer["total"]) for answer in asked)
+        page = lists.Page(items[first - 1 : last], first, total)
+        return lists.links(asked[0], page, self._form(max_tokens))
+
+    async def table(
+        self,
+        source: Annotated[
+            str, Field(description='A query such as "tag:book", a ".base" file, or a ".md" note with bases.')
+        ],
+        columns: Annotated[
+            list[str] | None, Field(description='Properties, "title", "modified", or expressions of Bases.')
+        ] = None,
+        sort: Annotated[list[str] | None, Field(description='Columns; "-rating" is descending.')] = None,
+        group: Annotated[str | None, Field(description="Column to group by.")] = None,
+        view: Annotated[str | None, Field(description="View of a base; by default its first.")] = None,
+        first: First = 1,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Tables]:
+        """Show notes as a table of their properties: those a query finds, or those of an Obsidian base.
+
+        columns, sort and group are for a query; a base has its own.
+        """
+        is_file = source.lower().endswith((".base", ".md")) and not _OPERATOR.match(source)
+        last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
+        asked: JSON = {"columns": columns, "sort": sort, "group": group, "view": view, "limit": last}
+        params = {name: value for name, value in asked.items() if value is not None}
+        params["file" if is_file else "query"] = source
+        answer = await self._notes.ask("vault/table", params, vault)
+        return lists.tables(answer, first, last, self._form(max_tokens))
+
+    async def vault_status(
+        self, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+    ) -> Annotated[Reply, answers.Status]:
+        """Tell which vaults are open, how far their indexes are and what does not work."""
+        return lists.status(await self._notes.status(vault), self._form(max_tokens))
+
+    async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:
+        """Return what can be read of the notes, and what is wrong with the others."""
+        asked = (self._notes.read(name, vault) for name in names)
+        answered = await asyncio.gather(*asked, return_exceptions=True)
+        whole = [answer for answer in answered if not isinstance(answer, BaseException)]
+        errors = [error for error in answered if isinstance(error, BaseException)]
+        for error in errors:
+            if not whole or not isinstance(error, VaultseekError):
+                raise error
+        return whole, [one_line(error) for error in errors if isinstance(error, VaultseekError)]
+
+    async def _no_folder(self, folder: str, vault: str | None) -> str:
+        """Return the message for a folder that has no notes, with those it may be."""
+        every = (await self._notes.ask("search", dict(EVERY_NOTE), vault))["results"]
+        names = lists.folders_like(folder, [note["path"] for note in every])
+        known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])
+        advice = f"; use one of {known}" if known else "; leave it out"
+        return f"no note is in the folder {quote(folder)}{advice}"
+
+    async def _check_property(self, name: str, vault: str | None) -> None:
+        """Raise NotFound with the nearest names if no note has the property."""
+        params: JSON = {"kind": "property", "text": name[: limits.QUERY_CHARS], "limit": PROPERTIES_NAMED}
+        names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
+        if fold(name) not in map(fold, names):
+            advice = (
+                f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
+            )
+            raise NotFound(f"no note has the property {quote(name)}; {advice}")
+
+    def _form(self, budget: int) -> Form:
+        return Form(budget, self._structured)
+
+    async def _search(self, query: str, limit: int, mode: Mode, vault: str | None) -> JSON:
+        return await self._notes.ask("search", {"query": query, "limit": limit, "mode": mode}, vault)
+
+
+def _add_remark(answer: JSON, remark: str) -> None:
+    interpreted: dict[str, Any] = answer.get("interpreted") or {}
+    answer["interpreted"] = {**interpreted, "notes": [*(interpreted.get("notes") or ()), remark]}

@@ -1,0 +1,117 @@
+"""The rules that every request meets before anything of it is read.
+
+A web page can point a name of its own at this computer, or send requests here from elsewhere. So a request
+must name this computer and port, come from the page itself, be JSON, and bring the secrets of its session.
+"""
+
+from __future__ import annotations
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from vaultseek.doors.ui.session import Session
+from vaultseek.protocol.wire.loopback import HOST
+
+NAMES = (HOST, "localhost")
+"""Names of this computer that a request may be sent to."""
+API = "/api/"
+OPEN_SESSION = "/api/session"
+KEY = "x-vaultseek-key"
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' blob: data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types vaultseek",
+    )
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-store",
+}
+
+
+def cookie_name(port: int) -> str:
+    """Return the name of the cookie of the page at ``port``; a browser has one jar for all ports."""
+    return f"vaultseek-{port}"
+
+
+class Gate:
+    """Refuses what does not come from the page, and gives every answer the headers of a strict page."""
+
+    def __init__(self, app: ASGIApp, port: int, session: Session) -> None:
+        self._app = app
+        self._session = session
+        self._cookie = cookie_name(port)
+        self._hosts = frozenset(f"{name}:{port}" for name in NAMES)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+
+        async def strict(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        status, reason = self._refusal(scope)
+        if status:
+            await JSONResponse({"error": {"code": "forbidden", "message": reason}}, status)(
+                scope, receive, strict
+            )
+        else:
+            await self._app(scope, receive, strict)
+
+    def _refusal(self, scope: Scope) -> tuple[int, str]:
+        """Return the status and the reason of a refusal; 0 if the request is answered."""
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return 421, "this is not the name of this server"
+        if scope["path"].startswith(API):
+            return self._refusal_of_call(scope["method"], scope["path"], headers, hosts[0])
+        if scope["method"] not in ("GET", "HEAD"):
+            return 405, "this path is for reading"
+        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or not _is_own(
+            headers.getlist("origin"), hosts[0]
+        ):
+            return 403, "another page may not ask for this"
+        return 0, ""
+
+    def _refusal_of_call(self, method: str, path: str, headers: Headers, host: str) -> tuple[int, str]:
+        origins = headers.getlist("origin")
+        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            return 403, "another page may not ask for this"
+        if not origins or not _is_own(origins, host):
+            return 403, "the origin of the request is another"
+        if method != "POST":
+            return 405, "this path takes POST"
+        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            return 415, "the body has to be JSON"
+        if path == OPEN_SESSION:
+            return 0, ""
+        cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
+        if not self._session.admits(cookie, headers.get(KEY)):
+            return 401, "run `vaultseek ui` again: this page is not open any more"
+        return 0, ""
+
+
+def _is_own(origins: list[str], host: str) -> bool:
+    return all(origin == f"http://{host}" for origin in origins)

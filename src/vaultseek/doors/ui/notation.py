@@ -1,0 +1,277 @@
+"""Obsidian's notation as rules of the Markdown renderer: links, embeds, tags, comments, marks, callouts.
+
+The rules make tokens of few kinds with fixed attributes. Text of the note becomes text or the value of a
+``data-`` attribute, never a name, a class or an address.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
+from markdown_it.renderer import RendererHTML
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_core import StateCore
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from vaultseek.doors.ui.pictures import EXTENSIONS
+
+TARGETS = "targets"
+"""Name in the environment of a rendering: the paths that the links of the note lead to, by their targets."""
+LINE_BREAKS = "line_breaks"
+"""Name in the environment of a rendering: whether the end of a line is shown as one."""
+DEPTH = 200
+"""Depth of brackets beyond which those of a paragraph are plain text: it takes too long to pair them."""
+
+_WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
+_TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
+_COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
+_BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\n|$)")
+_CALLOUT = re.compile(r"\[!([\w-]+)\]([+-]?)[ \t]*([^\n]*)")
+_EXTERNAL = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
+_WIDTH = re.compile(r"(\d{1,4})(?:x\d{1,4})?")
+
+
+def obsidian(md: MarkdownIt) -> None:
+    """Add the rules to a renderer."""
+    md.inline.ruler.before("link", "wikilink", _wikilink)
+    md.inline.ruler.before("link", "tag", _tag)
+    md.inline.ruler.before("link", "comment", _comment)
+    md.inline.ruler.before("link", "mark", _mark)
+    md.inline.ruler.before("link", "block_id", _block_id)
+    md.block.ruler.before(
+        "fence", "comment", _comment_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    )
+    md.core.ruler.before("inline", "callouts", _callouts)
+    md.core.ruler.before("inline", "depth", _escape_deep_brackets)
+    md.core.ruler.push("places", _places)
+    md.add_render_rule("softbreak", _softbreak)
+    for kind in ("math_inline", "math_inline_double", "math_block"):
+        md.add_render_rule(kind, _math)
+
+
+def link_attributes(target: str, anchor: str, targets: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the attributes of a link within the vault; one that leads nowhere has the target as its name."""
+    path = targets.get(target)
+    attributes = {"data-anchor": anchor} if anchor else {}
+    if path is None and target:
+        return {"class": "lost", "data-target": target}
+    return attributes | ({"data-note": path} if path else {"class": "here"})
+
+
+def _wikilink(state: StateInline, silent: bool) -> bool:
+    match = _WIKILINK.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if not silent:
+        target, _, anchor = match[2].removesuffix("\\").partition("#")
+        name = (match[3] or "").strip()
+        attributes = link_attributes(target.strip(), anchor.strip(), state.env.get(TARGETS, {}))
+        if match[1]:
+            _push_embed(state, attributes, name, match[2].strip())
+        else:
+            _push_text(state, "a", attributes, name or match[2].strip().removeprefix("#").replace("#", " › "))
+    state.pos = match.end()
+    return True
+
+
+def _push_embed(state: StateInline, attributes: dict[str, str], name: str, target: str) -> None:
+    path = attributes.get("data-note", "")
+    if not path.lower().endswith(EXTENSIONS):
+        shown = {"class": "embed"} if "data-note" in attributes and path.lower().endswith(".md") else {}
+        _push_text(state, "span" if shown else "a", attributes | shown, name or target)
+        return
+    token = state.push("picture", "img", 0)
+    width = _WIDTH.fullmatch(name)
+    token.attrs = {"data-file": path, "alt": target if width or not name else name}
+    if width:
+        token.attrs["width"] = width[1]
+
+
+def _push_text(state: StateInline, tag: str, attributes: Mapping[str, str], text: str) -> None:
+    state.push("place_open", tag, 1).attrs = dict(attributes)
+    state.push("text", "", 0).content = text
+    state.push("place_close", tag, -1)
+
+
+def _tag(state: StateInline, silent: bool) -> bool:
+    before = state.src[state.pos - 1] if state.pos else " "
+    match = _TAG.match(state.src, state.pos, state.posMax)
+    if match is None or not (before.isspace() or before in "([,;"):
+        return False
+    if not silent:
+        _push_text(state, "a", {"class": "tag", "data-tag": match[0][1:]}, match[0])
+    state.pos = match.end()
+    return True
+
+
+def _comment(state: StateInline, silent: bool) -> bool:
+    match = _COMMENT.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    state.pos = match.end()
+    return True
+
+
+def _mark(state: StateInline, silent: bool) -> bool:
+    start = state.pos
+    if not state.src.startswith("==", start):
+        return False
+    end = state.src.find("==", start + 2, state.posMax)
+    if end <= start + 2 or "\n\n" in state.src[start:end]:
+        return False
+    if not silent:
+        state.push("mark_open", "mark", 1)
+        outer, state.pos, state.posMax = state.posMax, start + 2, end
+        state.md.inline.tokenize(state)
+        state.posMax = outer
+        state.push("mark_close", "mark", -1)
+    state.pos = end + 2
+    return True
+
+
+def _block_id(state: StateInline, silent: bool) -> bool:
+    match = _BLOCK_ID.match(state.src, state.pos, state.posMax)
+    if match is None or (state.pos and not state.src[state.pos - 1].isspace()):
+        return False
+    if not silent:
+        token = state.push("block_id", "span", 1)
+        token.attrs = {"data-block": match[1]}
+        state.push("block_id", "span", -1)
+    state.pos = match.end()
+    return True
+
+
+def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Leave out lines from one that begins with ``%%`` to one that has the next ``%%``."""
+    first = state.getLines(start, start + 1, state.blkIndent, False).strip()
+    if not first.startswith("%%") or "%%" in first[2:]:
+        return False
+    for line in range(start + 1, end):
+        if "%%" in state.getLines(line, line + 1, state.blkIndent, False):
+            if not silent:
+                state.line = line + 1
+            return True
+    return False
+
+
+def _callouts(state: StateCore) -> None:
+    """Make a callout of each quote that begins with ``[!kind] title``; one with ``-`` or ``+`` folds."""
+    tokens: list[Token] = []
+    folding: list[int] = []
+    for number, token in enumerate(state.tokens):
+        tokens.append(token)
+        if token.type == "blockquote_close" and token.level in folding:
+            folding.remove(token.level)
+            token.tag = "details"
+        if token.type != "inline" or number < 2 or state.tokens[number - 2].type != "blockquote_open":
+            continue
+        match = _CALLOUT.match(token.content)
+        if match is None:
+            continue
+        quote, title = state.tokens[number - 2], state.tokens[number - 1]
+        quote.attrs = {"class": "callout", "data-kind": match[1].lower()}
+        if match[2]:
+            folding.append(quote.level)
+            quote.tag = "details"
+            quote.attrs |= {"open": "open"} if match[2] == "+" else {}
+        tokens += _title_and_text(title, token, state.tokens[number + 1], match)
+    state.tokens = tokens
+
+
+def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str]) -> Sequence[Token]:
+    """Make the first line of a paragraph the title of a callout; return the tokens that begin the rest."""
+    tag = "summary" if match[2] else "p"
+    rest = inline.content[match.end() :].lstrip("\n")
+    words = match[3].strip()
+    escaped = re.sub(r"([*_\\])", r"\\\1", words) if words else match[1].capitalize()
+    inline.content = f"**{escaped}**"
+    first, last = title.map or [0, 1]
+    title.tag, title.map = tag, [first, first + 1]
+    title.attrs = {"class": "title"} if tag == "p" else {}
+    level = title.level
+    if not rest:
+        end.tag = tag
+        return ()
+    text = Token("inline", "", 0, level=level + 1, block=True, children=[], content=rest)
+    opening = Token("paragraph_open", "p", 1, level=level, block=True, map=[first + 1, last])
+    return Token("paragraph_close", tag, -1, level=level, block=True), opening, text
+
+
+def _escape_deep_brackets(state: StateCore) -> None:
+    for token in state.tokens:
+        if token.type != "inline" or token.content.count("[") <= DEPTH:
+            continue
+        depth = most = 0
+        for sign in token.content:
+            depth = max(0, depth + (sign == "[") - (sign == "]"))
+            most = max(most, depth)
+        if most > DEPTH:
+            token.content = re.sub(r"\\?([\[\]])", r"\\\1", token.content)
+
+
+def _softbreak(
+    renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
+) -> str:
+    return "<br>\n" if env.get(LINE_BREAKS) else "\n"
+
+
+def _math(
+    renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
+) -> str:
+    """Return a formula as it is written: Markdown has no part in it."""
+    token = tokens[number]
+    token.attrSet("class", "math")
+    signs = "$" if token.type == "math_inline" else "$$"
+    tag, end = ("div", "\n") if token.type == "math_block" else ("span", "")
+    return f"<{tag}{renderer.renderAttrs(token)}>{escapeHtml(signs + token.content + signs)}</{tag}>{end}"
+
+
+def _places(state: StateCore) -> None:
+    """Say of each block its lines, and of each link where in the vault it leads."""
+    first = int(state.env.get("first_line", 1))
+    targets = state.env.get(TARGETS, {})
+    for token in state.tokens:
+        if token.map and token.nesting >= 0 and token.type != "inline":
+            token.attrSet("data-line", str(first + token.map[0]))
+            token.attrSet("data-end", str(first + max(token.map[0], token.map[1] - 1)))
+        for child in token.children or ():
+            if child.type == "link_open":
+                _place_link(child, targets)
+            elif child.type == "image":
+                _place_image(child, targets)
+
+
+def _place_link(token: Token, targets: Mapping[str, str | None]) -> None:
+    address = str(token.attrs.get("href", ""))
+    if _EXTERNAL.match(address):
+        token.attrs = {"href": address, "class": "outside"}
+    elif _SCHEME.match(address):
+        token.attrs = {"class": "lost"}
+    else:
+        target, anchor = _within(address)
+        token.attrs = dict(link_attributes(target, anchor, targets))
+
+
+def _place_image(token: Token, targets: Mapping[str, str | None]) -> None:
+    """Make a picture of the vault of an image, or a link: nothing is fetched from elsewhere."""
+    address = str(token.attrs.get("src", ""))
+    name = token.content
+    token.type, token.tag = "picture", "img"
+    if _SCHEME.match(address):
+        token.attrs = {"alt": name, "data-address": address if _EXTERNAL.match(address) else ""}
+        return
+    target, _ = _within(address)
+    token.attrs = {"alt": name or target, "data-file": targets.get(target) or target}
+
+
+def _within(address: str) -> tuple[str, str]:
+    from urllib.parse import unquote
+
+    target, _, anchor = address.partition("#")
+    return unquote(target).strip(), unquote(anchor).strip()

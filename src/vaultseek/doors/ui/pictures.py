@@ -1,0 +1,60 @@
+"""Pictures that notes embed: read from the vault like notes, and only what browsers show without running."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+from vaultseek.base.text import printable
+from vaultseek.content.files.read import read_note
+from vaultseek.errors import BadPath, NotFound, Unavailable
+
+SVG = "image/svg+xml"
+EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
+"""Endings of files that are shown as pictures. An SVG can hold programs, which run in no ``img`` element."""
+_DRAWING = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>\[]*>\s*)?"
+    rb"(?:<!--.*?-->\s*)*<svg[\s>]",
+    re.DOTALL,
+)
+"""Beginning of an SVG, without entities of its own, which a few bytes can make endless."""
+
+
+class Picture(NamedTuple):
+    """The bytes of a picture and their type."""
+
+    data: bytes
+    type: str
+
+
+def read_picture(root: Path, path: str) -> Picture:
+    """Return the picture at ``path`` of the vault at ``root``; no link is followed.
+
+    Raises BadPath, NotFound, or Unavailable for what is no picture.
+    """
+    parts = path.split("/")
+    if "\0" in path or any(not part or part.startswith(".") for part in parts):
+        raise BadPath(f"{printable(path)} is not a file of the vault; give its path in the vault")
+    file = read_note(root, path)
+    if file is None:
+        raise NotFound(f"{printable(path)} does not exist; check the link")
+    type = None if file.problem else _type_of(file.data)
+    if type is None:
+        raise Unavailable(f"{printable(path)} is no picture that can be shown; use its own program")
+    return Picture(file.data, type)
+
+
+def _type_of(data: bytes) -> str | None:
+    """Return the type that the first bytes show, whatever the file is called."""
+    if data.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if data.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if data.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    if data[4:12] in (b"ftypavif", b"ftypavis"):
+        return "image/avif"
+    return SVG if _DRAWING.match(data) else None

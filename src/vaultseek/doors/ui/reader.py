@@ -1,0 +1,171 @@
+"""A note for the page: its properties, its text as HTML, and the part that a link or an embed names."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from vaultseek.base.model import JSON
+from vaultseek.base.paths import obsidian_url
+from vaultseek.content.files.obsidian import app_settings, has_obsidian
+from vaultseek.content.markdown.frontmatter import read_frontmatter
+from vaultseek.doors.mcp.addresses import section
+from vaultseek.errors import NotFound, VaultseekError
+
+RENDERED_CHARS = 200_000
+"""Characters of a note that are rendered; of a longer one, those around the line that was asked for."""
+LINES_BEFORE = 200
+"""Lines before that line, then."""
+LINE_CHARS = 60_000
+"""Characters of a line that are rendered; of a longer one, those around the column that was asked for."""
+NOTE = "note"
+PLAIN = frozenset({"text", "org"})
+"""Kinds of files that are shown as they are written: Markdown has no part in them."""
+_HEADING = re.compile(r" {0,3}#{1,6}\s")
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+
+Ask = Callable[[str, JSON], Awaitable[JSON]]
+
+
+class Part(NamedTuple):
+    """Lines of a note, 1-based and inclusive."""
+
+    first: int
+    last: int
+
+
+async def read_note(
+    ask: Ask, vault: str, note: str, anchor: str = "", *, line: int = 1, column: int = 1, at: str = ""
+) -> JSON:
+    """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
+
+    Of a note that is too long, the lines around ``line`` are shown, or those that ``at`` names as an anchor.
+    ``html`` are the lines from ``first_line`` to ``last_line``; ``cut`` says that there are others, and
+    ``cut_lines`` that some of these are too long.
+    """
+    answer = await ask("note/get", {"vault": vault, "note": note})
+    lines = answer["text"].split("\n")
+    body = Part(min(read_frontmatter(lines).body_line, len(lines) + 1), len(lines))
+    whole = part_of(anchor, answer, lines) if anchor else body
+    if at:
+        with suppress(NotFound):
+            line = part_of(at, answer, lines).first
+    part = _window(lines, whole, line)
+    targets = await _targets(ask, vault, answer["path"])
+    shown = lines[part.first - 1 : part.last]
+    text = "\n".join(
+        piece_of(each, column if number == line else 1) for number, each in enumerate(shown, part.first)
+    )
+    from vaultseek.doors.ui.rendering import as_html, as_paragraphs
+
+    def render() -> str:
+        if answer.get("kind") in PLAIN:
+            return as_paragraphs(text, part.first)
+        breaks = answer.get("kind", NOTE) != NOTE or keeps_line_breaks(Path(vault))
+        return as_html(text, targets, part.first, breaks)
+
+    return {
+        **{key: value for key, value in answer.items() if key not in ("text", "chunks")},
+        "html": await asyncio.to_thread(render),
+        "places": _places(answer.get("chunks", ())),
+        "first_line": part.first,
+        "last_line": part.last,
+        "cut": part != whole or bool(answer["truncated"]),
+        "cut_lines": any(len(each) > LINE_CHARS for each in shown),
+        "obsidian_url": _address(answer),
+    }
+
+
+def _address(answer: JSON) -> str:
+    """Return the address of a note in Obsidian, "" if it is on another machine."""
+    vault = answer["vault_path"]
+    return obsidian_url(os.path.join(vault, answer["path"])) if vault else ""  # noqa: PTH118
+
+
+def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:
+    """Return the lines of a heading, of the block with the ``^id``, or of a page or card. Raises NotFound."""
+    for place in _places(note.get("chunks", ())):
+        if place["place"] == anchor:
+            ends = [each["end_line"] for each in note["chunks"] if each.get("place") == anchor]
+            return Part(place["line"], max(ends))
+    if not anchor.startswith("^"):
+        address = section(anchor, note)
+        return Part(address.first, address.last or len(lines))
+    for number, line in enumerate(lines, start=1):
+        if line.rstrip().endswith(f" {anchor}") or line.strip() == anchor:
+            return Part(_beginning(lines, number, alone=line.strip() == anchor), number)
+    raise NotFound(f"{note['path']} has no block {anchor}; check the link")
+
+
+def _beginning(lines: list[str], last: int, *, alone: bool) -> int:
+    """Return the first line of the block that ends in ``last``, or above it if its id is ``alone`` there."""
+    first = last
+    if alone:
+        while first > 1 and not lines[first - 2].strip():
+            first -= 1
+        first = max(1, first - 1)
+    while first > 1 and lines[first - 2].strip() and not _HEADING.match(lines[first - 2]):
+        if not alone and _ITEM.match(lines[first - 1]):
+            break
+        first -= 1
+    return first
+
+
+def piece_of(line: str, column: int) -> str:
+    """Return a line, or of one that is too long to render the piece around ``column``."""
+    if len(line) <= LINE_CHARS:
+        return line
+    start = max(0, min(column - 1 - LINE_CHARS // 2, len(line) - LINE_CHARS))
+    end = start + LINE_CHARS
+    return ("…" if start else "") + line[start:end] + ("…" if end < len(line) else "")
+
+
+def keeps_line_breaks(vault: Path) -> bool:
+    """True if the program of this vault shows the end of a line as one, as Obsidian does unless told."""
+    if not has_obsidian(vault):
+        return (vault / "logseq").is_dir()
+    return app_settings(vault).get("strictLineBreaks") is not True
+
+
+def _window(lines: list[str], part: Part, line: int) -> Part:
+    """Return the lines of ``part`` around ``line`` that are not too long to render."""
+
+    def size(number: int) -> int:
+        return min(len(lines[number - 1]), LINE_CHARS) + 1
+
+    if sum(size(number) for number in range(part.first, part.last + 1)) <= RENDERED_CHARS:
+        return part
+    first = last = max(part.first, min(line, part.last))
+    total = size(first)
+    while (
+        part.first < first and last - first < LINES_BEFORE and total + size(first - 1) <= RENDERED_CHARS // 2
+    ):
+        first -= 1
+        total += size(first)
+    while last < part.last and total + size(last + 1) <= RENDERED_CHARS:
+        last += 1
+        total += size(last)
+    return Part(first, last)
+
+
+def _places(chunks: Iterable[JSON]) -> list[JSON]:
+    """Return the first line of each place in a file that is no note, such as ``page=3`` of a PDF."""
+    places: dict[str, int] = {}
+    for chunk in chunks:
+        if chunk.get("place"):
+            places.setdefault(chunk["place"], chunk["start_line"])
+    return [{"place": place, "line": line} for place, line in places.items()]
+
+
+async def _targets(ask: Ask, vault: str, path: str) -> dict[str, str | None]:
+    """Return the paths that the note's links lead to, by their targets as written."""
+    try:
+        answer = await ask("links/outgoing", {"vault": vault, "note": path})
+    except VaultseekError:
+        return {}
+    return {link["target"]: link["resolved"] for link in answer["links"]}

@@ -1,0 +1,123 @@
+"""A note as HTML: markdown-it without HTML, then nh3, which drops all that is not named here."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from functools import cache
+
+import nh3
+from markdown_it import MarkdownIt
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.footnote import footnote_plugin
+
+from vaultseek.doors.ui.notation import LINE_BREAKS, TARGETS, obsidian
+
+ELEMENTS = {
+    *(
+        "a",
+        "blockquote",
+        "br",
+        "code",
+        "dd",
+        "del",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "em",
+        "hr",
+        "img",
+        "input",
+        "li",
+        "mark",
+    ),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "s", "section", "span", "strong", "sub"),
+    *("summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+ATTRIBUTES = {
+    "*": {"data-line", "data-end"},
+    "a": {"href", "id", "data-note", "data-anchor", "data-tag", "data-target"},
+    "blockquote": {"data-kind"},
+    "details": {"data-kind", "open"},
+    "img": {"alt", "width", "data-file", "data-address"},
+    "input": {"type", "checked", "disabled"},
+    "li": {"id"},
+    "ol": {"start"},
+    "span": {"data-note", "data-anchor", "data-block", "data-target"},
+}
+CLASSES = {
+    "a": {"tag", "lost", "here", "outside", "footnote-backref"},
+    "blockquote": {"callout"},
+    "details": {"callout"},
+    "div": {"math"},
+    "li": {"footnote-item", "task-list-item"},
+    "ol": {"footnotes-list"},
+    "p": {"plain", "title"},
+    "section": {"footnotes"},
+    "span": {"embed", "math"},
+    "sup": {"footnote-ref"},
+}
+SCHEMES = {"http", "https", "mailto"}
+NESTING = 40
+"""Depth of quotes and lists that are rendered."""
+
+
+def as_html(
+    text: str, targets: Mapping[str, str | None], first_line: int = 1, line_breaks: bool = False
+) -> str:
+    """Return the HTML of a note's ``text``, whose first line is ``first_line`` of the file.
+
+    ``targets`` has the paths that the targets of links lead to. Blocks have their lines as ``data-line`` and
+    ``data-end``. Links have ``data-note`` instead of an address, pictures ``data-file``: nothing is loaded or
+    opened unless the page does it. With ``line_breaks`` each end of a line is shown as one.
+    """
+    environment = {TARGETS: targets, "first_line": first_line, LINE_BREAKS: line_breaks}
+    return _cleaner().clean(_renderer().render(text, environment))
+
+
+def as_paragraphs(text: str, first_line: int = 1) -> str:
+    """Return the HTML of a text that is no Markdown: its paragraphs as they are written."""
+    paragraphs: list[str] = []
+    lines: list[str] = []
+    for number, line in enumerate([*text.split("\n"), ""], first_line):
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            shown = html.escape("\n".join(lines))
+            paragraphs.append(
+                f'<p class="plain" data-line="{number - len(lines)}" data-end="{number - 1}">{shown}</p>'
+            )
+            lines = []
+    return _cleaner().clean("\n".join(paragraphs))
+
+
+@cache
+def _renderer() -> MarkdownIt:
+    options = {
+        "html": False,
+        "linkify": True,
+        "typographer": False,
+        "tasklists": True,
+        "maxNesting": NESTING,
+    }
+    md = MarkdownIt("commonmark", options)
+    md.enable(["table", "strikethrough", "linkify"])
+    # Only whole addresses are links: README.md is a file, though .md is a country too.
+    md.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})  # type: ignore[union-attr]
+    md.use(footnote_plugin)
+    md.use(dollarmath_plugin, allow_space=False, allow_digits=False, allow_labels=False, double_inline=True)
+    md.use(obsidian)
+    return md
+
+
+@cache
+def _cleaner() -> nh3.Cleaner:
+    return nh3.Cleaner(
+        tags=ELEMENTS,
+        attributes=ATTRIBUTES,
+        allowed_classes=CLASSES,
+        url_schemes=SCHEMES,
+        link_rel="noopener noreferrer nofollow",
+        strip_comments=True,
+    )

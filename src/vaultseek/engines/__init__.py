@@ -1,0 +1,1 @@
+"""Engines on other machines, each behind the port."""

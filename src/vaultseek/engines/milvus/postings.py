@@ -1,0 +1,160 @@
+"""The postings of single notes, packed: all that is needed to score a note that an engine proposes.
+
+A segment is made of the postings of some notes and some terms in no time, without any text. Terms have the
+numbers of the vocabulary that keeps the postings.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vaultseek.store.keyword.memory_segment import MemorySegment
+from vaultseek.store.keyword.segment import (
+    FIELD_BITS,
+    FIELD_MASK,
+    FIELD_SLOTS,
+    Block,
+    Ints,
+    Tables,
+    run_indexes,
+    run_lengths,
+    run_starts,
+)
+from vaultseek.store.keyword.strings import Strings, word_tables
+
+_HEADER = struct.Struct("<5I")
+_SEPARATOR = b"\0"
+_NARROW = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
+"""Types of counts and positions, of which each note takes the narrowest that holds its own."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NotePostings:
+    """The postings of one note. terms: uint32[r], ascending. fields: uint8[r]. counts: uint[r].
+
+    positions: uint[sum of counts], of row after row. lengths: uint32[8], positions in each field.
+    chunk_lengths: uint32[2c], positions of prose and code of each passage. chunk_ids: c ids.
+    """
+
+    terms: Ints
+    fields: Ints
+    counts: Ints
+    positions: Ints
+    lengths: Ints
+    chunk_lengths: Ints
+    chunk_ids: Sequence[bytes]
+
+    def pack(self) -> bytes:
+        """Return the postings as bytes."""
+        counts, positions = _narrow(self.counts), _narrow(self.positions)
+        widths = counts.dtype.itemsize << 8 | positions.dtype.itemsize
+        ids = _SEPARATOR.join(self.chunk_ids)
+        header = _HEADER.pack(len(self.terms), len(positions), len(self.chunk_ids), widths, len(ids))
+        arrays = (
+            self.lengths.astype("<u4"),
+            self.chunk_lengths.astype("<u4"),
+            self.terms.astype("<u4"),
+            self.fields.astype("<u1"),
+            counts,
+            positions,
+        )
+        return b"".join((header, *(array.tobytes() for array in arrays), ids))
+
+    @classmethod
+    def unpack(cls, data: bytes) -> NotePostings:
+        """Return the postings that were packed. Raises ValueError for anything else."""
+        rows, places, chunks, widths, size = _HEADER.unpack_from(data)
+        offset = _HEADER.size
+
+        def take(type_: str, count: int) -> Ints:
+            nonlocal offset
+            array: Ints = np.frombuffer(data, type_, count, offset)
+            offset += array.nbytes
+            return array
+
+        lengths, chunk_lengths = take("<u4", FIELD_SLOTS), take("<u4", 2 * chunks)
+        terms, fields = take("<u4", rows), take("<u1", rows)
+        counts, positions = take(f"<u{widths >> 8}", rows), take(f"<u{widths & 0xFF}", places)
+        ids = data[offset : offset + size].split(_SEPARATOR) if chunks else []
+        return cls(terms, fields, counts, positions, lengths, chunk_lengths, ids)
+
+
+def postings_of(segment: MemorySegment, numbers: Ints) -> Iterator[NotePostings]:
+    """Yield the postings of each note of a segment; ``numbers`` are those of its vocabulary's terms."""
+    tables = segment.tables
+    block = segment.block(0, len(tables.vocabulary))
+    keys = block.keys.astype(np.int64)
+    terms = numbers[np.repeat(np.arange(len(tables.vocabulary)), run_lengths(tables.first_rows))]
+    order = np.lexsort((keys, terms, keys >> FIELD_BITS))
+    starts = run_starts(block.counts)[:-1]
+    keys, terms, counts, starts = keys[order], terms[order], block.counts[order], starts[order]
+    bounds = np.searchsorted(keys >> FIELD_BITS, np.arange(len(tables.notes) + 1)).tolist()
+    lengths = tables.lengths.reshape(-1, FIELD_SLOTS)
+    chunks = tables.first_chunks.tolist()
+    for note in range(len(tables.notes)):
+        rows = slice(bounds[note], bounds[note + 1])
+        first, last = chunks[note], chunks[note + 1]
+        yield NotePostings(
+            terms[rows],
+            keys[rows] & FIELD_MASK,
+            counts[rows],
+            block.positions[run_indexes(starts[rows], counts[rows])],
+            lengths[note],
+            tables.chunk_lengths[2 * first : 2 * last],
+            tables.chunk_ids[first:last] if first < last else [],
+        )
+
+
+def segment_of_postings(
+    notes: Sequence[int], languages: Sequence[int], postings: Sequence[NotePostings], terms: Mapping[int, str]
+) -> MemorySegment:
+    """Return a segment of some notes that has only some terms, given as text by number."""
+    own = sorted((text.encode(), number) for number, text in terms.items())
+    vocabulary, numbers = [text for text, _ in own], np.array([number for _, number in own], np.int64)
+    sizes = [len(each.terms) for each in postings]
+    of_rows = np.repeat(np.arange(len(postings), dtype=np.int64), sizes)
+    all_terms = _joined([each.terms for each in postings])
+    all_counts = _joined([each.counts for each in postings])
+    starts = run_starts(all_counts)[:-1]
+    # Of the rows only those of the terms: ``ranks`` are their places in the vocabulary.
+    by_number = np.argsort(numbers)
+    at = np.searchsorted(numbers, all_terms, sorter=by_number)
+    at = by_number[np.minimum(at, len(numbers) - 1)] if len(numbers) else at
+    inside = np.flatnonzero(numbers[at] == all_terms) if len(numbers) else np.zeros(0, np.int64)
+    keys = of_rows[inside] << FIELD_BITS | _joined([each.fields for each in postings])[inside]
+    ranks = at[inside]
+    order = np.lexsort((keys, ranks))
+    keys, ranks, rows = keys[order], ranks[order], inside[order]
+    counts = all_counts[rows]
+    positions = _joined([each.positions for each in postings])[run_indexes(starts[rows], counts)]
+    every = np.arange(len(vocabulary) + 1)
+    first_rows = np.searchsorted(ranks, every)
+    words, word_terms = word_tables(())
+    tables = Tables(
+        notes=np.array(notes, np.int64),
+        languages=np.array(languages, np.uint8),
+        lengths=_joined([each.lengths for each in postings]).astype(np.uint32),
+        first_chunks=run_starts(np.array([len(each.chunk_ids) for each in postings])).astype(np.uint32),
+        chunk_lengths=_joined([each.chunk_lengths for each in postings]).astype(np.uint32),
+        chunk_ids=Strings.of(id for each in postings for id in each.chunk_ids),
+        vocabulary=Strings.of(vocabulary),
+        first_rows=first_rows.astype(np.uint32),
+        first_positions=run_starts(counts)[first_rows].astype(np.uint32),
+        words=words,
+        word_terms=word_terms,
+    )
+    return MemorySegment(tables, Block(keys.astype(np.uint32), counts, positions.astype(np.uint32)))
+
+
+def _narrow(values: Ints) -> Ints:
+    most = int(values.max(initial=0))
+    return values.astype(next(type_ for type_ in _NARROW if most <= np.iinfo(type_).max))
+
+
+def _joined(arrays: Sequence[Ints]) -> Ints:
+    """Concatenate arrays of different widths; none give an empty one."""
+    return np.concatenate(arrays).astype(np.int64) if arrays else np.zeros(0, np.int64)

@@ -1,1 +1,0 @@
-"""The ledger, and the indexes that can be rebuilt from it: keywords, vectors, graph, concept vocabulary."""

@@ -1,0 +1,1 @@
+"""Messages, their frames and their checks. Nothing here knows a vault."""

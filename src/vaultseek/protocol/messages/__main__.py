@@ -1,0 +1,10 @@
+"""Prints the JSON Schema of every message, for programs in other languages."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from vaultseek.protocol.messages.schema import schemas
+
+sys.stdout.write(f"{json.dumps(schemas(), indent=1, sort_keys=True)}\n")

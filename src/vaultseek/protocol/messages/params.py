@@ -1,0 +1,373 @@
+"""Parameters of each method of the protocol. These models are the reference: requests are checked by them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON, CompletionKind, LinkKind, Mode
+from vaultseek.errors import UsageError
+from vaultseek.settings.describe import first_problem
+
+P = TypeVar("P", bound=BaseModel)
+
+
+class Nothing(BaseModel):
+    """No parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
+
+
+class VaultParams(Nothing):
+    """A vault by name or absolute folder, else the one that the folder ``cwd`` is in."""
+
+    vault: str | None = Field(default=None, description="Name or absolute folder of the vault.")
+    cwd: str | None = Field(
+        default=None, description="Absolute folder that the request comes from, instead of ``vault``."
+    )
+
+
+class Query(Nothing):
+    """A query, and how to rank the notes that it finds."""
+
+    query: str = Field(description="Words, phrases and operators of the query language.")
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.RESULTS,
+        description="Maximum number of results; by default the settings'.",
+    )
+    mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
+    settings: dict[str, Any] = Field(
+        default_factory=dict, description="Settings of ``[search]`` for this request."
+    )
+    filters: dict[str, Any] = Field(
+        default_factory=dict,
+        description="Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...",
+    )
+
+
+class AllVaultsParams(Query):
+    """A query to every vault, and how to answer it."""
+
+    explain: bool = Field(default=False, description="Explain the rank of each result.")
+    wait: bool = Field(default=False, description="Index first what is on disk now.")
+    progress: bool = Field(default=False, description="With ``wait``, send ``index/progress`` meanwhile.")
+    brief: bool = Field(default=False, description="Leave the passages out of the results.")
+    plain: bool = Field(
+        default=False,
+        description="Take the query for words, whatever operators it looks like. It may be a passage of "
+        f"{limits.PASSAGE_CHARS} characters then.",
+    )
+    typing: bool = Field(
+        default=False,
+        description="The query is being typed: longer words match its last one, and notes come first whose"
+        " names begin with it.",
+    )
+
+
+class SearchParams(AllVaultsParams, VaultParams):
+    """A query and how to answer it."""
+
+
+class NoteParams(VaultParams):
+    """A note: by its path from the vault's root, by title, alias or file name."""
+
+    note: str = Field(description="Path, end of a path, title, alias or file name of the note.")
+
+
+class WhyParams(Query, NoteParams):
+    """A query and a note that may be in its answer."""
+
+
+class GetParams(NoteParams):
+    """A note and the range of its lines."""
+
+    start_line: int = Field(default=1, ge=1, description="First line of the text, 1-based.")
+    end_line: int | None = Field(
+        default=None, ge=1, description="Last line of the text, inclusive; by default the note's last."
+    )
+
+
+class RelatedParams(NoteParams):
+    """A note, and how many similar ones to return."""
+
+    limit: int = Field(default=10, ge=1, le=limits.RESULTS, description="Maximum number of notes.")
+
+
+class ListParams(VaultParams):
+    """A list, cut after ``limit`` items."""
+
+    limit: int = Field(
+        default=limits.LISTED_ITEMS_MOST,
+        ge=1,
+        le=limits.LISTED_ITEMS_MOST,
+        description="Maximum number of items; ``total`` counts all.",
+    )
+
+
+class LinksParams(ListParams, NoteParams):
+    """The links of a note."""
+
+
+class UnresolvedParams(ListParams):
+    """Links that lead nowhere: of a note, or of the whole vault."""
+
+    note: str | None = Field(default=None, description="Note whose links are listed; by default every note.")
+
+
+class NeighborsParams(NoteParams):
+    """A note, and how far to follow links from it."""
+
+    depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH, description="Maximum distance in links.")
+    limit: int = Field(
+        default=limits.RESULTS, ge=1, le=limits.LISTED_ITEMS_MOST, description="Maximum number of notes."
+    )
+
+
+class PropertiesParams(ListParams):
+    """All properties, or all values of one."""
+
+    name: str | None = Field(default=None, description="Property whose values are listed.")
+
+
+class OrphansParams(ListParams):
+    """Notes that nothing links to."""
+
+    isolated: bool = Field(default=False, description="Only those that link to no other note either.")
+
+
+class DuplicatesParams(VaultParams):
+    """Notes that are nearly the same."""
+
+    limit: int = Field(default=20, ge=1, le=limits.RESULTS, description="Maximum number of pairs.")
+
+
+class TableParams(VaultParams):
+    """A base or a note with bases, or a query and the columns of its table."""
+
+    file: str | None = Field(
+        default=None,
+        description="Path or name of a `.base` file, or of a note that contains or embeds bases.",
+    )
+    view: str | None = Field(default=None, description="Of a file: name of the view; by default the first.")
+    this: str | None = Field(
+        default=None, description="Of a file: note that formulas call ``this``; by default the file itself."
+    )
+    query: str | None = Field(default=None, description="A query of the query language.")
+    columns: list[str] = Field(
+        default_factory=list,
+        max_length=limits.TABLE_COLUMNS,
+        description="Of a query: properties, facts such as ``title`` and ``modified``, or expressions.",
+    )
+    sort: list[str] = Field(
+        default_factory=list,
+        max_length=limits.TABLE_COLUMNS,
+        description="Of a query: columns to sort by; ``-rating`` is descending.",
+    )
+    group: str | None = Field(default=None, description="Of a query: column to group by.")
+    summaries: dict[str, str] = Field(
+        default_factory=dict, description="Of a query: name of the summary of a column, such as ``Average``."
+    )
+    limit: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.LISTED_ITEMS_MOST,
+        description="Maximum number of rows of a table; by default that of a list, or of a search by words.",
+    )
+
+
+class CompleteParams(VaultParams):
+    """Typed text, and the kind of name that it begins."""
+
+    kind: CompletionKind = Field(default="note", description="Kind of name to complete.")
+    text: str = Field(default="", max_length=limits.QUERY_CHARS, description="Text typed so far.")
+    note: str | None = Field(
+        default=None,
+        description="Note whose headings or blocks are completed, for those two kinds; by default all.",
+    )
+    source: str | None = Field(
+        default=None,
+        description="Path of the note that a link is typed in: items have the ``link`` to be written there.",
+    )
+    property: str | None = Field(
+        default=None, description="Property whose values are completed, for ``value``."
+    )
+    limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS, description="Maximum number of items.")
+
+
+class WrittenLink(Nothing):
+    """A link as it is written in a note."""
+
+    target: str = Field(default="", description="The target; empty for the note itself.")
+    kind: LinkKind = Field(default="wikilink", description="Kind of the link.")
+    heading: str | None = Field(default=None, description="The heading after the ``#``.")
+    block: str | None = Field(default=None, description="The id of a block after the ``#^``.")
+
+
+class Move(Nothing):
+    """A file or folder that is about to move; paths are relative to the vault."""
+
+    old: str = Field(description="The path now.")
+    new: str = Field(description="The path then.")
+
+
+class ResolveParams(VaultParams):
+    """Links of a note, which may not be saved yet."""
+
+    source: str = Field(description="Path of the note from the vault's root.")
+    links: list[WrittenLink] = Field(max_length=limits.NOTE_LINKS, description="Links to look up.")
+    moves: list[Move] = Field(
+        default_factory=list,
+        description="Files that are about to move: links that have to change have their ``moved`` target.",
+    )
+    similar: bool = Field(default=False, description="Name notes that are called much like a missing one.")
+    wait: bool = Field(default=False, description="Index first the notes that are on disk now.")
+
+
+class ProblemsParams(ListParams):
+    """Problems of a note, or of the whole vault."""
+
+    note: str | None = Field(
+        default=None, description="Note whose problems are listed; by default every note."
+    )
+
+
+class MentionedParams(VaultParams):
+    """Text of a note, in which other notes may be named."""
+
+    source: str = Field(description="Path of the note from the vault's root.")
+    lines: list[str] = Field(max_length=limits.LISTED_NOTES, description="Lines of its text.")
+
+
+class RenameParams(VaultParams):
+    """A rename: of files and folders, of a heading of a note, or of a tag."""
+
+    moves: list[Move] = Field(default_factory=list, description="Files and folders that are about to move.")
+    note: str | None = Field(default=None, description="Note with the heading.")
+    heading: str | None = Field(default=None, description="The heading as it is now.")
+    tag: str | None = Field(default=None, description="The tag as it is now, without ``#``.")
+    to: str | None = Field(default=None, description="The new text of the heading, or the new tag.")
+
+
+class AddVaultParams(Nothing):
+    """A folder of notes to follow from now on."""
+
+    path: str = Field(description="Absolute path of the folder.")
+    name: str | None = Field(default=None, description="Name of the vault; by default the folder's name.")
+    language: str | None = Field(default=None, description="Language of the notes, for stemming.")
+    exclude: list[str] = Field(default_factory=list, description="Globs of notes to leave out.")
+
+
+class RemoveVaultParams(Nothing):
+    """A vault to follow no longer."""
+
+    vault: str = Field(description="Name or absolute folder of the vault.")
+    delete_index: bool = Field(default=False, description="Delete its index, too.")
+
+
+class NamedVaultParams(Nothing):
+    """A vault by name or absolute folder."""
+
+    vault: str = Field(description="Name or absolute folder of the vault.")
+
+
+class RefreshParams(VaultParams):
+    """A vault to compare with the disk."""
+
+    remember: bool = Field(default=False, description="Add the vault, as ``vault/add`` does.")
+
+
+class WaitParams(RefreshParams):
+    """A vault to wait for."""
+
+    progress: bool = Field(default=False, description="Send ``index/progress`` meanwhile.")
+    vectors_from_client: bool = Field(
+        default=False,
+        description="Embed no texts meanwhile: the client takes them with ``index/texts``, and brings their"
+        " vectors with ``index/vectors``.",
+    )
+    notes_from_client: bool = Field(
+        default=False,
+        description="Where many notes are to be read, the client takes them with ``index/files``, and brings"
+        " them parsed with ``index/notes``.",
+    )
+
+
+class FilesParams(VaultParams):
+    """Notes to parse."""
+
+    limit: int = Field(default=64, ge=0, le=limits.TAKEN_NOTES, description="Maximum number of notes.")
+
+
+class ParsedParams(VaultParams):
+    """Notes that ``index/files`` has returned, as ``vaultseek.core.indexing.note_codec`` writes them."""
+
+    notes: dict[str, str] = Field(description="Parsed notes by key.")
+    refused: list[str] = Field(
+        default_factory=list, description="Keys of notes that the client cannot parse; the daemon does."
+    )
+
+
+class VerifyParams(VaultParams):
+    """A vault whose engine is compared with its ledger."""
+
+    repair: bool = Field(
+        default=False, description="If the numbers differ, have the engine filled from the ledger again."
+    )
+
+
+class TextsParams(VaultParams):
+    """Texts to embed."""
+
+    limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS, description="Maximum number of texts.")
+
+
+class VectorsParams(VaultParams):
+    """Vectors of texts that ``index/texts`` has returned."""
+
+    fingerprint: str = Field(description="The model, as ``index/texts`` names it.")
+    vectors: dict[str, str] = Field(
+        description="By key of the text: a unit vector as little-endian float32, in base64."
+    )
+    refused: list[str] = Field(
+        default_factory=list, description="Keys of texts that the client cannot embed; the daemon does."
+    )
+
+
+class SubscribeParams(Nothing):
+    """A vault, or all of them."""
+
+    vault: str | None = Field(
+        default=None, description="Name or absolute folder of the vault; by default all vaults."
+    )
+
+
+class Hello(BaseModel):
+    """The client and the protocol it speaks; a client may add fields."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    protocol_version: int = Field(description="The newest version that the client speaks.")
+    client: str | None = Field(default=None, description="A name for the log.")
+    capabilities: dict[str, Any] = Field(default_factory=dict, description="Of the client; none matter yet.")
+    token: str | None = Field(default=None, description="On the port only: the token of the address file.")
+
+
+class Cancel(BaseModel):
+    """A request to cancel."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True)
+
+    id: int | str
+
+
+def read(kind: type[P], params: JSON) -> P:
+    """Return the parameters as ``kind``. Raises UsageError that names the first that is wrong."""
+    try:
+        return kind.model_validate(params)
+    except ValidationError as error:
+        where, wrong = first_problem(error, kind)
+        raise UsageError(f"parameter {'.'.join(map(str, where))}: {wrong}") from None

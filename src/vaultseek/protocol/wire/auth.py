@@ -1,0 +1,141 @@
+"""Authenticate TCP clients by the token in ``initialize``, which must be their first message."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import socket
+from typing import NamedTuple, Protocol
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.errors import Forbidden, ProtocolError, VaultseekError
+from vaultseek.protocol.wire import protocol
+from vaultseek.protocol.wire.frame import FrameReader, encode
+from vaultseek.protocol.wire.loopback import PROOF, TOKEN, Secrets, disable_nagle
+from vaultseek.protocol.wire.protocol import Rejected
+
+log = logging.getLogger(__name__)
+
+
+class AddClient(Protocol):
+    """A function that takes a connection, the bytes read from it so far, additions to the answer to
+    ``initialize``, the client's rights, and its principal."""
+
+    def __call__(
+        self, connection: socket.socket, received: bytes, about: JSON, grant: object, principal: str, /
+    ) -> None: ...
+
+
+class Admission(NamedTuple):
+    """Additions to the answer to ``initialize``, the client's rights and its principal; see `ClientInfo`."""
+
+    about: JSON
+    grant: object = None
+    principal: str = ""
+
+
+class Gate(Protocol):
+    """A judge of tokens. ``where`` says where a client finds the right one."""
+
+    where: str
+
+    async def admit(self, params: JSON) -> Admission | None:
+        """Return what a client with these parameters of ``initialize`` gets; None if it is refused."""
+
+
+class OwnGate:
+    """The gate of the loopback port: one token, which only the user can read, and all rights."""
+
+    where = "it stands in the daemon's address file"
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+
+    async def admit(self, params: JSON) -> Admission | None:
+        """See `Gate.admit`."""
+        return Admission({PROOF: self._secrets.proof}) if self._secrets.admit(params) else None
+
+
+class Authenticator:
+    """Reads the first message of each connection; ``add_client`` gets those that the gate admits.
+
+    Until then a connection costs only a small buffer, and only a few are read at the same time: one more
+    ends that which has been silent for longest, so that nobody can keep others out by saying nothing. Other
+    protocols, such as a web page's request with its Host and Origin, get no answer at all.
+    """
+
+    def __init__(self, gate: Gate, add_client: AddClient) -> None:
+        self._gate = gate
+        self._add_client = add_client
+        self._pending: dict[asyncio.Task[None], None] = {}
+        self._refused_before = False
+
+    def accept(self, connection: socket.socket) -> None:
+        """Read the first message of a new connection; the oldest one is closed if there are too many."""
+        if len(self._pending) >= limits.UNAUTHENTICATED_CLIENTS:
+            oldest = next(iter(self._pending))
+            del self._pending[oldest]
+            oldest.cancel()
+        connection.setblocking(False)
+        task = asyncio.create_task(self._authenticate(connection))
+        self._pending[task] = None
+        task.add_done_callback(lambda done: self._pending.pop(done, None))
+
+    async def close(self) -> None:
+        """Close every connection that is not authenticated yet."""
+        tasks = list(self._pending)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _authenticate(self, connection: socket.socket) -> None:
+        accepted = False
+        try:
+            with contextlib.suppress(OSError, TimeoutError, ProtocolError):
+                disable_nagle(connection)
+                async with asyncio.timeout(limits.HALF_FRAME_SECONDS):
+                    received, first = await _first_message(connection)
+                    admission = await self._admission(first)
+                    if isinstance(admission, Admission):
+                        accepted = True
+                        self._add_client(connection, received, *admission)
+                    else:
+                        await self._refuse(connection, first, admission)
+        finally:
+            if not accepted:
+                connection.close()
+
+    async def _admission(self, first: protocol.Request | Rejected | None) -> Admission | VaultseekError:
+        if isinstance(first, Rejected):
+            return first.error
+        if first is None or first.method != protocol.INITIALIZE:
+            return Forbidden(f"the first message on a port must be 'initialize' with the {TOKEN!r}")
+        admission = await self._gate.admit(first.params)
+        if admission is not None:
+            return admission
+        if not self._refused_before:
+            log.warning("a client connected to the port without the right token")
+        self._refused_before = True
+        return Forbidden(f"the {TOKEN!r} is missing or wrong; {self._gate.where}")
+
+    async def _refuse(
+        self, connection: socket.socket, first: protocol.Request | Rejected | None, error: VaultseekError
+    ) -> None:
+        frame = encode(protocol.refusal(first.id if first else None, error))
+        await asyncio.get_running_loop().sock_sendall(connection, frame)
+
+
+async def _first_message(connection: socket.socket) -> tuple[bytes, protocol.Request | Rejected | None]:
+    """Return all bytes received until the first message was complete, and that message."""
+    loop = asyncio.get_running_loop()
+    frames = FrameReader(limits.AUTH_BYTES)
+    received = b""
+    while (body := frames.next()) is None:
+        data = await loop.sock_recv(connection, limits.RECEIVE_BYTES)
+        if not data:
+            raise ConnectionResetError
+        received += data
+        frames.feed(data)
+    return received, protocol.read(body)

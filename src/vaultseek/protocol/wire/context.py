@@ -1,0 +1,103 @@
+"""Context of a request for its handler: the client, the deadline, and notifications."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.protocol.wire.protocol import VERSION, Id
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits for clients; counts, bytes and seconds."""
+
+    clients: int = limits.CLIENTS
+    clients_of_token: int = limits.CLIENTS_OF_TOKEN
+    token_idle_seconds: float = limits.TOKEN_IDLE_SECONDS
+    in_flight: int = limits.REQUESTS_IN_FLIGHT
+    frame_bytes: int = limits.FRAME_BYTES
+    answer_bytes: int = limits.ANSWER_BYTES
+    unsent_bytes: int = limits.UNSENT_BYTES
+    read_ahead_bytes: int = limits.READ_AHEAD_BYTES
+    half_frame_seconds: float = limits.HALF_FRAME_SECONDS
+    slow_reader_seconds: float = limits.SLOW_READER_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class ClientInfo:
+    """A client: the number that this daemon assigned, the name that it sent, the protocol version."""
+
+    id: int = 0
+    name: str = "unnamed"
+    version: int = VERSION
+    grant: object = None
+    """The client's rights, as whoever admitted it gave them; None for the user, who may do everything."""
+    principal: str = ""
+    """Whose connections this one counts among; "" for the user."""
+
+
+class Connection(Protocol):
+    """The part of the connection to the client that handlers may use."""
+
+    disconnected: bool
+
+    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
+        """Send a notification or drop it. Return true if it will be sent."""
+
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the client has disconnected."""
+
+
+class NoConnection:
+    """A null connection, for calls that no client made."""
+
+    disconnected = False
+
+    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
+        """Send nothing."""
+        return False
+
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """Ignore the callback: there is no client to disconnect."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """Context of a request beside its parameters.
+
+    ``deadline`` is a time of the event loop's clock or None. ``connection`` and ``notify`` may be used after
+    the request is answered, from the event loop's thread.
+    """
+
+    client: ClientInfo = field(default_factory=ClientInfo)
+    request_id: Id | None = None
+    deadline: float | None = None
+    connection: Connection = field(default_factory=NoConnection)
+    cancelled: Callable[[], bool] = lambda: False
+    """True once the request is cancelled; for work in threads, which cannot be interrupted."""
+
+    def notify(self, method: str, params: JSON, *, latest: bool = False) -> bool:
+        """Send the client a notification. Return true if it will be sent.
+
+        While the client is slow to read, notifications are dropped. With ``latest`` the newest of a method is
+        sent when the client has caught up, which suits progress.
+        """
+        return self.connection.notify(method, params, latest=latest)
+
+    def remaining(self) -> float | None:
+        """Return the seconds until the deadline, not below zero, or None without one."""
+        if self.deadline is None:
+            return None
+        return max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """Call ``callback`` when the client disconnects, immediately if it already has."""
+        self.connection.on_disconnect(callback)
+
+
+Handler = Callable[[JSON, RequestContext], Awaitable[Any]]

@@ -1,0 +1,287 @@
+"""The daemon's folder, lock and socket.
+
+The order matters. The lock is taken before anything else is touched, so its holder may replace a dead socket;
+a live socket is never replaced, and a file that is not our socket is never removed. The locks are kernel
+locks, which end with the process; a process id is only displayed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import socket
+import stat
+import sys
+import time
+
+from vaultseek.base.limits import BACKLOG
+from vaultseek.errors import AlreadyRunning, Unavailable
+from vaultseek.protocol.wire.reach import LOCKED, address, default_path, make_folders
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LOCK_GLANCE_SECONDS = 0.1
+"""Timeout for the lock file: a process that only checks the lock takes it for a moment."""
+LOCK_SECONDS = 0.5
+"""Timeout for the lock on the folder: cleaners of temporary folders take it for a moment."""
+
+_OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+_OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_ACTIVATED = 3
+
+
+class Endpoint:
+    """The daemon's lock and its listening socket, from ``open`` to ``close``.
+
+    ``socket`` listens and does not block; ``path`` is where clients find it.
+    """
+
+    def __init__(self, path: Path, locks: list[int], listening: socket.socket, *, activated: bool) -> None:
+        self.path = path
+        self.socket = listening
+        self._locks = locks
+        self._activated = activated
+        self._inode = None if activated else _inode(path)
+
+    @classmethod
+    def open(cls, path: Path | None = None) -> Endpoint:
+        """Take the lock and the socket at ``path`` (by default the user's own).
+
+        A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of binding one. Raises
+        AlreadyRunning if another daemon holds the lock, Unavailable if the folder cannot be made safe.
+        """
+        path = path or default_path()
+        locks = _lock(path)
+        try:
+            inherited = _inherited_socket(path)
+            listening = inherited or _bind(path)
+            listening.setblocking(False)
+            return cls(path, locks, listening, activated=inherited is not None)
+        except BaseException:
+            _release(locks)
+            raise
+
+    def is_ours(self) -> bool:
+        """True if clients that connect to ``path`` still arrive here."""
+        return self._activated or (self._inode is not None and _inode(self.path) == self._inode)
+
+    def rebind(self) -> socket.socket:
+        """Bind again after the socket file was removed, still under the lock; return the new ``socket``.
+
+        The old socket stays open for its server. Raises Unavailable if another file is in its place.
+        """
+        self.socket = _bind(self.path)
+        self.socket.setblocking(False)
+        self._inode = _inode(self.path)
+        return self.socket
+
+    def forget(self) -> None:
+        """Remove the socket file if it is still ours, so that no new client comes."""
+        if not self._activated and self.is_ours():
+            self.path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Stop listening, remove the socket file if it is still ours, then release the lock."""
+        self.forget()
+        self.socket.close()
+        _release(self._locks)
+
+
+def _lock(path: Path) -> list[int]:
+    folder = _private_folder(path.parent)
+    locks = [folder]
+    try:
+        lock = _open_lock(path.with_suffix(".lock"))
+        locks.append(lock)
+        _acquire(lock, lock, seconds=LOCK_GLANCE_SECONDS)
+        # The lock file can be deleted and created again while a daemon holds it; the folder cannot.
+        _acquire(folder, lock, seconds=LOCK_SECONDS)
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    except BaseException:
+        _release(locks)
+        raise
+    return locks
+
+
+def _private_folder(folder: Path) -> int:
+    from vaultseek.base import paths
+
+    try:
+        make_folders(folder)
+        opened = os.open(folder, _OPEN_DIRECTORY)
+    except OSError as error:
+        raise Unavailable(
+            f"{folder} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
+        ) from error
+    try:
+        state = os.fstat(opened)
+        if state.st_uid != os.geteuid():
+            raise Unavailable(f"{folder} belongs to another user (uid {state.st_uid}); remove it")
+        if state.st_mode & _OTHERS and folder == paths.runtime_directory():
+            os.fchmod(opened, 0o700)
+        elif state.st_mode & _OTHERS_WRITE:
+            raise Unavailable(f"others may write to {folder}; run 'chmod 700' on it or choose another folder")
+    except BaseException:
+        os.close(opened)
+        raise
+    return opened
+
+
+def _open_lock(path: Path) -> int:
+    try:
+        lock = os.open(path, _OPEN_LOCK, 0o600)
+    except OSError as error:
+        raise Unavailable(f"{path} cannot be used as lock: {error.strerror}; remove it") from error
+    state = os.fstat(lock)
+    if stat.S_ISREG(state.st_mode) and state.st_uid == os.geteuid():
+        return lock
+    os.close(lock)
+    raise Unavailable(f"{path} is not a lock file of vaultseek; remove it")
+
+
+def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return None
+        except OSError as error:
+            if error.errno not in LOCKED:
+                return _check_lock_error(descriptor, error)
+        if time.monotonic() >= until:
+            raise AlreadyRunning(_already_running(lock))
+        time.sleep(0.01)
+
+
+def _check_lock_error(descriptor: int, error: OSError) -> None:
+    # Some network file systems lock files but not folders; the lock on the file is the one that counts.
+    if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
+        raise Unavailable(
+            f"the lock cannot be taken: {error.strerror}; set XDG_RUNTIME_DIR to a folder on this machine"
+        ) from error
+
+
+def _already_running(lock: int) -> str:
+    content = os.pread(lock, 20, 0).strip()
+    owner = f" (pid {content.decode()})" if content.isdigit() else ""
+    return f"another daemon is already running{owner}; use it, or end it with `vaultseek stop`"
+
+
+def _release(locks: list[int]) -> None:
+    while locks:
+        os.close(locks.pop())
+
+
+def _bind(path: Path) -> socket.socket:
+    _clear(path)
+    listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with address(path) as place, _private_mode(listening):
+            listening.bind(place)
+        listening.listen(BACKLOG)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"the socket {path} cannot be made: {error.strerror or error}; check its folder"
+        ) from error
+    except BaseException:
+        listening.close()
+        raise
+    return listening
+
+
+@contextlib.contextmanager
+def _private_mode(unbound: socket.socket) -> Iterator[None]:
+    # Linux gives the file the mode of the descriptor. The umask is shared by all threads, so it comes second.
+    if sys.platform == "linux":
+        os.fchmod(unbound.fileno(), 0o600)
+        yield
+        return
+    before = os.umask(0o177)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _clear(path: Path) -> None:
+    try:
+        state = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(state.st_mode) or state.st_uid != os.geteuid():
+        raise Unavailable(f"{path} is not a socket of vaultseek; remove it")
+    if _answers(path):
+        raise AlreadyRunning(f"another program answers on {path} without holding the lock; stop it first")
+    path.unlink(missing_ok=True)
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            with address(path) as place:
+                probe.connect(place)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            # Full backlog or wrong kind of socket: another process has it.
+            return True
+        return True
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
+    try:
+        state = os.lstat(path)
+    except OSError:
+        return None
+    return state.st_dev, state.st_ino
+
+
+def _inherited_socket(path: Path) -> socket.socket | None:
+    is_for_us = os.environ.get("LISTEN_PID") == str(os.getpid())
+    count = os.environ.get("LISTEN_FDS", "")
+    if not is_for_us or not count.isdigit() or int(count) < 1:
+        return None
+    for name in ("LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"):
+        os.environ.pop(name, None)
+    if int(count) > 1:
+        raise Unavailable(f"the service manager handed over {count} sockets; one ListenStream= is expected")
+    try:
+        inherited = socket.socket(fileno=_ACTIVATED)
+    except OSError as error:
+        raise Unavailable(
+            f"the service manager handed over no socket: {error.strerror}; install the service again"
+        ) from error
+    if fault := _socket_fault(inherited, path):
+        inherited.close()
+        raise Unavailable(f"the service manager handed over {fault}; install the service again")
+    inherited.set_inheritable(False)
+    return inherited
+
+
+def _socket_fault(inherited: socket.socket, path: Path) -> str | None:
+    if inherited.family != socket.AF_UNIX or inherited.type != socket.SOCK_STREAM:
+        return "what is no stream socket of the Unix family"
+    if not inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+        return "a socket that does not listen"
+    place = inherited.getsockname()
+    if not isinstance(place, str) or _inode(path) is None or not _same_place(place, path):
+        return f"the socket {place!r}, but clients look for {path}"
+    if os.lstat(path).st_mode & _OTHERS:
+        return f"the socket {path}, which others may use (SocketMode=0600 is expected)"
+    return None
+
+
+def _same_place(one: str, other: Path) -> bool:
+    try:
+        return other.samefile(one)
+    except OSError:
+        return False

@@ -1,0 +1,131 @@
+"""The bounds of every HTTP server of the program, before and after a client is trusted.
+
+uvicorn has none for the time of a request or the number of connections, and its faster parser, httptools,
+none for the size of headers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+from typing import Any
+
+import h11
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from vaultseek.base import limits
+
+_numbers = count()
+
+
+class BoundedProtocol(H11Protocol):
+    """One HTTP connection, which ends if the client takes too long for whatever it has to do next.
+
+    If there are too many, the one that has waited longest for a request makes room for a new one, so that
+    nobody can keep others out by saying nothing.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._number = next(_numbers)
+        self._sending: asyncio.TimerHandle | None = None
+        self._reading: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See `asyncio.Protocol`, as for all of the following."""
+        super().connection_made(transport)
+        self._await_request()
+        if len(self.connections) > limits.HTTP_CLIENTS:
+            self._make_room()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._await_request()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._await_request()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._reading = self.loop.call_later(limits.SLOW_READER_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        _stop(self._reading)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        _stop(self._sending)
+        _stop(self._reading)
+
+    @property
+    def _is_answering(self) -> bool:
+        """True from the end of a request to the end of its answer."""
+        arrived = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
+        return arrived and self.cycle is not None and not self.cycle.response_complete
+
+    def _await_request(self) -> None:
+        """Start the time in which the next request has to arrive; stop it while an answer is made."""
+        if self._is_answering:
+            _stop(self._sending)
+            self._sending = None
+        elif self._sending is None:
+            self._sending = self.loop.call_later(limits.HTTP_REQUEST_SECONDS, self.transport.abort)
+
+    def _make_room(self) -> None:
+        """End the oldest connection that no answer is made for; this one, if there is no other."""
+        waiting = [
+            each
+            for each in self.connections
+            if isinstance(each, BoundedProtocol)
+            and not each._is_answering
+            and not each.transport.is_closing()
+        ]
+        min(waiting, key=lambda each: each._number).transport.abort()
+
+
+def _stop(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
+
+
+def http_server(app: Any, **options: Any) -> uvicorn.Server:
+    """Return a server for the application, which ends by a signal; ``options`` are uvicorn's."""
+    return uvicorn.Server(_config(app, **options))
+
+
+@asynccontextmanager
+async def serving_http(app: Any, listening: socket.socket) -> AsyncIterator[None]:
+    """Answer on a socket by the running event loop for as long as the context lasts."""
+    config, state = _config(app, lifespan="off", log_config=None), ServerState()
+    config.load()
+    server = await asyncio.get_running_loop().create_server(
+        lambda: BoundedProtocol(config, state, {}), sock=listening
+    )
+    try:
+        yield
+    finally:
+        server.close()
+        for connection in list(state.connections):
+            connection.transport.abort()
+
+
+def _config(app: Any, **options: Any) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=BoundedProtocol,
+        h11_max_incomplete_event_size=limits.HTTP_HEAD_BYTES,
+        ws="none",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        proxy_headers=False,
+        **options,
+    )

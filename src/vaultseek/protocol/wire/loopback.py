@@ -1,0 +1,197 @@
+"""TCP port on the loopback interface, for programs that cannot use the Unix socket.
+
+Every user of the machine can connect to a port, so clients have to send a token first. It is in the address
+file, which only the user can read. The file contains a second secret, by which the daemon proves that it
+wrote the file: after a crash another program may have the port.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import stat
+import time
+
+from vaultseek.base.limits import ADDRESS_BYTES, BACKLOG
+from vaultseek.errors import Forbidden, Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vaultseek.base.model import JSON
+
+TOKEN_LENGTH = 32
+"""Random bytes in a token."""
+LOOPBACK_SECONDS = 5.0
+
+HOST = "127.0.0.1"
+SUFFIX = ".tcp"
+TOKEN = "token"
+"""Parameter of ``initialize`` that carries the token."""
+PROOF = "proof"
+"""Field of the answer that proves that the daemon wrote the address file."""
+
+_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+class Secrets:
+    """The secrets of a connection: the client sends ``token``, the daemon sends ``proof``."""
+
+    __slots__ = ("proof", "token")
+
+    def __init__(self, token: str, proof: str) -> None:
+        self.token = token
+        self.proof = proof
+
+    def __repr__(self) -> str:
+        return "Secrets(…)"
+
+    def admit(self, params: JSON) -> bool:
+        """True if the parameters of ``initialize`` have the right token."""
+        return _same(params.get(TOKEN), self.token)
+
+    def check(self, answer: object) -> None:
+        """Raise Unavailable unless the answer to ``initialize`` has the right proof."""
+        value = answer.get(PROOF) if isinstance(answer, dict) else None
+        if not _same(value, self.proof):
+            raise Unavailable(
+                "another program answers on the daemon's port; nothing was sent; "
+                "start the daemon with `vaultseek start`"
+            )
+
+
+class LoopbackPort:
+    """The daemon's listening port, from ``open`` to ``close``; ``file`` tells clients where it is."""
+
+    def __init__(self, file: Path, listening: socket.socket, secrets: Secrets) -> None:
+        self.file = file
+        self.socket = listening
+        self.number: int = listening.getsockname()[1]
+        self.secrets = secrets
+
+    @classmethod
+    def open(cls, beside: Path) -> LoopbackPort:
+        """Listen on a port that the system chooses, and write it to a file ``beside`` the Unix socket.
+
+        The caller must hold the daemon's lock. Raises Unavailable if the port or the file cannot be created.
+        """
+        import secrets
+
+        pair = Secrets(secrets.token_urlsafe(TOKEN_LENGTH), secrets.token_urlsafe(TOKEN_LENGTH))
+        file = beside.with_suffix(SUFFIX)
+        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            listening.bind((HOST, 0))
+            listening.listen(BACKLOG)
+            listening.setblocking(False)
+            port = cls(file, listening, pair)
+            _write(file, {"port": port.number, TOKEN: pair.token, PROOF: pair.proof})
+        except OSError as error:
+            listening.close()
+            raise Unavailable(
+                f"cannot listen on a port for {file}: {error.strerror or error}; check the firewall"
+            ) from error
+        return port
+
+    def close(self) -> None:
+        """Stop listening and remove the file."""
+        self.file.unlink(missing_ok=True)
+        self.socket.close()
+
+
+def listen_on(port: int) -> socket.socket:
+    """Return a socket bound to ``port`` of this computer alone; 0 is a port that the system chooses.
+
+    Raises Unavailable if the port is taken.
+    """
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((HOST, port))
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"port {port} cannot be used: {error.strerror}; choose another with --port"
+        ) from None
+    return listening
+
+
+def is_of_this_machine(host: str) -> bool:
+    """True if the address can be reached from this machine alone."""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def listen(host: str, number: int) -> socket.socket:
+    """Return a socket that listens on this address and does not block. Raises Unavailable."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, number))
+        listening.listen(BACKLOG)
+        listening.setblocking(False)
+    except OSError as error:
+        listening.close()
+        raise Unavailable(
+            f"cannot listen on {host}:{number}: {error.strerror or error}; set another address"
+        ) from None
+    return listening
+
+
+def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
+    """Return a blocking socket connected to the port in ``file``, and the secrets for it.
+
+    Raises FileNotFoundError if there is no file, ConnectionError if nothing listens (the file is from a dead
+    daemon), Forbidden if other users can read or may have written it, Unavailable if it is no address file.
+    """
+    port, secrets = _read(file)
+    seconds = LOOPBACK_SECONDS if until is None else until - time.monotonic()
+    connection = socket.create_connection((HOST, port), timeout=min(LOOPBACK_SECONDS, max(0.01, seconds)))
+    disable_nagle(connection)
+    return connection, secrets
+
+
+def forget_address(beside: Path) -> None:
+    """Remove the address file that a killed daemon may have left ``beside`` the Unix socket."""
+    with contextlib.suppress(OSError):
+        beside.with_suffix(SUFFIX).unlink(missing_ok=True)
+
+
+def disable_nagle(connection: socket.socket) -> None:
+    """Disable Nagle's algorithm, which would delay small messages."""
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+
+def _write(file: Path, content: JSON) -> None:
+    from vaultseek.base.paths import write_atomically
+
+    write_atomically(file, json.dumps(content) + "\n")
+
+
+def _read(file: Path) -> tuple[int, Secrets]:
+    opened = os.open(file, _READ)
+    try:
+        state = os.fstat(opened)
+        if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+            raise Forbidden(f"{file} is not an address file of vaultseek; nothing was sent; remove it")
+        if state.st_mode & _OTHERS:
+            raise Forbidden(f"others can read the token in {file}; remove it and start the daemon again")
+        text = os.read(opened, ADDRESS_BYTES)
+    finally:
+        os.close(opened)
+    with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+        content = json.loads(text)
+        port, token, proof = content["port"], content[TOKEN], content[PROOF]
+        if type(port) is int and 0 < port < 1 << 16 and type(token) is type(proof) is str:
+            return port, Secrets(token, proof)
+    raise Unavailable(f"{file} is not a valid address file; remove it and start the daemon again")
+
+
+def _same(value: object, secret: str) -> bool:
+    import hmac
+
+    return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

@@ -1,0 +1,107 @@
+"""Send buffer of one connection: bounded, and dropped when the other end does not read."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections import deque
+
+from vaultseek.base.limits import NOTICE_BYTES, RECEIVE_BYTES
+
+
+class Outbox:
+    """The frames to send, in the order in which they were put.
+
+    ``cap`` is in bytes; ``patience`` is the timeout of each piece in seconds, or None.
+    """
+
+    def __init__(self, connection: socket.socket, *, cap: int, patience: float | None) -> None:
+        self._connection = connection
+        self._cap = cap
+        self._patience = patience
+        self._frames: deque[bytes] = deque()
+        self._late: dict[str, bytes] = {}
+        self._unsent = 0
+        self._filled = asyncio.Event()
+        self._room = asyncio.Event()
+        self._empty = asyncio.Event()
+        self._settle()
+
+    @property
+    def full(self) -> bool:
+        """True if the unsent bytes exceed the cap."""
+        return self._unsent > self._cap
+
+    def put(self, frame: bytes) -> None:
+        """Append ``frame``. Callers await ``room`` first where they can."""
+        self._frames.append(frame)
+        self._unsent += len(frame)
+        self._settle()
+
+    def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
+        """Send a notification unless the client is behind. Return true if it was accepted.
+
+        With ``latest`` the newest frame of a kind is sent when the client has caught up.
+        """
+        if self._unsent + len(frame) <= NOTICE_BYTES:
+            self.put(frame)
+            return True
+        if latest:
+            self._late[kind] = frame
+        return latest
+
+    async def room(self) -> None:
+        """Wait until the unsent bytes are within the cap."""
+        await self._room.wait()
+
+    async def flush(self, seconds: float) -> bool:
+        """Wait until everything is sent, at most ``seconds``. Return true if it was."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self._empty.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def abandon(self) -> None:
+        """Drop all unsent frames after the client has disconnected."""
+        self._frames.clear()
+        self._late.clear()
+        self._unsent = 0
+        self._settle()
+
+    async def run(self) -> None:
+        """Send until cancelled. Raises TimeoutError if the client does not read, OSError if it is gone."""
+        while True:
+            await self._filled.wait()
+            await self._send(self._frames[0])
+            self._frames.popleft()
+            if not self._frames:
+                self._catch_up()
+            self._settle()
+
+    async def _send(self, frame: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        rest = memoryview(frame)
+        while rest:
+            part, rest = rest[:RECEIVE_BYTES], rest[RECEIVE_BYTES:]
+            async with asyncio.timeout(self._patience):
+                await loop.sock_sendall(self._connection, part)
+            self._unsent -= len(part)
+            self._settle()
+
+    def _catch_up(self) -> None:
+        late, self._late = self._late, {}
+        for frame in late.values():
+            self.put(frame)
+
+    def _settle(self) -> None:
+        for event, holds in (
+            (self._filled, bool(self._frames)),
+            (self._room, not self.full),
+            (self._empty, not self._frames),
+        ):
+            if holds:
+                event.set()
+            else:
+                event.clear()

@@ -1,0 +1,190 @@
+"""The JSON-RPC 2.0 messages of vaultseek: requests, notifications, answers, errors. No I/O.
+
+Parameters are passed by name. An error has a number, one line of text and, in ``data.code``, the stable code
+by which clients distinguish errors. Batches are not supported.
+"""
+
+from __future__ import annotations
+
+from vaultseek.base.limits import ERROR_CHARS, NAME_CHARS
+from vaultseek.base.text import one_line, quote
+from vaultseek.errors import ProtocolError, UsageError, VaultseekError, error_classes
+from vaultseek.protocol.wire.frame import examine
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+Id = int | str
+
+VERSION = 1
+"""Protocol version of this package."""
+OLDEST_VERSION = 1
+"""Oldest protocol version that it supports."""
+
+INITIALIZE = "initialize"
+CANCEL = "$/cancelRequest"
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+UNKNOWN_METHOD = -32601
+INTERNAL_ERROR = -32603
+
+_WITHOUT_CLASS: dict[str, type[VaultseekError]] = {
+    "unknown_method": UsageError,
+    "unsupported_version": UsageError,
+    "duplicate_id": ProtocolError,
+    "internal": VaultseekError,
+}
+
+
+class Request:
+    """A request of a client. ``id`` is None for a notification, which gets no answer."""
+
+    __slots__ = ("id", "method", "params")
+
+    def __init__(self, id: Id | None, method: str, params: JSON) -> None:
+        self.id = id
+        self.method = method
+        self.params = params
+
+
+class Rejected:
+    """A message that is not a valid request; ``id`` is None if it could not be read."""
+
+    __slots__ = ("error", "id")
+
+    def __init__(self, id: Id | None, error: VaultseekError) -> None:
+        self.id = id
+        self.error = error
+
+
+def read(body: bytes) -> Request | Rejected | None:
+    """Parse a message of a client. Never raises. None for an answer, because the daemon sends no requests."""
+    decoded = examine(body)
+    value = decoded.value
+    if decoded.fault is not None:
+        number = PARSE_ERROR if value is None else INVALID_REQUEST
+        return Rejected(_readable_id(value), _invalid(f"the message cannot be read: {decoded.fault}", number))
+    if isinstance(value, list):
+        return Rejected(None, _invalid("batches are not supported; send each request in a frame of its own"))
+    if not isinstance(value, dict):
+        return Rejected(None, _invalid("a message must be a JSON object"))
+    if "method" not in value and ("result" in value or "error" in value):
+        return None
+    return _request(value)
+
+
+def request(id: Id, method: str, params: JSON) -> JSON:
+    """Return a request."""
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def notification(method: str, params: JSON) -> JSON:
+    """Return a notification."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def answer(id: Id, result: object) -> JSON:
+    """Return the answer to request ``id``."""
+    return {"jsonrpc": "2.0", "id": id, "result": result}
+
+
+def refusal(id: Id | None, error: VaultseekError) -> JSON:
+    """Return the error that answers request ``id``."""
+    members = {
+        "code": error.number,
+        "message": one_line(str(error), ERROR_CHARS),
+        "data": {"code": error.code},
+    }
+    return {"jsonrpc": "2.0", "id": id, "error": members}
+
+
+def raised(error: object) -> VaultseekError:
+    """Return the exception for the ``error`` member of an answer, with its ``code`` and ``number``."""
+    members = error if isinstance(error, dict) else {}
+    data = members.get("data")
+    code = data.get("code") if isinstance(data, dict) else None
+    classes = {**error_classes(), **_WITHOUT_CLASS}
+    kind = classes.get(code, VaultseekError) if isinstance(code, str) else VaultseekError
+    message = str(members.get("message", "the daemon did not say what went wrong"))
+    exception = kind(one_line(message, ERROR_CHARS))
+    if isinstance(code, str):
+        exception.code = code
+    if isinstance(number := members.get("code"), int):
+        exception.number = number
+    return exception
+
+
+def unknown_method(method: str) -> VaultseekError:
+    """Return the error for a method that the daemon does not have."""
+    return _coded(UsageError(f"there is no method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
+
+
+def duplicate_id(id: Id) -> VaultseekError:
+    """Return the error for a request with the id of one that is still running."""
+    text = f"request {quote(id)} is still being worked on; every request needs an id of its own"
+    return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
+
+
+def internal(incident: str) -> VaultseekError:
+    """Return the error for a bug of the daemon; ``incident`` identifies the traceback in the log."""
+    return _coded(VaultseekError(f"internal error {incident}; the log says more"), "internal", INTERNAL_ERROR)
+
+
+def negotiate(params: JSON) -> int:
+    """Return the protocol version for a client that sent ``params`` with ``initialize``.
+
+    Raises UsageError, with the code ``unsupported_version`` if the client is too old.
+    """
+    version = params.get("protocol_version")
+    if not isinstance(version, int) or isinstance(version, bool):
+        raise UsageError("initialize needs 'protocol_version', a whole number")
+    if version < OLDEST_VERSION:
+        text = f"protocol version {version} is not spoken, only {OLDEST_VERSION} and later; update the client"
+        raise _coded(UsageError(text), "unsupported_version", UsageError.number)
+    return min(version, VERSION)
+
+
+def client_name(params: JSON) -> str:
+    """Return the client's name in the parameters of ``initialize``: ``client``, or ``clientInfo.name``."""
+    info = params.get("clientInfo")
+    name = params.get("client", info.get("name") if isinstance(info, dict) else None)
+    return one_line(name, ERROR_CHARS)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
+
+
+def is_id(value: object) -> bool:
+    """True if ``value`` can be the id of a request."""
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _request(value: JSON) -> Request | Rejected:
+    id = _readable_id(value)
+    if "id" in value and id is None:
+        return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
+    if value.get("jsonrpc") != "2.0":
+        return Rejected(id, _invalid("a message must say 'jsonrpc': '2.0'"))
+    method = value.get("method")
+    if not isinstance(method, str):
+        return Rejected(id, _invalid("a request must name its method"))
+    params = value.get("params")
+    if params is None or params == []:
+        params = {}
+    if not isinstance(params, dict):
+        return Rejected(id, UsageError("the parameters of a request must be an object, by name"))
+    return Request(id, method, params)
+
+
+def _readable_id(value: object) -> Id | None:
+    id = value.get("id") if isinstance(value, dict) else None
+    return id if isinstance(id, int | str) and is_id(id) else None
+
+
+def _invalid(message: str, number: int = INVALID_REQUEST) -> VaultseekError:
+    return _coded(ProtocolError(message), ProtocolError.code, number)
+
+
+def _coded(error: VaultseekError, code: str, number: int) -> VaultseekError:
+    error.code = code
+    error.number = number
+    return error

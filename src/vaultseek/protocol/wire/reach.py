@@ -1,0 +1,197 @@
+"""The way to the daemon: where its socket is, whether there is one, and a connection to it."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import socket
+import struct
+import sys
+import time
+
+from vaultseek.base.limits import CLOSE_SECONDS, RECONNECT_FIRST_SECONDS
+from vaultseek.errors import Busy, NotRunning, Unavailable
+from vaultseek.protocol.wire import protocol
+from vaultseek.protocol.wire.frame import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from vaultseek.protocol.wire.loopback import Secrets
+
+SOCKET_PATH_BYTES = 103
+"""Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
+LOCKED = (errno.EWOULDBLOCK, errno.EACCES)
+"""Errors of a lock that another process has."""
+
+
+def default_path() -> Path:
+    """Return the path of the socket of the user's daemon."""
+    from vaultseek.base import paths
+
+    return paths.socket_file()
+
+
+def default_name() -> str:
+    """Return ``default_path`` as a string, for clients that do not load pathlib."""
+    from vaultseek.base import paths
+
+    return paths.socket_name()
+
+
+def holder(path: Path | None = None) -> int | None:
+    """Return the process id of the daemon that holds the lock beside ``path``, 0 if unknown, None if none.
+
+    Does not connect, because a connection to the socket of a service manager would start a daemon.
+    """
+    name = default_name() if path is None else os.fspath(path)
+    try:
+        lock = os.open(_beside(name, ".lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        # Shared, so that two processes that check at the same time do not take each other for the daemon.
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in LOCKED:
+            return None
+        content = os.pread(lock, 20, 0).strip()
+        return int(content) if content.isdigit() else 0
+    finally:
+        os.close(lock)
+    return None
+
+
+def connect(path: Path | str, until: float | None) -> socket.socket:
+    """Return a blocking socket connected to the daemon at ``path``; ``until`` is a monotonic time or None.
+
+    Raises NotRunning if there is no daemon, Unavailable if it is another user's, Busy if it does not accept
+    the connection in time.
+    """
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with address(path) as place:
+            _connect(connection, place, until)
+        if not peer_is_us(connection):
+            raise Unavailable(
+                f"the socket {path} belongs to another user; nothing was sent, set XDG_RUNTIME_DIR"
+            )
+    except (FileNotFoundError, ConnectionError):
+        connection.close()
+        raise NotRunning from None
+    except OSError as error:
+        connection.close()
+        raise Unavailable(
+            f"the socket {path} cannot be used: {error.strerror or error}; check its permissions"
+        ) from None
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def answers(path: Path | str, until: float) -> bool:
+    """Wait for a daemon at ``path`` until the monotonic time ``until``. Return true if one answers."""
+    hello = protocol.request(
+        1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
+    )
+    try:
+        with connect(path, until) as connection:
+            connection.settimeout(max(RECONNECT_FIRST_SECONDS, until - time.monotonic()))
+            # A daemon with too many clients answers and disconnects before it reads this.
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(encode(hello))
+            return bool(connection.recv(1))
+    except Busy:
+        return True
+    except (Unavailable, OSError):
+        return False
+
+
+def reach(path: Path | str, until: float | None) -> tuple[socket.socket, Secrets | None]:
+    """Return a blocking socket connected to the daemon at ``path``, and the secrets for it, if any.
+
+    ``path`` is the Unix socket, or the address file of the loopback port; without a Unix socket, the address
+    file beside it is used. Raises the errors of ``connect``, and Forbidden.
+    """
+    file = _beside(os.fspath(path), ".tcp")
+    if os.fspath(path) != file and hasattr(socket, "AF_UNIX"):
+        with contextlib.suppress(NotRunning):
+            return connect(path, until), None
+    from pathlib import Path
+
+    from vaultseek.protocol.wire import loopback
+
+    try:
+        return loopback.connect(Path(file), until)
+    except (FileNotFoundError, ConnectionError):
+        raise NotRunning from None
+    except OSError as error:
+        fault = f"the port in {file} cannot be used: {error.strerror or error}"
+        raise Unavailable(f"{fault}; remove the file and start the daemon again") from None
+
+
+def _beside(name: str, suffix: str) -> str:
+    """Return the path ``name`` with another suffix."""
+    return os.path.splitext(name)[0] + suffix
+
+
+def make_folders(folder: Path) -> None:
+    """Create ``folder`` and its missing parents, each with mode 0700."""
+    for missing in reversed([place for place in (folder, *folder.parents) if not place.exists()]):
+        with contextlib.suppress(FileExistsError):
+            missing.mkdir(mode=0o700)
+
+
+def peer_uid(connection: socket.socket) -> int | None:
+    """Return the user id of the process at the other end, None if the system does not provide it."""
+    if hasattr(socket, "SO_PEERCRED"):
+        raw = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", raw)[1])
+    if sys.platform == "darwin":
+        local_level, local_peer_credentials = 0, 1
+        raw = connection.getsockopt(local_level, local_peer_credentials, struct.calcsize("2I"))
+        return int(struct.unpack("2I", raw)[1])
+    return None
+
+
+def peer_is_us(connection: socket.socket) -> bool:
+    """True if the other end is a process of this user."""
+    return peer_uid(connection) == os.geteuid()
+
+
+@contextlib.contextmanager
+def address(path: Path | str) -> Iterator[str]:
+    """Yield the address to bind or connect to for ``path``, which may be longer than a socket address.
+
+    Raises Unavailable for a path that is too long on a system without ``/proc``.
+    """
+    name = os.fspath(path)
+    if len(os.fsencode(name)) <= SOCKET_PATH_BYTES:
+        yield name
+        return
+    if not os.access("/proc/self/fd", os.X_OK):
+        raise Unavailable(
+            f"the path of the socket is too long for this system; choose a shorter one than {name}"
+        )
+    folder = os.open(os.path.dirname(name), os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{os.path.basename(name)}"
+    finally:
+        os.close(folder)
+
+
+def _connect(connection: socket.socket, place: str, until: float | None) -> None:
+    connection.settimeout(CLOSE_SECONDS)
+    while True:
+        try:
+            return connection.connect(place)
+        except BlockingIOError:
+            # The backlog of the socket is full.
+            if until is not None and time.monotonic() >= until:
+                raise Busy("the daemon accepts no clients at the moment; try again") from None
+            time.sleep(RECONNECT_FIRST_SECONDS)

@@ -1,0 +1,198 @@
+"""The daemon's side of the socket: accept clients, run a session for each, shut down gracefully."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import socket
+from collections.abc import Callable, Mapping
+from functools import partial
+from itertools import count
+
+from vaultseek import __version__
+from vaultseek.base.model import JSON
+from vaultseek.errors import Busy, Unavailable
+from vaultseek.protocol.wire import protocol, reach
+from vaultseek.protocol.wire.context import ClientInfo, Handler, Limits, RequestContext
+from vaultseek.protocol.wire.frame import encode
+from vaultseek.protocol.wire.session import Session
+
+ACCEPTED_AT_ONCE = 16
+ACCEPT_RETRY_SECONDS = 0.1
+"""Pause after a failed accept, for example when no file descriptors are left."""
+
+__all__ = ["ClientInfo", "Handler", "Limits", "RequestContext", "Server"]
+
+log = logging.getLogger(__name__)
+
+Accept = Callable[[socket.socket], None]
+"""Callback for a newly accepted connection."""
+
+_TRANSIENT = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED, errno.EPROTO)
+
+
+class Server:
+    """Answers each request by the handler of its method.
+
+    ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are handled by
+    the server itself. A handler raises the errors of ``vaultseek.errors`` for the client; of any other
+    exception the client gets only an incident number. ``about`` adds to the answer to ``initialize``,
+    ``admits`` decides if a connection is accepted.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        *,
+        bounds: Limits | None = None,
+        about: Callable[[], JSON] = dict,
+        admits: Callable[[socket.socket], bool] = reach.peer_is_us,
+    ) -> None:
+        self._handlers = dict(handlers)
+        self._bounds = bounds or Limits()
+        self._about = about
+        self._admits = admits
+        self._numbers = count(1)
+        self._sessions: dict[Session, asyncio.Task[None]] = {}
+        self._listeners: dict[int, asyncio.Future[None]] = {}
+        self._refused_before = False
+        self._closed = asyncio.Event()
+
+    @property
+    def clients(self) -> tuple[ClientInfo, ...]:
+        """The connected clients."""
+        return tuple(session.client for session in self._sessions)
+
+    async def serve(self, listening: socket.socket, accept: Accept | None = None) -> None:
+        """Accept clients until cancelled, which sessions survive, or until ``close`` is done.
+
+        ``listening`` must not block, and is not closed. May run for several sockets at the same time. With
+        ``accept``, that gets each connection and calls ``add_client`` for those that it admits. Raises
+        Unavailable if the socket fails.
+        """
+        loop = asyncio.get_running_loop()
+        number = listening.fileno()
+        self._listeners[number] = closed = loop.create_future()
+        self._listen(listening, accept or self._accept_local)
+        try:
+            await closed
+        finally:
+            self._stop_listening(number)
+        await self._closed.wait()
+
+    async def close(self, timeout: float) -> None:
+        """Stop accepting, give running requests ``timeout`` seconds, send ready answers, and disconnect.
+
+        A handler must not await this, because this waits for the handlers.
+        """
+        for number, closed in list(self._listeners.items()):
+            self._stop_listening(number)
+            if not closed.done():  # it is if the task that serves was cancelled
+                closed.set_result(None)
+        reason = Unavailable("the daemon is shutting down; try again")
+        sessions = dict(self._sessions)
+        await asyncio.gather(*(session.close(timeout, reason) for session in sessions))
+        await asyncio.gather(*sessions.values(), return_exceptions=True)
+        self._closed.set()
+
+    def add_client(
+        self,
+        connection: socket.socket,
+        received: bytes = b"",
+        about: JSON | None = None,
+        grant: object = None,
+        principal: str = "",
+    ) -> None:
+        """Start a session for a connection, unless there are too many clients.
+
+        ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``;
+        ``grant`` and ``principal`` are those of `ClientInfo`.
+        """
+        if refusal := self._refusal(principal):
+            _refuse(connection, refusal)
+            return
+        connection.setblocking(False)
+        client = ClientInfo(next(self._numbers), grant=grant, principal=principal)
+        introduction = partial(self._introduction, about or {})
+        session = Session(connection, client, self._handlers, self._bounds, introduction, received)
+        task = asyncio.create_task(session.run())
+        self._sessions[session] = task
+        task.add_done_callback(lambda _: self._sessions.pop(session, None))
+
+    def _refusal(self, principal: str) -> Busy | None:
+        """Return why one more client of this principal is too many. Tokens take no place of the user's."""
+        principals = [client.principal for client in self.clients]
+        if principals.count(principal) >= self._bounds.clients_of_token and principal:
+            return Busy(
+                f"{self._bounds.clients_of_token} clients are connected already with this token; "
+                "close one or try again"
+            )
+        if sum(bool(each) == bool(principal) for each in principals) >= self._bounds.clients:
+            return Busy(f"{self._bounds.clients} clients are connected already; close one or try again")
+        return None
+
+    def _listen(self, listening: socket.socket, accept: Accept) -> None:
+        number = listening.fileno()
+        if number in self._listeners:
+            asyncio.get_running_loop().add_reader(number, self._accept, listening, accept)
+
+    def _stop_listening(self, number: int) -> None:
+        if self._listeners.pop(number, None) is not None:
+            asyncio.get_running_loop().remove_reader(number)
+
+    def _accept(self, listening: socket.socket, accept: Accept) -> None:
+        for _ in range(ACCEPTED_AT_ONCE):
+            try:
+                connection, _ = listening.accept()
+            except (BlockingIOError, InterruptedError):
+                break
+            except OSError as error:
+                self._accept_failed(listening, accept, error)
+                break
+            accept(connection)
+
+    def _accept_failed(self, listening: socket.socket, accept: Accept, error: OSError) -> None:
+        loop = asyncio.get_running_loop()
+        number = listening.fileno()
+        loop.remove_reader(number)
+        if error.errno in _TRANSIENT:
+            log.warning("a client could not be let in: %s", error.strerror)
+            loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
+        else:
+            failure = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
+            self._listeners[number].set_exception(failure)
+
+    def _accept_local(self, connection: socket.socket) -> None:
+        if self._is_admitted(connection):
+            self.add_client(connection)
+            return
+        if not self._refused_before:
+            log.warning("another user (uid %s) tried to connect", reach.peer_uid(connection))
+        self._refused_before = True
+        connection.close()
+
+    def _is_admitted(self, connection: socket.socket) -> bool:
+        try:
+            return self._admits(connection)
+        except OSError:
+            return False
+
+    def _introduction(self, about: JSON) -> JSON:
+        server = {"name": "vaultseek", "version": __version__, "pid": os.getpid()}
+        capabilities = {
+            "methods": sorted(self._handlers),
+            "request_bytes": self._bounds.frame_bytes,
+            "answer_bytes": self._bounds.answer_bytes,
+            "requests_in_flight": self._bounds.in_flight,
+        }
+        return {"server": server, "capabilities": capabilities, **self._about(), **about}
+
+
+def _refuse(connection: socket.socket, error: Busy) -> None:
+    with contextlib.suppress(OSError):
+        connection.setblocking(False)
+        connection.send(encode(protocol.refusal(None, error)))
+    connection.close()

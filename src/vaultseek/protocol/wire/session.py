@@ -1,0 +1,289 @@
+"""Session of one client of the daemon, from its first byte to its last."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import select
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.base.text import quote
+from vaultseek.errors import Cancelled, FrameLost, FrameTooLarge, ProtocolError, UsageError, VaultseekError
+from vaultseek.protocol.wire import protocol
+from vaultseek.protocol.wire.context import ClientInfo, Handler, Limits, RequestContext
+from vaultseek.protocol.wire.frame import FrameReader, encode
+from vaultseek.protocol.wire.outbox import Outbox
+from vaultseek.protocol.wire.protocol import Id, Rejected, Request
+from vaultseek.protocol.wire.requests import Requests, Work
+
+HANG_UP_POLL_SECONDS = 0.05
+
+log = logging.getLogger(__name__)
+
+
+class Session:
+    """Serves one client over a non-blocking connected socket, until the client disconnects.
+
+    Reading continues while requests run, so that a cancel and a disconnect are noticed; it pauses while too
+    many requests wait for a slot or too many bytes are unsent. ``about`` returns the daemon's part of the
+    answer to ``initialize``; ``received`` are the bytes that were already read from the connection.
+    """
+
+    def __init__(
+        self,
+        connection: socket.socket,
+        client: ClientInfo,
+        handlers: Mapping[str, Handler],
+        bounds: Limits,
+        about: Callable[[], JSON],
+        received: bytes = b"",
+    ) -> None:
+        self.client = client
+        self.disconnected = False
+        self._connection = connection
+        self._handlers = handlers
+        self._bounds = bounds
+        self._about = about
+        self._received = received
+        self._outbox = Outbox(connection, cap=bounds.unsent_bytes, patience=bounds.slow_reader_seconds)
+        self._requests = Requests(bounds.in_flight, self._work, self._finished)
+        self._callbacks: list[Callable[[], None]] = []
+        self._closing: VaultseekError | None = None
+        self._closed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve the client until it disconnects, breaks a frame or does not read; then cancel its work."""
+        sending = asyncio.create_task(self._outbox.run())
+        receiving = asyncio.create_task(self._receive())
+        ending = asyncio.create_task(self._closed.wait())
+        tasks = (sending, receiving, ending)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._disconnect()
+            for task in tasks:
+                task.cancel()
+            try:
+                await asyncio.gather(*tasks, return_exceptions=True)
+            finally:
+                self._connection.close()
+        self._log_end(sending, receiving)
+        await self._requests.ended(limits.CLOSE_SECONDS)
+
+    async def close(self, seconds: float, reason: VaultseekError) -> None:
+        """Refuse new and waiting requests, give running ones ``seconds``, flush the answers, disconnect."""
+        self._closing = reason
+        self._requests.cancel_waiting(reason)
+        await self._requests.ended(seconds)
+        self._requests.cancel_all(reason)
+        await self._requests.ended(limits.CLOSE_SECONDS)
+        await self._outbox.flush(limits.CLOSE_SECONDS)
+        self._closed.set()
+
+    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
+        """See ``RequestContext.notify``."""
+        if self.disconnected:
+            return False
+        frame = encode(protocol.notification(method, params))
+        if len(frame) > self._bounds.answer_bytes:
+            log.warning("a notification %s of %d bytes was not sent", method, len(frame))
+            return False
+        return self._outbox.offer(method, frame, latest=latest)
+
+    def on_disconnect(self, callback: Callable[[], None]) -> None:
+        """See ``RequestContext.on_disconnect``."""
+        if self.disconnected:
+            callback()
+        else:
+            self._callbacks.append(callback)
+
+    async def _receive(self) -> None:
+        frames = FrameReader(self._bounds.frame_bytes)
+        frames.feed(self._received)
+        started: float | None = None
+        try:
+            while True:
+                body = frames.next()
+                if body is not None:
+                    started = None
+                    self._take(body)
+                    if not await self._ready_to_read():
+                        return None
+                    continue
+                if started is None and frames.partial:
+                    started = asyncio.get_running_loop().time()
+                if not await self._read_more(frames, started):
+                    return await self._after_end()
+        except ProtocolError as error:
+            self._refuse(None, error)
+            await self._outbox.flush(limits.CLOSE_SECONDS)
+
+    async def _read_more(self, frames: FrameReader, started: float | None) -> bool:
+        """Read the next bytes. False at the end of the stream, or of the time that a token may be idle.
+
+        ``started`` is the time of a partial frame.
+        """
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout_at(self._patience(started)):
+                data = await loop.sock_recv(self._connection, limits.RECEIVE_BYTES)
+        except TimeoutError:
+            if started is None:
+                return self._requests.unanswered
+            raise FrameLost("the rest of a message did not come in time; connect again") from None
+        except OSError:
+            return False
+        frames.feed(data)
+        # A client that keeps sending must not starve the others.
+        await asyncio.sleep(0)
+        return bool(data)
+
+    def _patience(self, started: float | None) -> float | None:
+        """Return the time until which the next bytes have to come. Only the user may be silent for ever."""
+        if started is not None:
+            return started + self._bounds.half_frame_seconds
+        if not self.client.principal:
+            return None
+        return asyncio.get_running_loop().time() + self._bounds.token_idle_seconds
+
+    async def _ready_to_read(self) -> bool:
+        """Wait until more may be read. False if the client disconnected meanwhile."""
+        while self._requests.crowded(self._bounds.read_ahead_bytes):
+            if _hung_up(self._connection):
+                return False
+            await self._something_changed()
+        await self._outbox.room()
+        return True
+
+    async def _something_changed(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(HANG_UP_POLL_SECONDS):
+                await self._requests.changed()
+
+    async def _after_end(self) -> None:
+        # A client that only closed its sending half, like a shell pipe, still gets answers.
+        while self._requests.unanswered and not _hung_up(self._connection):
+            await self._something_changed()
+        if not _hung_up(self._connection):
+            await self._outbox.flush(self._bounds.slow_reader_seconds)
+
+    def _take(self, body: bytes) -> None:
+        message = protocol.read(body)
+        if isinstance(message, Rejected):
+            self._refuse(message.id, message.error)
+        elif message is not None:
+            try:
+                self._admit(message, len(body))
+            except VaultseekError as error:
+                self._finished(message, error)
+
+    def _admit(self, request: Request, size: int) -> None:
+        if request.method == protocol.CANCEL:
+            self._cancel(request)
+        elif request.id is not None and request.id in self._requests:
+            raise protocol.duplicate_id(request.id)
+        elif self._closing is not None:
+            raise self._closing
+        elif request.method == protocol.INITIALIZE:
+            self._initialize(request)
+        elif request.method not in self._handlers:
+            raise protocol.unknown_method(request.method)
+        else:
+            self._enqueue(request, size)
+
+    def _cancel(self, request: Request) -> None:
+        self._requests.cancel(request.params.get("id"), Cancelled("the request was cancelled"))
+        if request.id is not None:
+            self._outbox.put(encode(protocol.answer(request.id, None)))
+
+    def _initialize(self, request: Request) -> None:
+        version = protocol.negotiate(request.params)
+        self.client = replace(self.client, name=protocol.client_name(request.params), version=version)
+        if request.id is not None:
+            result = {"protocol_version": version, **self._about()}
+            self._outbox.put(encode(protocol.answer(request.id, result)))
+
+    def _enqueue(self, request: Request, size: int) -> None:
+        deadline = _deadline(request.params.pop("deadline_ms", None))
+        superseded = request.params.pop("supersedes", None)
+        self._requests.cancel(superseded, Cancelled("a newer request took the place of this one"))
+        self._requests.add(Work(request, size, deadline))
+
+    async def _work(self, work: Work) -> bytes:
+        try:
+            frame = await self._answer(work)
+        except VaultseekError as error:
+            frame = encode(protocol.refusal(work.request.id, error))
+        except Exception:
+            incident = secrets.token_hex(4)
+            log.exception("incident %s in %s", incident, quote(work.request.method))
+            frame = encode(protocol.refusal(work.request.id, protocol.internal(incident)))
+        # The slot stays occupied until there is room, so a client that does not read blocks its own requests.
+        await self._outbox.room()
+        return frame
+
+    async def _answer(self, work: Work) -> bytes:
+        request = work.request
+        context = RequestContext(self.client, request.id, work.deadline, self, work.is_cancelled)
+        result = await self._handlers[request.method](request.params, context)
+        if request.id is None:
+            return b""
+        frame = encode(protocol.answer(request.id, result))
+        if len(frame) > self._bounds.answer_bytes:
+            raise FrameTooLarge(f"the answer is longer than {self._bounds.answer_bytes} bytes; ask for less")
+        return frame
+
+    def _finished(self, request: Request, outcome: bytes | VaultseekError) -> None:
+        if request.id is None or self.disconnected:
+            return
+        if isinstance(outcome, bytes):
+            self._outbox.put(outcome)
+        else:
+            self._refuse(request.id, outcome)
+
+    def _refuse(self, id: Id | None, error: VaultseekError) -> None:
+        self._outbox.put(encode(protocol.refusal(id, error)))
+
+    def _disconnect(self) -> None:
+        self.disconnected = True
+        self._requests.cancel_all(Cancelled("the client left"))
+        self._outbox.abandon()
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception:
+                log.exception("after client %d left", self.client.id)
+
+    def _log_end(self, *tasks: asyncio.Task[None]) -> None:
+        for task in tasks:
+            error = None if task.cancelled() else task.exception()
+            if isinstance(error, TimeoutError):
+                log.warning("client %d (%s) does not read and was dropped", self.client.id, self.client.name)
+            elif error is not None and not isinstance(error, OSError):
+                log.error("client %d was dropped", self.client.id, exc_info=error)
+
+
+def _deadline(milliseconds: object) -> float | None:
+    if milliseconds is None:
+        return None
+    if isinstance(milliseconds, bool) or not isinstance(milliseconds, int | float) or milliseconds < 0:
+        raise UsageError("'deadline_ms' must be a number of milliseconds")
+    return asyncio.get_running_loop().time() + min(milliseconds / 1000, limits.DEADLINE_SECONDS)
+
+
+def _hung_up(connection: socket.socket) -> bool:
+    # TCP cannot distinguish a client that disconnected from one that only closed its sending half.
+    stopped = _POLL_STOPPED if connection.family in (socket.AF_INET, socket.AF_INET6) else 0
+    poll = select.poll()
+    poll.register(connection, stopped)
+    return any(event & (select.POLLHUP | select.POLLERR | stopped) for _, event in poll.poll(0))
+
+
+_POLL_STOPPED = getattr(select, "POLLRDHUP", 0)

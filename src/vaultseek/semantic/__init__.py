@@ -1,0 +1,1 @@
+"""Search by meaning: which model, its inference, its vectors, and the process that holds them."""

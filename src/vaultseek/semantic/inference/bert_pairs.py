@@ -1,0 +1,106 @@
+"""BERT cross-encoders: from a query and passages to one score each, through the encoder that embeds.
+
+A cross-encoder reads query and passage as one text of two kinds of tokens; its score comes from the vector of
+the first token. Without torch and sentence-transformers it is loaded in a fraction of the time. The scores
+agree to six digits with those of sentence-transformers, which `rerank` uses for all other models.
+
+Source of the computation: Devlin et al., *BERT* (2019), classification of sentence pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.semantic.inference.bert import (
+    batches_by_length,
+    is_plain_bert,
+    padded,
+    processors,
+    tokenizer_of,
+)
+from vaultseek.semantic.inference.bert_graph import embeddings
+from vaultseek.semantic.inference.bert_onnx import OnnxNetwork
+from vaultseek.semantic.inference.weights import Weights
+from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json
+
+PAIR_TOKENS = 256
+"""Largest batch in tokens. It is no slower than a larger one, and less is lost at a deadline."""
+_KINDS = "embeddings.token_type_embeddings.weight"
+
+
+class Batch(NamedTuple):
+    """Some of the texts, by position, and the function that scores them."""
+
+    texts: list[int]
+    score: Callable[[], NDArray[np.float32]]
+
+
+def is_bert_cross_encoder(directory: Path) -> bool:
+    """True if `BertReranker` can run the model: a plain BERT encoder with one score and nothing else."""
+    config = read_json(directory / "config.json")
+    modules = read_json(directory / "modules.json") or [{"type": ".Transformer"}]
+    kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]
+    return (
+        is_plain_bert(config)
+        and config.get("architectures") == ["BertForSequenceClassification"]
+        and len(config.get("id2label") or (0, 1)) == 1
+        and kinds == ["Transformer"]
+        and not read_json(directory / "config_sentence_transformers.json").get("default_prompt_name")
+        and all((directory / name).is_file() for name in (WEIGHTS, "tokenizer.json"))
+    )
+
+
+class BertReranker:
+    """A BERT cross-encoder on the CPU.
+
+    Raises KeyError, ValueError or `ConfigError` if the folder is damaged or its tensors have other names.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        tensors = Weights((directory / WEIGHTS).read_bytes())
+        shape = BertShape.from_config(read_json(directory / "config.json"))
+        width = shape.width
+        words, self._positions = embeddings(shape, tensors)
+        self._words = words.copy()  # so that the file's bytes can be freed
+        kinds = tensors.get(_KINDS, tensors.rows(_KINDS), width)
+        # The positions have the first kind in them already.
+        self._kinds = kinds - kinds[0]
+        self._pooler = _linear(tensors, "pooler.dense", width, width)
+        self._classifier = _linear(tensors, "classifier", 1, width)
+        if len(self._positions) < max_length(directory):
+            raise ValueError(f"it has {len(self._positions)} positions, not {max_length(directory)}")
+        self._tokenizer = tokenizer_of(directory)
+        self._network = OnnxNetwork(shape, tensors, 1)
+        self.threads = processors()
+
+    def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
+        """Return batches of pairs of similar length; the first texts come first."""
+        pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
+        batches = sorted(batches_by_length([len(pair.ids) for pair in pairs], PAIR_TOKENS), key=min)
+        return [Batch(batch, partial(self._scores, [pairs[i] for i in batch])) for batch in batches]
+
+    def _scores(self, pairs: Sequence[Any]) -> NDArray[np.float32]:
+        ids, lengths = padded([pair.ids for pair in pairs])
+        types, _ = padded([pair.type_ids for pair in pairs])
+        values = self._words[ids] + self._positions[: ids.shape[1]] + self._kinds[types]
+        first = np.zeros((len(pairs), 1, ids.shape[1]), dtype=np.float32)
+        first[:, :, 0] = 1
+        states = self._network(values, lengths, first)
+        weights, bias = self._pooler
+        pooled = np.tanh(states @ weights.T + bias)
+        weights, bias = self._classifier
+        logits = (pooled @ weights.T + bias)[:, 0]
+        return np.asarray(0.5 * (1 + np.tanh(logits / 2)), dtype=np.float32)  # the logistic function
+
+
+def _linear(
+    tensors: Weights, name: str, outputs: int, inputs: int
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return copies of the weights and the bias of a linear map."""
+    return tensors.get(f"{name}.weight", outputs, inputs).copy(), tensors.get(f"{name}.bias", outputs).copy()

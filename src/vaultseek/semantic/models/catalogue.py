@@ -1,0 +1,102 @@
+"""The model that the settings name, with what the daemon needs to know without loading it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultseek.base import limits
+from vaultseek.errors import ConfigError
+from vaultseek.semantic.models.directories import BUNDLED_NAME, model_directory
+from vaultseek.semantic.models.metadata import fingerprint, window_of
+from vaultseek.semantic.models.packed import PACKED, PackedCounter
+from vaultseek.semantic.models.safety import BUNDLED_SHA256
+from vaultseek.semantic.models.service import Service
+from vaultseek.semantic.models.tokens import TokenCounter, count_words
+
+BUNDLED = "bundled"
+HASHING = "hashing"
+PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
+"""SHA-256 of the weights of known models; for other models the first fetch records a digest."""
+SUGGESTED = {
+    "sentence-transformers/all-MiniLM-L12-v2": "English, more layers than the bundled model",
+    "sentence-transformers/all-mpnet-base-v2": "English, larger and slower",
+    "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "about fifty languages",
+    "cross-encoder/ms-marco-MiniLM-L-6-v2": "reranker, reads query and passage together",
+}
+"""Models of the hub worth trying, with a description."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalModel:
+    """A model on this machine, or one behind ``service``. ``directory`` is None for that one, and for the
+    stand-in used in tests.
+
+    ``window`` is the number of tokens of a text that it reads, special tokens not counted. ``fault`` is the
+    reason why it cannot be used, else None.
+    """
+
+    name: str
+    directory: Path | None
+    fingerprint: str
+    window: int
+    fault: str | None = None
+    service: Service | None = None
+
+    def counter(self) -> Callable[[str], int]:
+        """Return a function that counts the model's tokens of a text.
+
+        Raises `ConfigError` if the tokenizer cannot be read.
+        """
+        if self.service is not None:  # nobody knows its tokens; those of the bundled model are not fewer
+            return find_model(BUNDLED).counter()
+        if self.directory is None:
+            return count_words
+        if self.name in PACKED:
+            return PackedCounter(PACKED[self.name])
+        try:
+            return TokenCounter.from_tokenizer_file(self.directory / "tokenizer.json")
+        except (OSError, ValueError):
+            raise ConfigError(
+                f"model folder {self.directory} has no readable tokenizer.json; "
+                "go back with `vaultseek models use bundled`"
+            ) from None
+
+
+def find_model(name: str) -> LocalModel:
+    """Find the model named in the settings: ``bundled``, a packed one, a folder, a fetched one, or
+    ``hashing[-32]``."""
+    directory = find_directory(name)
+    if directory is None:
+        return LocalModel(name, None, name, limits.MODEL_WINDOW)
+    if name in PACKED:
+        return LocalModel(name, directory, PACKED[name].fingerprint, PACKED[name].window)
+    return LocalModel(name, directory, fingerprint(directory), window_of(directory))
+
+
+def served_model(service: Service) -> LocalModel:
+    """Return the model behind a server; its fault says why the settings cannot be used."""
+    return LocalModel(service.name, None, service.fingerprint, service.window, service.fault, service=service)
+
+
+def find_directory(name: str) -> Path | None:
+    """Return the folder of the model named in the settings; None for the stand-in.
+
+    Raises `ConfigError` if there is none.
+    """
+    if name in PACKED:
+        return PACKED[name].file().parent
+    return None if name.partition("-")[0] == HASHING else model_directory(name)
+
+
+def absent_model(name: str, fault: str) -> LocalModel:
+    """Return a placeholder for a model that cannot be used, so that everything else keeps working.
+
+    It counts tokens as the bundled model does, if that is installed.
+    """
+    with suppress(ConfigError):
+        bundled = find_model(BUNDLED)
+        return LocalModel(name, bundled.directory, f"absent:{name}", bundled.window, fault)
+    return LocalModel(name, None, f"absent:{name}", limits.MODEL_WINDOW, fault)

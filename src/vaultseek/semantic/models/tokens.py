@@ -1,0 +1,235 @@
+"""Counting the tokens of a text as a model's tokenizer splits it."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from vaultseek.base.limits import TOKEN_WORD_CHARS
+from vaultseek.base.text import replace_surrogates
+
+TOKEN_CACHE_WORDS = 100_000
+"""Words in the cache of a counter."""
+TOKEN_CACHE_WORD_CHARS = 100
+"""Longest word in the cache; longer ones are rare and would fill it."""
+
+ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+IDEOGRAPHS = (
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
+    "\U0002f800-\U0002fa1f"
+)
+"""Characters that BERT's normalizer surrounds with spaces: each is a word of one token."""
+SPACES = " \\t\\n\\r\u00a0\u2000-\u200a\u202f\u3000"
+PUNCTUATION = "\u2010-\u2027\u3001-\u3003\u3008-\u3011"
+
+
+class Tokenizer(Protocol):
+    """A tokenizer, such as ``tokenizers.Tokenizer``."""
+
+    def encode(self, sequence: str, *, add_special_tokens: bool) -> Any:
+        """Return an object whose ``ids`` are the tokens of ``sequence``, and ``offsets`` their places."""
+
+
+class TokenCounter:
+    """A callable that returns the number of tokens of a text, without ``[CLS]`` and ``[SEP]``.
+
+    BERT's WordPiece tokenizer splits every word by itself, so counts add up over words: they are cached per
+    word and only new words are tokenized. Any other tokenizer gets the whole text. ``additive`` is true in
+    the first case: the count of two texts joined by white space is the sum of their counts.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, description: Mapping[str, Any] | None = None) -> None:
+        """``description`` is the parsed ``tokenizer.json``; without it counts are not additive."""
+        self.file: Path | None = None
+        """The ``tokenizer.json`` that it was loaded from."""
+        self._tokenizer = tokenizer
+        self._special: re.Pattern[str] | None = None
+        self._words: _WordCounts | None = None
+        self._unknown = _unknown_token(description or {})
+        if description is not None and _counts_add_up(description):
+            self._special = _special_tokens(description)
+            self._words = _WordCounts(self._count, description)
+
+    @classmethod
+    def from_tokenizer_file(cls, path: Path) -> TokenCounter:
+        """Load a ``tokenizer.json`` and turn its truncation and padding off.
+
+        Raises:
+            OSError: the file cannot be read.
+            ValueError: it is not a tokenizer.
+        """
+        from tokenizers import Tokenizer
+
+        text = path.read_text(encoding="utf-8")
+        try:
+            tokenizer = Tokenizer.from_str(text)
+        except Exception as error:  # the Rust side raises plain Exception
+            raise ValueError(f"{path} is not a readable tokenizer: {error}") from error
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        counter = cls(tokenizer, json.loads(text))
+        counter.file = path
+        return counter
+
+    @property
+    def additive(self) -> bool:
+        """True if counts add up over white space."""
+        return self._words is not None
+
+    def __call__(self, text: str) -> int:
+        if self._words is None:
+            return self._count(text)
+        count = self._words.__getitem__
+        if self._special is None or "[" not in text:
+            return sum(map(count, WORD.findall(text)))
+        parts = self._special.split(text)
+        return len(parts) - 1 + sum(sum(map(count, WORD.findall(part))) for part in parts)
+
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in pieces that the vocabulary does not have."""
+        if self._unknown is None or text.isascii():
+            return 0
+        encoding = self._encode(text)
+        return sum(
+            sum(map(str.isalnum, text[start:end]))
+            for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+            if token == self._unknown
+        )
+
+    def _count(self, text: str) -> int:
+        return len(self._encode(text).ids)
+
+    def _encode(self, text: str) -> Any:
+        try:
+            return self._tokenizer.encode(text, add_special_tokens=False)
+        except (UnicodeEncodeError, TypeError):  # a lone surrogate, which cannot come from a file
+            return self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
+
+
+def count_words(text: str) -> int:
+    """Count words and punctuation marks, the tokens of the stand-in."""
+    return len(_WORD_OR_MARK.findall(text))
+
+
+_WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
+
+# Control characters, combining marks and rare punctuation stay inside a "word", which the tokenizer splits:
+# BERT drops most control characters and so joins the text on both sides.
+WORD = re.compile(
+    f"[^{SPACES}{re.escape(ASCII_PUNCTUATION)}{PUNCTUATION}{IDEOGRAPHS}]+"
+    f"|[{re.escape(ASCII_PUNCTUATION)}{PUNCTUATION}{IDEOGRAPHS}]"
+)
+
+
+class _WordCounts(dict[str, int]):
+    """A bounded cache of tokens per word, filled on first use."""
+
+    def __init__(self, count: Callable[[str], int], description: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._count = count
+        model, normalizer = description["model"], description["normalizer"]
+        self._max_chars = int(model.get("max_input_chars_per_word") or 100)
+        prefix = str(model.get("continuing_subword_prefix") or "")
+        vocabulary = model.get("vocab") or ()
+        self._first = _Pieces(vocabulary)
+        self._inner = _Pieces(piece.removeprefix(prefix) for piece in vocabulary if piece.startswith(prefix))
+        self._lowers = normalizer.get("lowercase") is True
+        accents = normalizer.get("strip_accents")
+        strips = normalizer.get("lowercase") is True if accents is None else accents
+        self._dropped = _CONTROLS | {"Mn"} if strips else _CONTROLS
+
+    def __missing__(self, word: str) -> int:
+        if word.isascii() and word.isalnum():
+            tokens = self._count_ascii(word)
+        elif len(word) > TOKEN_WORD_CHARS:
+            return self._count_long(word)
+        else:
+            tokens = self._count(word)
+        if len(word) <= TOKEN_CACHE_WORD_CHARS:
+            if len(self) >= TOKEN_CACHE_WORDS:
+                self.clear()
+            self[word] = tokens
+        return tokens
+
+    def _count_ascii(self, word: str) -> int:
+        """Split a word of ASCII letters and digits as WordPiece does, the longest piece first.
+
+        Most words take less time here than a call of the tokenizer.
+        """
+        if len(word) > self._max_chars:
+            return 1  # one unknown token, whatever it contains
+        text = word.lower() if self._lowers else word
+        pieces, start, tokens = self._first, 0, 0
+        while start < len(text):
+            end = start + pieces.longest.get(text[start : start + 2], 1)
+            while text[start:end] not in pieces.all:
+                end -= 1
+                if end == start:
+                    return 1
+            # `end` may be beyond the text, where the slice is its last piece.
+            start, tokens, pieces = end, tokens + 1, self._inner
+        return tokens
+
+    def _count_long(self, word: str) -> int:
+        """Do the tokenizer's first steps here: it would take a hundred bytes of memory per character."""
+        total = 0
+        characters: list[str] = []
+        for character in word:
+            category = unicodedata.category(character)
+            if category[0] == "P":
+                total += 1 + self._part(characters)
+                characters = []
+            elif category not in self._dropped:
+                characters.append(character)
+        return total + self._part(characters)
+
+    def _part(self, characters: list[str]) -> int:
+        return 1 if len(characters) > self._max_chars else self._count("".join(characters))
+
+
+class _Pieces:
+    """Vocabulary pieces, and the greatest length of those that begin with the same two characters."""
+
+    def __init__(self, pieces: Iterable[str]) -> None:
+        self.all = frozenset(pieces)
+        self.longest: dict[str, int] = {}
+        for piece in self.all:
+            self.longest[piece[:2]] = max(len(piece), self.longest.get(piece[:2], 0))
+
+
+_CONTROLS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
+
+
+def _unknown_token(description: Mapping[str, Any]) -> int | None:
+    """Return the token for what the vocabulary does not have, if the tokenizer has one."""
+    model = description.get("model") or {}
+    vocabulary = model.get("vocab")
+    return vocabulary.get(model.get("unk_token")) if isinstance(vocabulary, dict) else None
+
+
+def _counts_add_up(description: Mapping[str, Any]) -> bool:
+    normalizer = description.get("normalizer") or {}
+    return (
+        (description.get("model") or {}).get("type") == "WordPiece"
+        and (description.get("pre_tokenizer") or {}).get("type") == "BertPreTokenizer"
+        and normalizer.get("type") == "BertNormalizer"
+        and normalizer.get("clean_text") is True
+        and normalizer.get("handle_chinese_chars") is True
+        and all(_is_plain(token) for token in description.get("added_tokens") or ())
+    )
+
+
+def _is_plain(token: Mapping[str, Any]) -> bool:
+    """True if an added token is recognised as written, anywhere in a text."""
+    flags = ("normalized", "single_word", "lstrip", "rstrip")
+    return token["content"].startswith("[") and not any(token.get(flag) for flag in flags)
+
+
+def _special_tokens(description: Mapping[str, Any]) -> re.Pattern[str] | None:
+    contents = [token["content"] for token in description.get("added_tokens") or ()]
+    longest_first = sorted(contents, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if contents else None

@@ -1,0 +1,132 @@
+"""Splitting texts into the pieces of a unigram vocabulary, as SentencePiece does.
+
+Of all ways to split a word, the one of the greatest probability wins, each piece having its own (Kudo,
+*Subword Regularization*, 2018); it is found from left to right (Viterbi). The ``tokenizers`` library computes
+the same and takes 250 MB for 250,000 pieces; this takes 40, and words met before cost a look-up.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from vaultseek.base.text import replace_surrogates
+
+UNKNOWN_PENALTY = 10.0
+"""Difference between the score of the rarest piece and that of a character in none."""
+CACHED_WORDS = 50_000
+"""Words whose tokens are kept."""
+CACHED_CHARS = 40
+"""Longest word that is kept."""
+
+_MARK = "\u2581"
+_KEPT = "\uff5e"
+"""The only character that NFKC would change and that SentencePiece's rules keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Pieces with their scores, the logarithms of their probabilities; a token is the index of its piece.
+
+    ``begin``, ``end`` and ``unknown`` are tokens. ``replacements`` are strings by the code of the character
+    that they replace.
+    """
+
+    pieces: list[str]
+    scores: array[float]
+    begin: int
+    end: int
+    unknown: int
+    replacements: dict[int, str]
+
+
+class UnigramTokenizer:
+    """A tokenizer for texts. Words are split by white space, each with a mark in front."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+        self._tokens = {piece: token for token, piece in enumerate(vocabulary.pieces) if piece}
+        self._replacements = vocabulary.replacements
+        self._unknown_score = min(vocabulary.scores) - UNKNOWN_PENALTY
+        self._words: dict[str, tuple[int, ...]] = {}
+        self._longest: dict[str, int] = {}
+        for piece in self._tokens:
+            start = piece[:2]
+            if len(piece) > self._longest.get(start, 1):
+                self._longest[start] = len(piece)
+        self._longest_piece = max(self._longest.values(), default=1)
+
+    def encode(self, text: str, most: int) -> list[int]:
+        """Return the tokens of ``text``, between those of begin and end, ``most`` in all."""
+        tokens = [self._vocabulary.begin]
+        for word in self._marked(text):
+            tokens += self._split(word[: most * self._longest_piece])
+            if len(tokens) >= most:
+                break
+        return [*tokens[: most - 1], self._vocabulary.end]
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of ``text``, without those of begin and end."""
+        return sum(len(self._split(word)) for word in self._marked(text))
+
+    def unknown_letters(self, text: str) -> int:
+        """Return the number of letters and digits in characters of no piece."""
+        unknown, pieces = self._vocabulary.unknown, self._vocabulary.pieces
+        letters = 0
+        for word in self._marked(text):
+            tokens = self._split(word)
+            if unknown in tokens:
+                known = sum(_letters(pieces[token]) for token in tokens if token != unknown)
+                letters += _letters(word) - known
+        return letters
+
+    def _marked(self, text: str) -> Iterator[str]:
+        return (_MARK + word for word in self._normalized(text).split())
+
+    def _normalized(self, text: str) -> str:
+        """Apply the vocabulary's rules: NFKC, where it composes characters, and rules for single ones."""
+        if not text.isascii():
+            parts = replace_surrogates(text).split(_KEPT)
+            text = _KEPT.join(unicodedata.normalize("NFKC", part) for part in parts)
+        return text.translate(self._replacements)
+
+    def _split(self, word: str) -> Sequence[int]:
+        tokens = self._words.get(word)
+        if tokens is None:
+            tokens = tuple(self._best_split(word))
+            if len(word) <= CACHED_CHARS:
+                if len(self._words) >= CACHED_WORDS:
+                    self._words.clear()
+                self._words[word] = tokens
+        return tokens
+
+    def _best_split(self, word: str) -> list[int]:
+        """Return the tokens of the most probable split; a run of unknown characters is one."""
+        vocabulary, known, longest = self._vocabulary, self._tokens, self._longest
+        scores, unknown, unknown_score = vocabulary.scores, vocabulary.unknown, self._unknown_score
+        length = len(word)
+        best = [0.0] + [float("-inf")] * length
+        starts = [0] * (length + 1)
+        tokens = [unknown] * (length + 1)
+        for start in range(length):
+            score = best[start]
+            if score + unknown_score > best[start + 1]:
+                best[start + 1], starts[start + 1] = score + unknown_score, start
+                tokens[start + 1] = unknown
+            for end in range(start + 1, min(start + longest.get(word[start : start + 2], 1), length) + 1):
+                token = known.get(word[start:end])
+                if token is not None and score + scores[token] > best[end]:
+                    best[end], starts[end], tokens[end] = score + scores[token], start, token
+        split: list[int] = []
+        end = length
+        while end:
+            if tokens[end] != unknown or not split or split[-1] != unknown:
+                split.append(tokens[end])
+            end = starts[end]
+        return split[::-1]
+
+
+def _letters(text: str) -> int:
+    return sum(map(str.isalnum, text))

@@ -1,0 +1,316 @@
+"""The vectors of a collection as one matrix, all of which is scanned for every query.
+
+Vectors are scored by whole numbers of eight bits first. The error of such a score has a bound, so a score in
+full precision decides among those that could be in the answer, and the answer is that of full precision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import simsimd
+from numpy.typing import NDArray
+
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.vectors.columns import Column, Table
+from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatch
+
+VECTOR_PASSAGES = 5
+"""Passages per note that a search returns."""
+VECTOR_TIES = 1000
+"""Most notes that a search returns beyond ``k`` because they are as near as the ``k``-th: which of equals
+come first would depend on when they were stored."""
+SCAN_FULL = 2_000_000
+"""Numbers in a matrix up to which it is scanned in full precision."""
+SCAN_GATHERED = 0.3
+"""Share of the rows up to which the allowed ones are copied together rather than all scanned."""
+_LEVELS = 127
+_ROUNDING = 1e-6
+"""Rounding errors of scores in float32."""
+_BLOCK = 2048
+_GONE = -1
+"""The note of a row that was deleted: the last index of any array by note."""
+
+
+class VectorHits(NamedTuple):
+    """Vectors near to the query, best first: their numbers, their notes, their cosines."""
+
+    numbers: Numbers
+    notes: NoteIds
+    scores: Scores
+
+    def at(self, indexes: NDArray[Any]) -> VectorHits:
+        """Return the hits at these indexes."""
+        return VectorHits(self.numbers[indexes], self.notes[indexes], self.scores[indexes])
+
+    @classmethod
+    def none(cls) -> VectorHits:
+        """Return no hits."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.float32))
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Vectors in whole numbers of eight bits: ``vector = scale * code``, but for an error.
+
+    ``error`` is the length of the largest error, ``length`` that of the longest coded vector.
+    """
+
+    codes: NDArray[np.int8]
+    scales: Scores
+    error: float
+    length: float
+
+    @classmethod
+    def of(cls, vectors: Vectors) -> Codes:
+        """Return the codes of ``vectors``."""
+        peaks = np.abs(vectors).max(axis=1, initial=0.0)
+        scales = np.where(peaks > 0, peaks / _LEVELS, 1.0).astype(np.float32)
+        rounded = np.rint(vectors / scales[:, None])
+        coded = rounded * scales[:, None]
+        errors, lengths = (np.einsum("ij,ij->i", each, each) for each in (vectors - coded, coded))
+        largest = [float(np.sqrt(squares.max(initial=0.0))) for squares in (errors, lengths)]
+        return cls(rounded.astype(np.int8), scales, largest[0], largest[1])
+
+    def scores(self, vector: Vectors, rows: NDArray[np.int64] | None) -> tuple[Scores, float]:
+        """Return the approximate score of each row, or of all, and the bound of their errors."""
+        query = Codes.of(vector[None])
+        codes, scales = (self.codes, self.scales) if rows is None else (self.codes[rows], self.scales[rows])
+        scores = _products(query.codes, codes)
+        scores *= scales * query.scales[0]
+        length = float(np.linalg.norm(vector))
+        bound = query.error * self.length + length * self.error
+        return scores, bound + _ROUNDING * (1 + length)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The matrix at one moment: for each row its vector, number and note, which is -1 if it was deleted.
+
+    ``notes_end`` is greater than every note. Without ``codes``, the rows are scored in full precision.
+    """
+
+    vectors: Vectors
+    numbers: Numbers
+    notes: NoteIds
+    notes_end: int
+    codes: Codes | None
+
+    def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
+        """Return the best hits of the ``k`` best notes and of those as near as the last of them.
+
+        They are in order, the best first, a few per note; ties by number.
+
+        ``allowed`` are the notes to search in; the filter is exact and precedes the cut.
+        """
+        if k <= 0 or not len(self.notes):
+            return VectorHits.none()
+        rows, notes = self._allowed_rows(allowed)
+        if self.codes is None:
+            scores, error = self._full_scores(vector, rows), 0.0
+        else:
+            scores, error = self.codes.scores(vector, rows)
+        near = self._near_rows(vector, scores, notes, rows, k, error)
+        scores, notes = scores[near], notes[near]
+        rows = near if rows is None else rows[near]
+        first = _first_of_each_note(scores, notes, error)
+        if self.codes is None:
+            return _cut(VectorHits(self.numbers[rows[first]], notes[first], scores[first]), k)
+        return self.score(vector, rows[first], k)
+
+    def score(self, vector: Vectors, rows: NDArray[np.int64], k: int) -> VectorHits:
+        """Return what a search in these rows only returns, scored in full precision."""
+        scores = self._full_scores(vector, rows)
+        return _cut(VectorHits(self.numbers[rows], self.notes[rows], scores), k)
+
+    def rows_of(self, allowed: NoteIds) -> NDArray[np.int64]:
+        """Return the rows of these notes."""
+        return np.flatnonzero(self._is_of(allowed)[self.notes])
+
+    def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
+        """Return the rows to score, None for all, and their notes, -1 where not allowed."""
+        if allowed is None:
+            return None, self.notes
+        is_allowed = self._is_of(allowed)[self.notes]
+        if np.count_nonzero(is_allowed) > SCAN_GATHERED * len(is_allowed):
+            return None, np.where(is_allowed, self.notes, _GONE)
+        rows = np.flatnonzero(is_allowed)
+        return rows, self.notes[rows]
+
+    def _is_of(self, notes: NoteIds) -> NDArray[np.bool_]:
+        """Return an array by note that tells whether it is one of ``notes``."""
+        mask = np.zeros(self.notes_end + 1, dtype=bool)
+        mask[notes[(notes >= 0) & (notes < self.notes_end)]] = True
+        return mask
+
+    def _full_scores(self, vector: Vectors, rows: NDArray[np.int64] | None) -> Scores:
+        return _products(vector[None], self.vectors if rows is None else self.vectors[rows])
+
+    def _near_rows(
+        self,
+        vector: Vectors,
+        scores: Scores,
+        notes: NoteIds,
+        rows: NDArray[np.int64] | None,
+        k: int,
+        error: float,
+    ) -> NDArray[np.int64]:
+        """Return the indexes of ``scores`` whose notes could be among the ``k`` best."""
+        best = np.full(self.notes_end + 1, -np.inf, dtype=np.float32)
+        np.maximum.at(best, notes, scores)
+        best[_GONE] = -np.inf
+        scored = best[best > -np.inf]
+        floor = -np.inf
+        if len(scored) > k:
+            floor = np.partition(scored, -k)[-k]
+            if error:  # the k best that are known in full precision bound the k best there are
+                near = np.flatnonzero((scores >= floor) & (notes != _GONE))
+                least = _best_scores(
+                    self._full_scores(vector, near if rows is None else rows[near]), notes[near]
+                )
+                floor = np.partition(least, -k)[-k] - error
+        return np.flatnonzero((best >= floor)[notes] & (notes != _GONE))
+
+
+class Matrix:
+    """The vectors of a collection, but for those in full precision, which stand in the same order elsewhere.
+
+    One thread writes. ``codes_bytes`` bounds the memory of the codes; if they need more, there are none.
+    """
+
+    def __init__(self, codes_bytes: int) -> None:
+        self._codes_bytes = codes_bytes
+        self._numbers = Column(np.int64)
+        self._notes = Column(np.int64)
+        self._row_of = Table()
+        self._codes: Column | None = None
+        self._scales = Column(np.float32)
+        self._error = self._length = 0.0
+        self._notes_end = 0
+        self.gone = 0
+        """The number of rows whose vectors were deleted or replaced."""
+        self.in_budget = True
+        """True as long as all of it can be scanned."""
+
+    def __len__(self) -> int:
+        """Return the number of vectors."""
+        return len(self._numbers) - self.gone
+
+    def reserve(self, count: int) -> None:
+        """Make room for ``count`` rows in all."""
+        for column in (self._numbers, self._notes, self._scales):
+            column.reserve(count)
+
+    def append(self, batch: VectorBatch, deletes: Numbers) -> None:
+        """Delete, then store or replace."""
+        self.code(batch.vectors)
+        self.place(batch.numbers, batch.notes, deletes)
+
+    def place(self, numbers: Numbers, notes: NoteIds, deletes: Numbers) -> None:
+        """Delete, then give numbers and notes to the next rows."""
+        rows = self._row_of.get(np.concatenate([deletes, numbers]))
+        rows = np.unique(rows[rows >= 0])
+        self._notes.change(rows, _GONE)
+        self.gone += len(rows)
+        self._row_of.set(deletes, -1)
+        self._row_of.set(numbers, np.arange(len(self._numbers), len(self._numbers) + len(numbers)))
+        self._numbers.append(numbers)
+        self._notes.append(notes)
+        self._notes_end = max(self._notes_end, int(notes.max(initial=-1)) + 1)
+
+    def code(self, vectors: Vectors) -> None:
+        """Make the codes of the next rows, unless that would exceed the budget."""
+        if not self.in_budget or not len(vectors):
+            return
+        if self._codes is None:
+            self._codes = Column(np.int8, vectors.shape[1])
+        if (len(self._codes) + len(vectors)) * vectors.shape[1] > self._codes_bytes:
+            self.in_budget, self._codes, self._scales = False, None, Column(np.float32)
+            return
+        for start in range(0, len(vectors), _BLOCK):
+            codes = Codes.of(vectors[start : start + _BLOCK])
+            self._codes.append(codes.codes)
+            self._scales.append(codes.scales)
+            self._error = max(self._error, codes.error)
+            self._length = max(self._length, codes.length)
+
+    def rows_of(self, numbers: Numbers) -> NDArray[np.int64]:
+        """Return the rows of those numbers that have one."""
+        rows = self._row_of.get(numbers)
+        return rows[rows >= 0]
+
+    def snapshot(self, vectors: Vectors) -> Snapshot:
+        """Return the matrix as it is; ``vectors`` are its rows in full precision."""
+        codes = None
+        if self._codes is not None and vectors.size > SCAN_FULL:
+            codes = Codes(self._codes.rows, self._scales.rows, self._error, self._length)
+        return Snapshot(vectors, self._numbers.rows, self._notes.rows, self._notes_end, codes)
+
+
+def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
+    """Return the product of ``vector``, ``(1, dimension)``, with each row, in this thread only."""
+    if not len(rows):
+        return np.zeros(0, np.float32)
+    # Not into an array of ours: with ``out``, each call takes away a reference to None that it was not given,
+    # and the process dies after as many calls as there were.
+    tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
+    products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
+    return products
+
+
+def _best_scores(scores: Scores, notes: NoteIds) -> Scores:
+    """Return the best score of each note."""
+    order = np.argsort(notes, kind="stable")
+    begins = np.flatnonzero(np.diff(notes[order], prepend=-2))
+    best: Scores = np.maximum.reduceat(scores[order], begins)
+    return best
+
+
+def _first_of_each_note(scores: Scores, notes: NoteIds, error: float) -> NDArray[np.int64]:
+    """Return the indexes that could be among the first ``VECTOR_PASSAGES`` of their note."""
+    order = np.lexsort((-scores, notes))
+    places = _places(notes[order])
+    last = order[places == VECTOR_PASSAGES - 1]
+    if not len(last):
+        return np.arange(len(notes))
+    lengths = _lengths(notes[order])
+    floors = np.full(len(lengths), -np.inf, dtype=np.float32)
+    floors[lengths >= VECTOR_PASSAGES] = scores[last] - 2 * error
+    first: NDArray[np.int64] = order[scores[order] >= np.repeat(floors, lengths)]
+    return first
+
+
+def _places(notes: NoteIds) -> NDArray[np.int64]:
+    """Return the place of each element among those of its note, from 0; equal notes stand together."""
+    lengths = _lengths(notes)
+    return np.arange(len(notes)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _lengths(notes: NoteIds) -> NDArray[np.int64]:
+    """Return the length of each run of equal notes."""
+    begins = np.flatnonzero(np.diff(notes, prepend=-2))
+    return np.diff(begins, append=len(notes))
+
+
+def _cut(hits: VectorHits, k: int) -> VectorHits:
+    """Return the first hits of the first ``k`` notes and of those as near as the last of them, in order."""
+    order = np.lexsort((hits.numbers, -hits.scores))
+    hits = hits.at(order)
+    by_note = np.argsort(hits.notes, kind="stable")
+    notes = hits.notes[by_note]
+    places = np.empty(len(notes), np.int64)
+    places[by_note] = _places(notes)
+    ranks = np.cumsum(places == 0)
+    rank = np.empty(len(notes), np.int64)
+    rank[by_note] = np.repeat(ranks[by_note][places[by_note] == 0], _lengths(notes))
+    top = (rank <= _with_ties(hits.scores[places == 0], k)) & (places < VECTOR_PASSAGES)
+    return hits.at(top)
+
+
+def _with_ties(scores: Scores, k: int) -> int:
+    """Return how many of the scores, best first, are among the ``k`` best or as good as the last of these."""
+    if len(scores) <= k:
+        return k
+    return min(int(np.searchsorted(-scores, -scores[k - 1], side="right")), k + VECTOR_TIES)

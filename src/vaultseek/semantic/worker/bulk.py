@@ -1,0 +1,169 @@
+"""Embedding in bulk in the faster of two ways: in this process, or with bfloat16 in a process of its own.
+
+Which one is faster depends on the processor. So the first texts of a long run are embedded in both ways, and
+the result is kept on disk for this model on this machine. The other process ends when the run is over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.semantic.models.encoder import Encoder, Vectors
+from vaultseek.semantic.worker.bulk_process import BulkProcess
+from vaultseek.semantic.worker.measurement import Measurement, Measurements
+
+BULK_TEXTS = 64
+"""Texts without a pause after which a run is long enough for a process of its own."""
+BULK_IDLE_SECONDS = 20.0
+"""Time without a text after which a run is over."""
+MEASURED_TEXTS = 8
+"""Texts to measure with, embedded twice in both ways: less than a second."""
+MEASURED_CHARS = 400
+"""Least mean length of the texts to measure with; short ones say nothing about long ones."""
+_STEP_TEXTS = 8
+Pause = Callable[[], None]
+Start = Callable[[], BulkProcess]
+
+
+class BulkEncoder:
+    """An encoder that has long runs computed by another process, if that is faster.
+
+    Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process.
+    """
+
+    def __init__(
+        self,
+        encoder: Encoder,
+        start: Start,
+        measurements: Measurements,
+        idle_seconds: float = BULK_IDLE_SECONDS,
+    ) -> None:
+        self.fingerprint = encoder.fingerprint
+        self.dimension = encoder.dimension
+        self.window = encoder.window
+        self._encoder = encoder
+        self._start = start
+        self._idle_seconds = idle_seconds
+        self._measurements = measurements
+        self._measurement = measurements.read()
+        self._process: BulkProcess | None = None
+        self._has_failed = False
+        self._texts = 0
+        self._last = time.monotonic()
+        self._lock = threading.Lock()
+
+    @property
+    def computing(self) -> str:
+        """The way that vectors are computed, in words."""
+        measurement = None if self._has_failed else self._measurement
+        if self._has_failed:
+            bulk = "in bulk the same, because bfloat16 failed"
+        elif measurement is None:
+            bulk = "in bulk the same until bfloat16 is measured"
+        else:
+            way = "bfloat16," if measurement.is_better else "the same; bfloat16 is"
+            bulk = f"in bulk {way} {measurement.gain:.1f} times as fast"
+        return f"{self._encoder.computing}; {bulk}"
+
+    def encode(self, texts: Sequence[str], *, query: bool = False, pause: Pause | None = None) -> Vectors:
+        """See `Encoder.encode`."""
+        if pause is not None:
+            with self._lock:
+                vectors = self._embed_elsewhere(texts, query, pause)
+            if vectors is not None:
+                return vectors
+        return self._encoder.encode(texts, query=query, pause=pause)
+
+    def _embed_elsewhere(self, texts: Sequence[str], query: bool, pause: Pause) -> Vectors | None:
+        """Return vectors from the other process; None if it is not there, slower, or fails."""
+        self._count(texts)
+        process = self._usable_process()
+        if process is None:
+            return None
+        try:
+            if self._measurement is None:
+                self._measure(process, texts)
+            if self._measurement is None or not self._measurement.is_better:
+                return None
+            parts = []
+            for start in range(0, len(texts), _STEP_TEXTS):
+                pause()
+                parts.append(process.embed(texts[start : start + _STEP_TEXTS], query=query))
+            return np.concatenate(parts)
+        except WorkerUnavailable:
+            self._fail()
+            return None
+
+    def _count(self, texts: Sequence[str]) -> None:
+        now = time.monotonic()
+        self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
+        self._last = now
+
+    def _usable_process(self) -> BulkProcess | None:
+        """Return the other process when it is ready; start it when the run is long enough."""
+        is_slower = self._measurement is not None and not self._measurement.is_better
+        if self._has_failed or is_slower or self._texts <= BULK_TEXTS:
+            return None
+        if self._process is None:
+            try:
+                self._process = self._start()
+            except OSError:
+                self._fail()
+                return None
+            threading.Thread(target=self._end_when_idle, name="bulk-end", daemon=True).start()
+        if self._process.is_loading:
+            return None
+        if not self._process.is_usable:
+            self._fail()
+        return self._process
+
+    def _measure(self, process: BulkProcess, texts: Sequence[str]) -> None:
+        """Embed the longest texts in both ways, unless they are too short or too few."""
+        sample = sorted(texts, key=len)[-MEASURED_TEXTS:]
+        if len(sample) < MEASURED_TEXTS or sum(map(len, sample)) < MEASURED_CHARS * MEASURED_TEXTS:
+            return
+        seconds: list[list[float]] = [[], []]
+        for _ in range(2):
+            here, spent = _timed(lambda: self._encoder.encode(sample))
+            seconds[0].append(spent)
+            there, spent = _timed(lambda: process.embed(sample, query=False))
+            seconds[1].append(spent)
+        cosines = (here * there).sum(axis=1)
+        gain = min(seconds[0]) / min(seconds[1])
+        self._measurement = Measurement(gain, float(cosines.min()), float(cosines.mean()))
+        if self._measurement.is_clear:
+            with contextlib.suppress(OSError):
+                self._measurements.write(self._measurement)
+
+    def _end_when_idle(self) -> None:
+        """End the other process when the run is over, or bfloat16 is not better."""
+        while True:
+            time.sleep(self._idle_seconds / 4)
+            with self._lock:
+                measurement = self._measurement
+                is_over = time.monotonic() - self._last >= self._idle_seconds
+                if is_over or (measurement is not None and not measurement.is_better):
+                    self._end()
+                if self._process is None:
+                    return
+
+    def _fail(self) -> None:
+        self._has_failed = True
+        self._end()
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+
+def _timed(compute: Callable[[], Vectors]) -> tuple[Vectors, float]:
+    began = time.perf_counter()
+    vectors = compute()
+    return vectors, time.perf_counter() - began

@@ -1,0 +1,333 @@
+"""One child process, seen from the daemon: spawn, requests, watchdog, exit."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.errors import ProtocolError, WorkerUnavailable, error_classes
+from vaultseek.semantic.worker.capped_log import CappedLog
+from vaultseek.semantic.worker.pipe import Array, Frame, pack, read_async
+
+WORKER_STOP_SECONDS = 3.0
+WORKER_WATCH_SECONDS = 0.25
+WORKER_THREADS = 8
+
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
+_LAST_OUTPUT_SECONDS = 0.5
+_SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_TAIL_BYTES = 2 * limits.KIB
+_OFFLINE = {
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_DATASETS_OFFLINE": "1",
+    "DO_NOT_TRACK": "1",
+    "ANONYMIZED_TELEMETRY": "False",
+    "OTEL_SDK_DISABLED": "true",
+    "ORT_DISABLE_TELEMETRY": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "PYTHONUNBUFFERED": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRequest:
+    """A request to the child. It counts as hung if it does not react for ``seconds``."""
+
+    call: str
+    queue: str
+    seconds: float
+    header: JSON
+    arrays: Sequence[Array] = ()
+    store: str | None = None
+    doing: str = ""
+
+
+@dataclass(eq=False, slots=True)
+class PendingRequest:
+    """A request without an answer yet. ``started`` is set when the child begins to work on it."""
+
+    id: int
+    request: WorkerRequest
+    answer: asyncio.Future[Frame]
+    started: bool = False
+
+    def fail(self, error: Exception) -> None:
+        """Answer with ``error``, if there is no answer yet."""
+        if not self.answer.done():
+            self.answer.set_exception(error)
+            # Retrieved here, because the caller may have given up.
+            self.answer.exception()
+
+
+@dataclass(slots=True)
+class ChildExit:
+    """The end of a child: the reason, and the requests that it left unanswered.
+
+    ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
+    was ready, and nothing was asked of it.
+    """
+
+    reason: str
+    pending: list[PendingRequest] = field(default_factory=list)
+    permanent: bool = False
+    outside: bool = False
+    idle: bool = False
+
+
+class Child:
+    """A running child process. `ready` is done when the model is loaded, `exited` when it has ended.
+
+    The process is killed when a busy queue does not react within the time limit of its request, because then
+    native code hangs, and when it takes too much memory.
+    """
+
+    def __init__(
+        self, process: asyncio.subprocess.Process, log: Path | None, on_exit: Callable[[ChildExit], None]
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        self.pid = process.pid
+        self.hello: JSON = {}
+        self.computing: str | None = None
+        self.ready: asyncio.Future[None] = loop.create_future()
+        self.exited: asyncio.Future[ChildExit] = loop.create_future()
+        self._process = process
+        self._pending: dict[int, PendingRequest] = {}
+        self._last_activity: dict[str, float] = {}
+        self._last_id = 0
+        self._reason: str | None = None
+        self._permanent = False
+        self._peak = 0
+        self._busy = asyncio.Event()
+        self._tail = bytearray()
+        self._log = log
+        self._on_exit = on_exit
+        self._logging = asyncio.create_task(self._keep_log())
+        self._watching = asyncio.create_task(self._watch())
+        self._reading = asyncio.create_task(self._read())
+
+    @classmethod
+    async def spawn(
+        cls,
+        hello: JSON,
+        on_exit: Callable[[ChildExit], None],
+        *,
+        command: Sequence[str] = COMMAND,
+        log: Path | None = None,
+    ) -> Child:
+        """Start a process and send it its settings. Raises `WorkerUnavailable` if it cannot be started.
+
+        ``on_exit`` is called once, after the process has exited, and has to answer the pending requests.
+        """
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env=environment(os.environ),
+                limit=limits.MIB,
+            )
+        except OSError as error:
+            raise WorkerUnavailable(f"it cannot be started: {error.strerror}") from None
+        child = cls(process, log, on_exit)
+        child._write(pack({**hello, "parent": os.getpid()}))
+        return child
+
+    async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:
+        """Return the answer. Raises the child's error; `WorkerUnavailable` if it exits or is late."""
+        pending = self._send(request)
+        try:
+            async with asyncio.timeout(seconds):
+                return await asyncio.shield(pending.answer)
+        except TimeoutError:
+            self._cancel(pending)
+            raise WorkerUnavailable("the semantic worker did not answer in time", "deadline") from None
+        except asyncio.CancelledError:
+            self._cancel(pending)
+            raise
+
+    def doing(self) -> str:
+        """Return the child's current work, in words; empty when it is idle."""
+        return ", ".join(pending.request.doing for pending in self._pending.values() if pending.started)
+
+    def memory_bytes(self) -> int:
+        """Return the resident memory of the child, in bytes; its peak if the system does not report it."""
+        try:
+            pages = int(Path(f"/proc/{self.pid}/statm").read_bytes().split()[1])
+        except (OSError, ValueError, IndexError):
+            return self._peak
+        return pages * os.sysconf("SC_PAGE_SIZE")
+
+    def kill(self, reason: str) -> None:
+        """Kill the process at once."""
+        self._reason = self._reason or reason
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def stop(self) -> None:
+        """Let the child finish its write and exit; kill it if it does not within a few seconds."""
+        self._reason = self._reason or "it was stopped"
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        done, _ = await asyncio.wait([self.exited], timeout=WORKER_STOP_SECONDS)
+        if not done:
+            self.kill("it did not stop")
+            await self.exited
+
+    def _send(self, request: WorkerRequest) -> PendingRequest:
+        if self.exited.done():
+            raise WorkerUnavailable("the semantic worker has just ended; try again")
+        self._last_id += 1
+        header = {**request.header, "id": self._last_id, "call": request.call, "queue": request.queue}
+        data = pack(header, request.arrays)
+        pending = PendingRequest(self._last_id, request, asyncio.get_running_loop().create_future())
+        if not any(other.request.queue == request.queue for other in self._pending.values()):
+            self._touch(request.queue)
+        self._pending[pending.id] = pending
+        self._busy.set()
+        self._write(data)
+        return pending
+
+    def _cancel(self, pending: PendingRequest) -> None:
+        if not pending.started and not self.exited.done():
+            self._write(pack({"cancel": pending.id}))
+
+    def _write(self, data: bytes) -> None:
+        stdin = self._process.stdin
+        if stdin is not None and not stdin.is_closing():
+            stdin.write(data)
+
+    def _touch(self, queue: str) -> None:
+        self._last_activity[queue] = asyncio.get_running_loop().time()
+
+    async def _read(self) -> None:
+        """Read frames until the pipe closes, then report the exit of the process."""
+        stream = self._process.stdout
+        assert stream is not None
+        try:
+            while (frame := await read_async(stream)) is not None:
+                self._dispatch(frame)
+        except (ProtocolError, KeyError, TypeError, ConnectionError) as error:
+            self.kill(str(error) if isinstance(error, ProtocolError) else "it sent a message without sense")
+        code = await self._exit_code()
+        await asyncio.wait([self._logging], timeout=_LAST_OUTPUT_SECONDS)
+        self._finish(code)
+
+    async def _exit_code(self) -> int:
+        """Return the exit code. A process that closed its pipe but does not exit is killed."""
+        try:
+            async with asyncio.timeout(WORKER_STOP_SECONDS):
+                return await self._process.wait()
+        except TimeoutError:
+            self.kill("it closed its pipe")
+            return await self._process.wait()
+
+    def _dispatch(self, frame: Frame) -> None:
+        header = frame.header
+        self._peak = header.get("peak", self._peak)
+        self.computing = header.get("computing", self.computing)
+        if "began" in header:
+            if (pending := self._pending.get(header["began"])) is not None:
+                pending.started = True
+                self._touch(pending.request.queue)
+        elif "ready" in header:
+            self.hello = header
+            if not self.ready.done():
+                self.ready.set_result(None)
+        elif "unfit" in header:
+            self._reason, self._permanent = str(header["unfit"]), True
+        else:
+            self._resolve(frame)
+
+    def _resolve(self, frame: Frame) -> None:
+        pending = self._pending.pop(frame.header["id"], None)
+        if pending is None:
+            return
+        self._touch(pending.request.queue)
+        if not self._pending:
+            self._busy.clear()
+        if pending.answer.done():
+            return
+        if "error" in frame.header:
+            kind = error_classes().get(frame.header["error"], WorkerUnavailable)
+            error = kind(frame.header.get("message", "the semantic worker failed"))
+            error.cause = frame.header.get("cause")
+            pending.fail(error)
+        else:
+            pending.answer.set_result(frame)
+
+    async def _watch(self) -> None:
+        """Kill the process when it hangs or takes too much memory. Sleeps while nothing is pending."""
+        while True:
+            await self._busy.wait()
+            await asyncio.sleep(WORKER_WATCH_SECONDS)
+            now = asyncio.get_running_loop().time()
+            for queue, pending in self._oldest_requests().items():
+                if now - self._last_activity[queue] > pending.request.seconds:
+                    self.kill(f"it hung at: {pending.request.doing}")
+            if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
+                self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
+
+    def _oldest_requests(self) -> dict[str, PendingRequest]:
+        """Return the oldest pending request of each queue."""
+        oldest: dict[str, PendingRequest] = {}
+        for pending in self._pending.values():
+            oldest.setdefault(pending.request.queue, pending)
+        return oldest
+
+    async def _keep_log(self) -> None:
+        """Write the child's output to a log file, and remember its end."""
+        stream = self._process.stderr
+        assert stream is not None
+        with contextlib.closing(CappedLog(self._log)) as log:
+            while data := await stream.read(4 * limits.KIB):
+                self._tail = (self._tail + data)[-_TAIL_BYTES:]
+                log.write(data)
+
+    def _finish(self, code: int) -> None:
+        exit = ChildExit(
+            self._reason or self._cause(code),
+            list(self._pending.values()),
+            permanent=self._permanent,
+            outside=self._reason is None and -code in _SIGNALS_FROM_OUTSIDE,
+        )
+        self._pending.clear()
+        self._watching.cancel()
+        self._logging.cancel()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        if not self.ready.done():
+            self.ready.cancel()
+        self.exited.set_result(exit)
+        self._on_exit(exit)
+
+    def _cause(self, code: int) -> str:
+        if code < 0:
+            return f"it was killed by signal {-code}"
+        lines = self._tail.decode("utf-8", "replace").split("\n")
+        last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
+        return f"it ended with code {code}" + (f": {last[:200]}" if last and code else "")
+
+
+def environment(base: Mapping[str, str]) -> dict[str, str]:
+    """Return the child's environment: ``base``, offline, without telemetry, with few threads."""
+    threads = str(min(WORKER_THREADS, _processors()))
+    return {**base, **_OFFLINE, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

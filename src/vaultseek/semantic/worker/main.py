@@ -1,0 +1,138 @@
+"""Entry point of the semantic worker: a child process that ends when the daemon closes its pipe.
+
+Run as ``python -P -m vaultseek.semantic.worker.main``, by the daemon only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from vaultseek.base import paths
+from vaultseek.base.model import JSON
+from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
+from vaultseek.semantic.inference.masking import MASK, mask_output
+from vaultseek.semantic.models.encoder import Encoder
+from vaultseek.semantic.models.service import Service
+from vaultseek.semantic.worker.pipe import Array, Frame, pack, read
+from vaultseek.semantic.worker.process import become_expendable, claim_pipes, die_with
+
+_FINISH_SECONDS = 2.0
+
+
+def main() -> None:
+    """Serve frames from standard input until it ends. Never returns."""
+    incoming, outgoing = claim_pipes()
+    become_expendable()
+    outbox = _Outbox(outgoing)
+    try:
+        hello = read(incoming)
+        if hello is None:
+            os._exit(0)
+        die_with(hello.header["parent"])
+        _serve(hello, incoming, outbox)
+    except VaultseekError as error:
+        outbox.send({"unfit": str(error)})
+        os._exit(2)
+    os._exit(0)
+
+
+def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
+    from vaultseek.semantic.worker.handlers import RequestHandlers
+    from vaultseek.semantic.worker.queues import Queues
+    from vaultseek.semantic.worker.store_cache import open_directory
+
+    settings = hello.header
+    if settings.get("service") or settings.get("reranker"):
+        mask_output()
+    stores = open_directory(settings["stores"])
+    encoder = _load(settings)
+    with contextlib.suppress(WorkerUnavailable):  # a server may come back
+        encoder.encode(["warm up"])
+    queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
+    reranker = Service.from_json(settings.get("reranker"))
+    handlers = RequestHandlers(encoder, stores, queues.yield_to_answers, reranker)
+    outbox.encoder = encoder
+    ready = {"ready": True, "model": encoder.fingerprint}
+    outbox.send({**ready, "dimension": _dimension(encoder), "window": encoder.window})
+    with contextlib.suppress(ProtocolError):
+        while (frame := read(incoming)) is not None:
+            if "cancel" in frame.header:
+                queues.cancel(frame.header["cancel"])
+            else:
+                queues.put(frame)
+    queues.finish(_FINISH_SECONDS)
+
+
+def _dimension(encoder: Encoder) -> int:
+    """Return the length of a vector; 0 as long as a server has not said it."""
+    try:
+        return encoder.dimension
+    except WorkerUnavailable:
+        return 0
+
+
+def _load(settings: JSON) -> Encoder:
+    """Return the model; where bfloat16 may be faster, with a process for long runs."""
+    if (service := Service.from_json(settings.get("service"))) is not None:
+        from vaultseek.semantic.inference.served import ServedEncoder
+
+        return ServedEncoder(service)
+    from vaultseek.semantic.inference.bert import BertEncoder
+    from vaultseek.semantic.inference.bert_torch import has_bfloat16
+    from vaultseek.semantic.inference.embed import load
+    from vaultseek.semantic.worker.bulk import BulkEncoder
+    from vaultseek.semantic.worker.bulk_process import BulkProcess
+    from vaultseek.semantic.worker.measurement import Measurements
+
+    name, folder = settings["model"], settings["directory"]
+    encoder = load(name, Path(folder) if folder else None)
+    if not isinstance(encoder, BertEncoder) or not has_bfloat16():
+        return encoder
+    file = paths.state_directory() / "embedding-speed.json"
+    start = functools.partial(BulkProcess, name, folder, encoder.fingerprint)
+    return BulkEncoder(encoder, start, Measurements(file, encoder.fingerprint))
+
+
+class _Outbox:
+    """The pipe to the daemon, for several threads. The process ends when the daemon no longer reads it.
+
+    ``encoder`` is set when there is one; each message says how it computes.
+    """
+
+    encoder: Encoder | None = None
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._lock = threading.Lock()
+
+    def send(self, header: JSON, arrays: Sequence[Array] = ()) -> None:
+        computing = self.encoder.computing if self.encoder else None
+        if "ready" not in header:
+            header = MASK.value(header)
+        data = pack({**header, "peak": _peak_bytes(), "computing": computing}, arrays)
+        with self._lock:
+            try:
+                self._stream.write(data)
+                self._stream.flush()
+            except OSError:
+                os._exit(0)
+
+
+def _peak_bytes() -> int:
+    if sys.platform == "win32":
+        return 0
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+if __name__ == "__main__":
+    main()

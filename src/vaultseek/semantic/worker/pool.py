@@ -1,0 +1,121 @@
+"""The semantic workers of a process: one for each model, in a child process of its own, so that ending it
+gives all of its memory back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.semantic.worker.semantic import SemanticWorker
+from vaultseek.semantic.worker.state import Model
+
+IDLE_SECONDS = 60.0
+"""Time after which a worker that no vault keeps is ended, if nothing was asked of it."""
+
+MakeWorker = Callable[[Model], SemanticWorker]
+
+
+class WorkerPool:
+    """The workers by model, for one event loop.
+
+    A worker that is kept runs until it is released; any other for as long as it is in use, and a while
+    longer."""
+
+    def __init__(self, make: MakeWorker, idle_seconds: float = IDLE_SECONDS) -> None:
+        self._make = make
+        self._idle_seconds = idle_seconds
+        self._leases: dict[tuple[str, Path | None], _Lease] = {}
+        self._stopped = False
+
+    def worker(self, model: Model) -> SemanticWorker:
+        """Return the worker of the model, started or not."""
+        return self._lease(model).worker
+
+    @property
+    def workers(self) -> list[SemanticWorker]:
+        """Every worker so far, the first first."""
+        return [lease.worker for lease in self._leases.values()]
+
+    async def keep(self, model: Model) -> SemanticWorker:
+        """Start the worker of the model, and let it run until it is released as often as it was kept.
+
+        Raises WorkerUnavailable once the pool is stopped.
+        """
+        if self._stopped:
+            raise WorkerUnavailable("the semantic workers are stopped")
+        lease = self._lease(model)
+        await lease.keep()
+        return lease.worker
+
+    def release(self, model: Model) -> None:
+        """Give up one ``keep``; after the last one the worker ends when it has been idle for a while."""
+        lease = self._lease(model)
+        lease.users -= 1
+        lease.end_later(self._idle_seconds)
+
+    @contextlib.asynccontextmanager
+    async def use(self, model: Model) -> AsyncIterator[SemanticWorker]:
+        """Yield the worker of the model, which is started if need be and does not end meanwhile."""
+        worker = await self.keep(model)
+        try:
+            yield worker
+        finally:
+            self.release(model)
+
+    async def stop(self) -> None:
+        """End all workers for good."""
+        self._stopped = True
+        for lease in self._leases.values():
+            lease.rest()
+        await asyncio.gather(*(lease.worker.stop() for lease in self._leases.values()))
+
+    def _lease(self, model: Model) -> _Lease:
+        key = (model.name, model.directory)
+        if key not in self._leases:
+            self._leases[key] = _Lease(self._make(model))
+        return self._leases[key]
+
+
+class _Lease:
+    """A worker, how many use it, and the timer that ends it when nobody does."""
+
+    def __init__(self, worker: SemanticWorker) -> None:
+        self.worker = worker
+        self.users = 0
+        self._ending: asyncio.Task[None] | None = None
+        self._changing = asyncio.Lock()
+
+    async def keep(self) -> None:
+        """Count one more user, and start the worker; one that is being ended ends first."""
+        self.users += 1
+        self.rest()
+        async with self._changing:
+            await self.worker.start()
+
+    def rest(self) -> None:
+        """Stop the timer."""
+        if self._ending is not None:
+            self._ending.cancel()
+            self._ending = None
+
+    def end_later(self, seconds: float) -> None:
+        """Start the timer if nobody uses the worker."""
+        self.rest()
+        if self.users <= 0:
+            self._ending = asyncio.get_running_loop().create_task(self._end(seconds))
+
+    async def _end(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        self._ending = None  # no longer to be cancelled: stopping halfway would leave a child behind
+        async with self._changing:
+            if self.users <= 0:
+                await self.worker.stop()
+
+
+def log_name(model: Model) -> str:
+    """Return the name of the log file of a model's worker."""
+    name = "".join(c if c.isalnum() or c in "-." else "-" for c in Path(model.name).name)
+    return "worker.log" if name == "bundled" else f"worker-{name}.log"

@@ -1,0 +1,106 @@
+"""Work queues inside the semantic worker: one thread each, first in, first out.
+
+``answer`` is for interactive requests, ``embed`` for background embedding at the lowest priority,
+``store`` for writing vectors, ``rerank`` for the cross-encoder. The queues run in parallel, so a query never
+waits for a batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Sequence
+
+from vaultseek.base.model import JSON
+from vaultseek.errors import Cancelled, VaultseekError
+from vaultseek.semantic.worker.pipe import Array, Frame
+
+ANSWER, EMBED, STORE, RERANK = "answer", "embed", "store", "rerank"
+LOWEST_PRIORITY = 19
+_RECEIVE_SECONDS = 0.001
+_YIELD_SECONDS = 0.5
+
+Reply = tuple[JSON, Sequence[Array]]
+Handle = Callable[[Frame], Reply]
+Send = Callable[[JSON, Sequence[Array]], None]
+
+
+class Queues:
+    """The queues; each passes its frames to ``handle`` and the replies to ``send``."""
+
+    def __init__(self, handle: Handle, send: Send) -> None:
+        self._queues = {name: _Queue(name, handle, send) for name in (ANSWER, EMBED, STORE, RERANK)}
+
+    def put(self, frame: Frame) -> None:
+        """Append a frame to the queue that its header names."""
+        self._queues[frame.header["queue"]].put(frame)
+
+    def cancel(self, id: int) -> None:
+        """Do not start request ``id`` if it still waits; it is answered with an error."""
+        for work_queue in self._queues.values():
+            work_queue.cancelled.add(id)
+
+    def yield_to_answers(self) -> None:
+        """Wait briefly while an interactive request runs; background work calls this between batches."""
+        time.sleep(_RECEIVE_SECONDS)  # lets the reading thread have the interpreter lock
+        self._queues[ANSWER].idle.wait(_YIELD_SECONDS)
+
+    def finish(self, seconds: float) -> None:
+        """Wait for the current write, if any, but not longer than ``seconds``."""
+        self._queues[STORE].idle.wait(seconds)
+
+
+class _Queue:
+    def __init__(self, name: str, handle: Handle, send: Send) -> None:
+        self._name = name
+        self._handle = handle
+        self._send = send
+        self._waiting: queue.SimpleQueue[Frame] = queue.SimpleQueue()
+        self.cancelled: set[int] = set()
+        self.idle = threading.Event()
+        self.idle.set()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def put(self, frame: Frame) -> None:
+        self.idle.clear()
+        self._waiting.put(frame)
+
+    def _run(self) -> None:
+        if self._name == EMBED:
+            _lower_priority()
+        while True:
+            frame = self._waiting.get()
+            self._work(frame)
+            if self._waiting.empty():
+                self.idle.set()
+                self.cancelled.clear()
+                if not self._waiting.empty():
+                    self.idle.clear()
+
+    def _work(self, frame: Frame) -> None:
+        id = frame.header["id"]
+        try:
+            if id in self.cancelled:
+                raise Cancelled("the request was cancelled")
+            self._send({"began": id}, ())
+            header, arrays = self._handle(frame)
+        except VaultseekError as error:
+            self._send({"id": id, "error": error.code, "cause": error.cause, "message": str(error)}, ())
+        except BaseException as error:  # native code may panic with one; the queue must continue
+            traceback.print_exc(limit=-5, file=sys.stderr)
+            line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            self._send({"id": id, "error": "internal", "message": line}, ())
+        else:
+            self._send({"id": id, **header}, arrays)
+
+
+def _lower_priority() -> None:
+    """Give this thread the lowest priority. On Linux that is per thread, and torch's threads inherit it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)

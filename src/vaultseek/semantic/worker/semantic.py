@@ -1,0 +1,303 @@
+"""The daemon's side of the semantic worker: its requests. Imports nothing heavy."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.worker.answer import SemanticAnswer, answer_of
+from vaultseek.semantic.worker.child import Child, WorkerRequest
+from vaultseek.semantic.worker.pipe import Array, Frame
+from vaultseek.semantic.worker.queues import ANSWER, EMBED, RERANK, STORE
+from vaultseek.semantic.worker.reranker import LoadedReranker
+from vaultseek.semantic.worker.state import Model, WorkerSettings, WorkerState
+from vaultseek.semantic.worker.supervisor import Supervisor
+
+SEARCH_SECONDS = 1.5
+VECTOR_FRAME = 1_000
+"""Vectors in one frame to the worker."""
+
+CHUNKS, NOTES = "chunks", "notes"
+"""The two collections of a store: a vector for each passage, and one for each note."""
+log = logging.getLogger(__name__)
+
+
+class SemanticWorker:
+    """The semantic worker, for one event loop; `stop` it before the loop ends.
+
+    Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
+    or too slow, or exits; methods with a store raise `IndexDamaged` if it has to be dropped and filled again.
+    Urgent requests never wait for a worker that is not ready; all others do.
+    """
+
+    counts_quickly = True
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        log: Path | None = None,
+        settings: WorkerSettings | None = None,
+        on_state: Callable[[WorkerState], None] | None = None,
+    ) -> None:
+        self._settings = settings or WorkerSettings()
+        self._on_state = on_state
+        self._supervisor = Supervisor(model, self._settings, log, self._follow_state)
+        self._reranker = LoadedReranker(self._settings.start_seconds)
+        self._kept_reranker: str | None = None
+        self._preparing: asyncio.Task[None] | None = None
+
+    @property
+    def state(self) -> WorkerState:
+        """The current state of the worker."""
+        return self._supervisor.state
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Resident memory of the worker, in bytes; None while there is none."""
+        return self._supervisor.memory_bytes
+
+    def want(self) -> None:
+        """Note that a request came: the pause of a worker that is down need not last any longer."""
+        self._supervisor.want()
+
+    async def start(self) -> None:
+        """Start the child without waiting until it is ready. Idempotent."""
+        await self._supervisor.start()
+
+    async def stop(self) -> None:
+        """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
+        await self._supervisor.stop()
+
+    async def ready(self, deadline: float | None = None) -> None:
+        """Start the worker if need be, and return when it is ready."""
+        await self._supervisor.ready_child(deadline)
+
+    async def embed(
+        self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
+    ) -> Vectors:
+        """Return a unit vector for each text: ``(len(texts), dimension)``. A row is NaN if the model failed.
+
+        Background texts go in batches of similar length, at the lowest priority; urgent ones overtake them.
+        """
+        remaining = _Deadline(deadline)
+        child = await self._supervisor.ready_child(0 if urgent else remaining.seconds)
+        vectors = np.full((len(texts), self._supervisor.dimension), np.nan, dtype=np.float32)
+        for batch in self._supervisor.poison_texts.batches(texts, limits.BATCH_TEXTS):
+            request = self._embedding([texts[i] for i in batch], urgent=urgent)
+            frame = await child.ask(request, remaining.seconds)
+            rows = frame.arrays[0]
+            if rows.shape[1] != vectors.shape[1]:  # a server told its dimension after the start
+                vectors = np.full((len(texts), rows.shape[1]), np.nan, dtype=np.float32)
+            vectors[batch] = rows
+            for row, reason in frame.header["failed"]:
+                log.warning("a text of %d characters was not embedded: %s", len(texts[batch[row]]), reason)
+        return vectors
+
+    async def apply(
+        self,
+        store: Path,
+        collection: str,
+        *,
+        numbers: Sequence[int] | NDArray[np.int64] = (),
+        notes: Sequence[int] | NDArray[np.int64] = (),
+        vectors: Vectors | None = None,
+        deletes: Sequence[int] | NDArray[np.int64] = (),
+        version: str | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        """Delete, store or replace vectors in a collection, created if need be; then set the version.
+
+        Safe to repeat. After a crash the version is never newer than the vectors. Vectors that are not finite
+        are left out; of equal numbers the last is stored.
+        """
+        remaining = _Deadline(deadline)
+        rows = [np.asarray(each, dtype=np.int64) for each in (numbers, notes)]
+        gone = np.asarray(deletes, dtype=np.int64)
+        matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
+        if not len(rows[0]) == len(rows[1]) == len(matrix):
+            raise ValueError(f"{len(rows[0])} numbers, {len(rows[1])} notes and {len(matrix)} vectors")
+        for start in range(0, max(len(matrix), 1), VECTOR_FRAME):
+            part = slice(start, start + VECTOR_FRAME)
+            last = start + VECTOR_FRAME >= len(matrix)
+            header: JSON = {"collection": collection, "version": version if last else None}
+            arrays = (rows[0][part], rows[1][part], matrix[part], gone[: 0 if start else None])
+            await self._at_store("apply", store, header, remaining, arrays)
+
+    async def query(
+        self,
+        store: Path,
+        text: str | Vectors,
+        k: int,
+        *,
+        collections: tuple[str | None, str | None] = (CHUNKS, NOTES),
+        allowed: NDArray[np.int64] | None = None,
+        deadline: float | None = SEARCH_SECONDS,
+    ) -> SemanticAnswer:
+        """Return the ``k`` notes nearest to a text or vector, by passages and by notes (``collections``).
+
+        ``allowed`` are the notes to search in, exactly and before the cut. A collection that does not exist
+        is empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
+        """
+        self._supervisor.check_store(store)
+        header: JSON = {
+            "store": str(store),
+            "chunks": collections[0],
+            "notes": collections[1],
+            "text": text if isinstance(text, str) else None,
+            "k": k,
+            "filtered": allowed is not None,
+        }
+        query = () if isinstance(text, str) else (np.asarray(text, dtype=np.float32),)
+        arrays = query if allowed is None else (*query, np.asarray(allowed, dtype=np.int64))
+        child = await self._supervisor.ready_child(0)
+        seconds = self._settings.answer_seconds
+        request = WorkerRequest("query", ANSWER, seconds, header, arrays, str(store), "answering a query")
+        return answer_of(await self._ask(child, request, deadline))
+
+    async def vectors(
+        self,
+        store: Path,
+        notes: Sequence[int],
+        *,
+        collection: str = NOTES,
+        deadline: float | None = SEARCH_SECONDS,
+    ) -> dict[int, Vectors]:
+        """Return the vectors of those notes that have one. Urgent, like ``query``."""
+        self._supervisor.check_store(store)
+        child = await self._supervisor.ready_child(0)
+        header: JSON = {"store": str(store), "collection": collection}
+        arrays = (np.asarray(notes, dtype=np.int64),)
+        seconds = self._settings.answer_seconds
+        request = WorkerRequest("vectors", ANSWER, seconds, header, arrays, str(store), "answering a query")
+        numbers, matrix = (await self._ask(child, request, deadline)).arrays
+        return dict(zip(numbers.tolist(), matrix, strict=True))
+
+    def keep_reranker(self, model: str | None) -> None:
+        """Have the cross-encoder ``model`` loaded whenever the child is ready, so that no search waits.
+
+        None keeps none from then on; one that is loaded stays until the child ends.
+        """
+        if model != self._kept_reranker:
+            self._kept_reranker = model
+            self._prepare(self.state)
+
+    async def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        model: str,
+        *,
+        deadline: float | None = limits.RERANK_SECONDS,
+    ) -> NDArray[np.float32]:
+        """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
+
+        Texts that are not scored by the deadline have NaN, the last ones first. Urgent. Unless the model is
+        kept, the first request begins to load it and is likely to be too late.
+        """
+        remaining = _Deadline(deadline)
+        child = await self._supervisor.ready_child(0)
+        await self._reranker.load(child, model, remaining.seconds)
+        # The clock is the same in all processes.
+        until = None if remaining.seconds is None else time.monotonic() + remaining.seconds
+        header: JSON = {"query": query, "texts": list(texts), "model": model, "until": until}
+        seconds = self._settings.store_seconds
+        request = WorkerRequest("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
+        longest = None if remaining.seconds is None else remaining.seconds + limits.RERANK_ANSWER_SECONDS
+        scores: NDArray[np.float32] = (await child.ask(request, longest)).arrays[0]
+        return scores
+
+    async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
+        """Return the version of the last complete `apply`; None if there is no such collection."""
+        frame = await self._at_store("version", store, {"collection": collection}, _Deadline(deadline))
+        value: str | None = frame.header["version"]
+        return value
+
+    async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
+        """Return the number of vectors in the collection; 0 if there is none."""
+        frame = await self._at_store("count", store, {"collection": collection}, _Deadline(deadline))
+        return int(frame.header["count"])
+
+    async def numbers(
+        self,
+        store: Path,
+        notes: Sequence[int] | NDArray[np.int64],
+        *,
+        collection: str,
+        deadline: float | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the numbers of all vectors of those notes in the collection; none if there is none."""
+        arrays = (np.asarray(notes, dtype=np.int64),)
+        frame = await self._at_store(
+            "numbers", store, {"collection": collection}, _Deadline(deadline), arrays
+        )
+        numbers: NDArray[np.int64] = frame.arrays[0]
+        return numbers
+
+    async def drop(self, store: Path, *, deadline: float | None = None) -> None:
+        """Remove the store and its collections, even if they are damaged or the child is down."""
+        self._supervisor.clear_crashes(store)
+        if not self._supervisor.running:
+            await asyncio.to_thread(shutil.rmtree, store, ignore_errors=True)
+        else:
+            await self._at_store("drop", store, {}, _Deadline(deadline))
+
+    def _follow_state(self, state: WorkerState) -> None:
+        self._prepare(state)
+        if self._on_state is not None:
+            self._on_state(state)
+
+    def _prepare(self, state: WorkerState) -> None:
+        if state.status == "ready" and self._kept_reranker is not None:
+            self._preparing = asyncio.get_running_loop().create_task(self._load_kept(self._kept_reranker))
+
+    async def _load_kept(self, model: str) -> None:
+        try:
+            await self._reranker.load(await self._supervisor.ready_child(0), model, None)
+        except WorkerUnavailable as error:
+            log.warning("the reranker is not loaded: %s", error)
+
+    def _embedding(self, texts: list[str], *, urgent: bool) -> WorkerRequest:
+        settings = self._settings
+        queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
+        return WorkerRequest("embed", queue, seconds, {"texts": texts}, doing=f"embedding {len(texts)} texts")
+
+    async def _at_store(
+        self, call: str, store: Path, header: JSON, remaining: _Deadline, arrays: Sequence[Array] = ()
+    ) -> Frame:
+        self._supervisor.check_store(store)
+        child = await self._supervisor.ready_child(remaining.seconds)
+        seconds = self._settings.store_seconds
+        words = {"apply": "storing vectors", "drop": "removing a store"}.get(call, "reading a store")
+        request = WorkerRequest(
+            call, STORE, seconds, {**header, "store": str(store)}, arrays, str(store), words
+        )
+        return await self._ask(child, request, remaining.seconds)
+
+    async def _ask(self, child: Child, request: WorkerRequest, seconds: float | None) -> Frame:
+        frame = await child.ask(request, seconds)
+        self._supervisor.record_success(request.call, request.store)
+        return frame
+
+
+class _Deadline:
+    """A deadline in seconds from now, shared by several steps."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else asyncio.get_running_loop().time() + seconds
+
+    @property
+    def seconds(self) -> float | None:
+        """Seconds that remain, None without a deadline."""
+        return None if self._end is None else max(0.0, self._end - asyncio.get_running_loop().time())

@@ -1,0 +1,254 @@
+"""Supervisor of the child process: it restarts the child with a growing pause, and breaks the circuit.
+
+The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
+immediately, and the child is restarted after a growing pause; after several consecutive failures the pause
+is the longest one (the circuit breaker), but much shorter if the end came from outside or nothing was asked
+of the child. A request cuts a long pause off. A store on which the child crashes twice is treated as corrupt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from vaultseek.base.model import JSON, Reason
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.models.service import sent_text
+from vaultseek.semantic.worker.child import Child, ChildExit, WorkerRequest
+from vaultseek.semantic.worker.poison import PoisonTexts
+from vaultseek.semantic.worker.state import Model, Status, WorkerSettings, WorkerState
+
+WORKER_BREAKER_FAILURES = 5
+WORKER_STORE_CRASHES = 2
+"""Worker crashes on one store operation before the store is treated as corrupt."""
+
+log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """One child at a time, for one event loop. ``poison_texts`` are the texts that crash it."""
+
+    def __init__(
+        self,
+        model: Model,
+        settings: WorkerSettings,
+        log: Path | None,
+        on_state: Callable[[WorkerState], None] | None,
+    ) -> None:
+        self._model = model
+        self._log = log
+        self._settings = settings
+        self._on_state = on_state
+        self._status: Status = "down"
+        self._reason: Reason | None = Reason("worker_unavailable", "it was not started")
+        self._child: Child | None = None
+        self._hello: JSON = {}
+        self._spawned = 0
+        self._failures = 0
+        self._stopped = False
+        self._supervising: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._wanted = asyncio.Event()
+        self.poison_texts = PoisonTexts()
+        self._crashes: dict[tuple[str, str], int] = {}
+        self._damaged: set[str] = set()
+
+    @property
+    def state(self) -> WorkerState:
+        """The current state of the worker."""
+        child = self._child
+        return WorkerState(
+            status=self._status,
+            reason=self._reason,
+            pid=child.pid if child else None,
+            model=self._hello.get("model"),
+            dimension=self._hello.get("dimension"),
+            window=self._hello.get("window"),
+            restarts=max(0, self._spawned - 1),
+            doing=self._doing(child),
+            computing=child.computing if child else None,
+            sends=sent_text(self._model.service, self._settings.reranker),
+        )
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Resident memory of the child, in bytes; None without one. Every search asks for the state and none
+        for this, which takes longer."""
+        return self._child.memory_bytes() if self._child else None
+
+    @property
+    def running(self) -> bool:
+        """True if there is a child, ready or not."""
+        return self._child is not None
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the model's vectors; known once the child was ready."""
+        return int(self._hello["dimension"])
+
+    async def start(self) -> None:
+        """Start the child without waiting until it is ready. Idempotent."""
+        self._stopped = False
+        if self._model.fault is not None:
+            self._set_status("broken", Reason("model_unusable", self._model.fault))
+        elif self._supervising is None:
+            self._set_status("starting", _LOADING)
+            self._supervising = asyncio.create_task(self._supervise())
+
+    async def stop(self) -> None:
+        """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
+        self._stopped = True
+        supervising, self._supervising = self._supervising, None
+        if supervising is None:
+            return
+        supervising.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await supervising
+        if self._child is not None:
+            await self._child.stop()
+        self._child = None
+        self._set_status("down", Reason("worker_unavailable", "it was stopped"))
+
+    async def ready_child(self, seconds: float | None) -> Child:
+        """Return the child once it is ready. Raises `WorkerUnavailable` after ``seconds``."""
+        if not self._stopped:
+            self.want()
+            await self.start()
+        seconds = self._settings.start_seconds if seconds is None else seconds
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._status in ("down", "starting") and seconds > 0 and not self._stopped:
+                    await self._changed.wait()
+        if self._status != "ready" or self._child is None:
+            reason = self._reason
+            why = f": {reason.text}" if reason else ""
+            cause = reason.code if reason else "loading"
+            raise WorkerUnavailable(f"the semantic worker is {_WORDS[self._status]}{why}", cause)
+        return self._child
+
+    def want(self) -> None:
+        """Cut off a long pause before the next child. Call it in the event loop."""
+        self._wanted.set()
+
+    def check_store(self, store: Path) -> None:
+        """Raise `IndexDamaged` if the store is known to crash the child."""
+        if str(store) in self._damaged:
+            raise IndexDamaged(_CRASHES)
+
+    def record_success(self, call: str, store: str | None) -> None:
+        """Clear the crash count of ``call`` on ``store`` after a success."""
+        self._crashes.pop((call, store or ""), None)
+
+    def clear_crashes(self, store: Path) -> None:
+        """Clear the crash counts of ``store``, which is about to be dropped."""
+        self._damaged.discard(str(store))
+        for key in [key for key in self._crashes if key[1] == str(store)]:
+            del self._crashes[key]
+
+    async def _supervise(self) -> None:
+        """Run one child after another until `stop`."""
+        while True:
+            try:
+                exit = await self._run_child()
+            except WorkerUnavailable as error:
+                exit = ChildExit(str(error))
+            log.warning("the semantic worker is down: %s", exit.reason)
+            self._failures = WORKER_BREAKER_FAILURES if exit.permanent else self._failures + 1
+            broken = self._failures >= WORKER_BREAKER_FAILURES
+            self._set_status("broken" if broken else "down", _reason(exit))
+            await self._pause(exit, broken=broken)
+
+    async def _pause(self, exit: ChildExit, *, broken: bool) -> None:
+        """Wait before the next child; a request ends the wait, unless that child would end the same way."""
+        pauses = self._settings.backoff_seconds
+        # What came from outside, or met a child of which nothing was asked, may be over.
+        spared = exit.outside or exit.idle
+        longest = len(pauses) - 1 if spared else len(pauses)
+        pause = pauses[min(len(pauses) if broken else self._failures, longest) - 1]
+        soon = pause if exit.permanent else min(pause, self._settings.retry_seconds)
+        await asyncio.sleep(soon)
+        if pause > soon and not spared:
+            self._wanted.clear()
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wanted.wait(), pause - soon)
+
+    async def _run_child(self) -> ChildExit:
+        """Run a child from its start to its exit."""
+        self._set_status("starting", _LOADING)
+        self._spawned += 1
+        hello = {
+            "model": self._model.name,
+            "directory": str(self._model.directory) if self._model.directory else None,
+            "stores": self._settings.stores,
+            "service": None if self._model.service is None else self._model.service.as_json(),
+            "reranker": None if self._settings.reranker is None else self._settings.reranker.as_json(),
+        }
+        child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)
+        self._child = child
+        ends: list[asyncio.Future[Any]] = [child.ready, child.exited]
+        await asyncio.wait(ends, timeout=self._settings.start_seconds, return_when="FIRST_COMPLETED")
+        if not child.ready.done():
+            child.kill("it did not become ready in time")
+        elif not child.ready.cancelled():
+            self._hello = child.hello
+            self._set_status("ready", None)
+            await asyncio.wait({child.exited}, timeout=self._settings.stable_seconds)
+            if not child.exited.done():
+                self._failures = 0
+        return await asyncio.shield(child.exited)
+
+    def _on_exit(self, exit: ChildExit) -> None:
+        """Answer the pending requests of a child that exited, and record the cause of a crash."""
+        self._child = None
+        if self._status == "ready":
+            exit.idle = not exit.pending
+            self._set_status("down", _reason(exit))
+        for pending in exit.pending:
+            if pending.started:
+                self._record_crash(pending.request)
+        for pending in exit.pending:
+            store = pending.request.store
+            if pending.started and store in self._damaged:
+                pending.fail(IndexDamaged(_CRASHES))
+            else:
+                pending.fail(WorkerUnavailable(f"the semantic worker is down: {exit.reason}"))
+
+    def _record_crash(self, request: WorkerRequest) -> None:
+        if request.call == "embed":
+            self.poison_texts.record_crash(request.header["texts"])
+        elif request.store is not None and request.call != "drop":
+            key = (request.call, request.store)
+            self._crashes[key] = self._crashes.get(key, 0) + 1
+            if self._crashes[key] == WORKER_STORE_CRASHES:
+                self._damaged.add(request.store)
+                self._failures -= 1  # the store is set aside, so this crash does not count
+
+    def _set_status(self, status: Status, reason: Reason | None) -> None:
+        if (status, reason) == (self._status, self._reason):
+            return
+        self._status, self._reason = status, reason
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+        try:
+            if self._on_state is not None:
+                self._on_state(self.state)
+        except Exception:  # callers that wait for the child must not fail because of the listener
+            log.exception("the listener to the semantic worker's state failed")
+
+    def _doing(self, child: Child | None) -> str:
+        if self._status != "ready" or child is None:
+            return "loading the model" if self._status == "starting" else ""
+        return child.doing()
+
+
+def _reason(exit: ChildExit) -> Reason:
+    return Reason("model_unusable" if exit.permanent else "worker_unavailable", exit.reason)
+
+
+_CRASHES = "the vector index crashes the semantic worker and has to be rebuilt"
+_LOADING = Reason("loading", "the model is being loaded")
+_WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken": "broken"}

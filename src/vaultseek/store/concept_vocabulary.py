@@ -1,0 +1,107 @@
+"""The concepts of one vault with their vectors, in ``concept_vocabulary.json`` beside the ledger.
+
+A cache like the other indexes: a file that is damaged, foreign or of another model counts as missing and is
+rebuilt. Vectors are stored as float16, which changes a cosine by less than a thousandth.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.base.limits import CONCEPT_CHARS, CONCEPT_FILE_BYTES, CONCEPT_TERMS
+from vaultseek.base.paths import read_json, write_atomically
+from vaultseek.semantic.models.encoder import Vectors
+
+FILE_NAME = "concept_vocabulary.json"
+VERSION = 1
+"""Version of the file's format; a file of another version is rebuilt."""
+_UNIT_TOLERANCE = 0.01
+
+
+class Concept(NamedTuple):
+    """A term of the vault similar in meaning to a query: its cosine, and the number of its notes."""
+
+    term: str
+    similarity: float
+    notes: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptVocabulary:
+    """Terms with the number of notes of each; row ``i`` of ``vectors`` belongs to the i-th term."""
+
+    model: str
+    """Fingerprint of the model that made the vectors."""
+    terms: Mapping[str, int]
+    vectors: Vectors
+
+    @classmethod
+    def build(cls, model: str, terms: Mapping[str, int], vectors: Mapping[str, Any]) -> ConceptVocabulary:
+        """Return a vocabulary of the terms that have a vector, rounded as the file stores it."""
+        embedded = {term: notes for term, notes in terms.items() if term in vectors}
+        rows = [np.asarray(vectors[term], np.float16) for term in embedded]
+        matrix = np.stack(rows).astype(np.float32) if rows else np.zeros((0, 0), np.float32)
+        return cls(model, embedded, matrix)
+
+    @property
+    def by_term(self) -> dict[str, Vectors]:
+        """The vector of each term."""
+        return dict(zip(self.terms, self.vectors, strict=True))
+
+    def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
+        """Yield the concepts whose cosine to the unit vector is ``floor`` or more, best first.
+
+        Raises ValueError for a vector of another length.
+        """
+        if not self.terms:
+            return
+        similarities = self.vectors @ vector
+        above = np.flatnonzero(similarities >= floor)
+        names = list(self.terms)
+        for row in above[np.argsort(-similarities[above], kind="stable")].tolist():
+            yield Concept(names[row], float(similarities[row]), self.terms[names[row]])
+
+
+def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
+    """Read the vocabulary in the file; None if there is none that can be used with the model."""
+    try:
+        content = read_json(file, CONCEPT_FILE_BYTES)
+        if content["version"] != VERSION or content["model"] != model:
+            return None
+        entries = [_entry(entry) for entry in content["terms"][:CONCEPT_TERMS]]
+        terms = {term: notes for term, notes, _ in entries}
+        vocabulary = ConceptVocabulary.build(model, terms, {term: vector for term, _, vector in entries})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return vocabulary if _is_sound(vocabulary) else None
+
+
+def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
+    """Replace the file atomically. On OSError the old one stays as it was."""
+    rows = vocabulary.vectors.astype("<f2")
+    entries = [
+        {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}
+        for (term, notes), row in zip(vocabulary.terms.items(), rows, strict=True)
+    ]
+    head = {"version": VERSION, "model": vocabulary.model, "dimension": int(rows.shape[1])}
+    write_atomically(file, json.dumps({**head, "terms": entries}, ensure_ascii=False, indent=0))
+
+
+def _entry(entry: Any) -> tuple[str, int, NDArray[np.float16]]:
+    term, notes = entry["term"], entry["notes"]
+    if not isinstance(term, str) or not isinstance(notes, int) or not 0 < len(term) <= CONCEPT_CHARS:
+        raise ValueError("not a concept")
+    return term, notes, np.frombuffer(base64.b64decode(entry["vector"], validate=True), "<f2")
+
+
+def _is_sound(vocabulary: ConceptVocabulary) -> bool:
+    lengths = np.linalg.norm(vocabulary.vectors, axis=1)
+    return bool((np.abs(lengths - 1.0) < _UNIT_TOLERANCE).all())

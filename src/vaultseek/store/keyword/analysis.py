@@ -1,0 +1,317 @@
+"""Text analysis: the terms that the keyword index stores and that a query looks up, by the same rules.
+
+A text is cut into *tokens* by one regular expression. Each distinct token is analysed once into
+``TokenTerms``: its terms, each at an offset from the token's position, and the number of positions it takes.
+
+* A plain word gives one term: lower case, accents removed, stemmed.
+* A compound (``snake_case``, ``camelCase``, ``kebab-case``, ``dotted.name``, ``a/path``, ``E-4107``,
+  ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
+  ``user id`` matches ``user_id``, and the words around it keep their positions. Letters and digits that
+  stand together (``D40``, ``sha256``) are one word and are never split.
+* A date that begins longer or stands in another compound gives its month and itself as well: ``2026-03``
+  matches ``2026-03-15``, and both match ``2026-03-15-meeting`` and ``daily.2026.03.15``.
+* Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
+  and every pair of adjacent syllables, which replaces a dictionary (``content/languages/syllables.py``).
+
+A note is analysed by the rules of one language, its own or the vault's. Stems of other languages than English
+carry its code: ``hund~de``. So a query, which is analysed by the rules of every language that the index has,
+finds in each note what it would find in a vault of that language alone.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, NamedTuple
+
+from vaultseek.base.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
+from vaultseek.base.text import UNSPACED, fold_accents
+from vaultseek.content.languages.stems import stemmer
+from vaultseek.content.languages.stopwords import folded_stop_words
+from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
+
+ANALYZER_VERSION = 3
+"""Version of the rules. Raise it when any note gives other terms: indexes made before are then rebuilt."""
+
+Role = Literal["word", "whole", "part", "character", "date"]
+"""The part that a term plays in its token: the word itself, a whole compound, a part of one, a single
+syllable beside the pairs of an unspaced script, or a date or month that a longer date begins with, which only
+the index has."""
+
+_HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_JOINTS = "/:.-_"
+"""Characters that join the parts of a compound, the outermost first; "‐" counts as "-"."""
+_HAS_JOINT = re.compile(r"[/:.\-‐_]")
+_YEAR = re.compile(r"[12][0-9]{3}")
+_MONTH = re.compile(r"0[1-9]|1[0-2]")
+_DAY = re.compile(r"(?:0[1-9]|[12][0-9]|3[01])(?![0-9])")
+_ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
+_PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
+
+
+class Term(NamedTuple):
+    """A term of a token, ``offset`` positions after the token's own position.
+
+    ``word`` is the written form: lower case without accents, but not stemmed.
+    """
+
+    text: str
+    offset: int
+    role: Role
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTerms:
+    """All terms of a token, by offset, and the number of positions (``advance``) that it takes.
+
+    ``identifier`` is true for a name, a number or a path, whose parts are no words of their own as those of
+    ``long-term`` are.
+    """
+
+    advance: int
+    terms: tuple[Term, ...]
+    identifier: bool = False
+
+
+def is_unspaced(word: str) -> bool:
+    """True if ``word`` begins with a character of an unspaced script, whose terms are pairs of syllables."""
+    return _HAS_UNSPACED.match(word) is not None
+
+
+class Analyzer:
+    """The analysis rules for one language; with ``language=None`` words are not stemmed.
+
+    Raises ``ValueError`` for a language that has none.
+    """
+
+    def __init__(self, language: str | None = "en") -> None:
+        self.language = language
+        self._stem = stemmer(language)
+        self._mark = "" if language in (None, "en") else f"~{language}"
+        # The tones of Vietnamese tell words apart, so a word typed with them must match as it is.
+        self._keeps_accents = language == "vi"
+
+    @property
+    def stop_words(self) -> frozenset[str]:
+        """The language's stop words, without accents; none without a language."""
+        return folded_stop_words(self.language)
+
+    def tokenize(self, text: str) -> list[str]:
+        """Cut the text into tokens, in order; those of unspaced scripts are pairs of syllables."""
+        if text.isascii():
+            return _ascii_pattern().findall(text)
+        text = unicodedata.normalize("NFKC", text)
+        if _HAS_UNSPACED.search(text):
+            text = space_pairs(text)
+        return _unicode_pattern().findall(text)
+
+    def token_terms(self, token: str) -> TokenTerms:
+        """Return the terms of one token."""
+        if _HAS_UNSPACED.match(token):
+            return _syllable_terms(token)
+        if _is_word(token):
+            return TokenTerms(1, self._word_terms(token[:TERM_CHARS], 0, "word"))
+        token, advance, terms = self._compound_terms(token)
+        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
+
+    def indexed_terms(self, token: str) -> tuple[int, Sequence[Term]]:
+        """Return the same as ``token_terms``, advance and terms alone."""
+        if _HAS_UNSPACED.match(token):
+            syllables = _syllable_terms(token)
+            return syllables.advance, syllables.terms
+        if _is_word(token):
+            return 1, self._word_terms(token[:TERM_CHARS], 0, "word")
+        _, advance, terms = self._compound_terms(token)
+        return advance, _distinct(terms) if len(terms) > 1 else terms
+
+    def _compound_terms(self, token: str) -> tuple[str, int, list[Term]]:
+        """Return the token without surrounding marks, its advance, and its terms, some of them twice."""
+        terms: list[Term] = []
+        if token[0] == "#":
+            terms.append(Term(token[:TERM_CHARS], 0, "whole", token[:TERM_CHARS]))
+        token = token[:COMPOUND_CHARS].strip("_#") if token[-1] != "#" else token
+        return token, self._add_compound(token, 0, 0, terms), terms
+
+    def terms(self, text: str) -> Iterator[tuple[int, Term]]:
+        """Yield every term of the text with its position."""
+        position = 0
+        for token in self.tokenize(text):
+            token_terms = self.token_terms(token)
+            for term in token_terms.terms:
+                yield position + term.offset, term
+            position += token_terms.advance
+
+    def _add_compound(self, token: str, level: int, offset: int, terms: list[Term]) -> int:
+        """Add the terms of ``token``, which starts at ``offset``; return the number of positions it takes."""
+        if _HAS_JOINT.search(token):
+            joined = token.replace("‐", "-")
+            for deeper in range(level, len(_JOINTS)):
+                if _JOINTS[deeper] not in joined:
+                    continue
+                parts = [part for part in joined.split(_JOINTS[deeper]) if part][:COMPOUND_PARTS]
+                if len(parts) > 1:
+                    return self._add_parts(token, parts, deeper + 1, offset, terms)
+            token = token.strip("-‐_./:")
+        return self._add_leaf(token, offset, terms)
+
+    def _add_parts(self, token: str, parts: list[str], level: int, offset: int, terms: list[Term]) -> int:
+        if len(token) <= TERM_CHARS:
+            whole = fold_compound(token)
+            terms.append(Term(whole, offset, "whole", whole))
+        end = offset
+        for number, part in enumerate(parts):
+            if _YEAR.fullmatch(part):
+                terms.extend(Term(date, end, "date", date) for date in _dates(parts[number : number + 3]))
+            end += self._add_compound(part, level, end, terms)
+        return end - offset
+
+    def _add_leaf(self, token: str, offset: int, terms: list[Term]) -> int:
+        if not token:
+            return 0
+        words = _without_elision(token)
+        if len(words) != 1:  # none if the token is an apostrophe between marks
+            return self._add_words(words, offset, terms)
+        word = words[0]
+        humps = [] if word.islower() or word.isdecimal() else _CAMEL.split(word)
+        role: Role = "part" if terms else "word"
+        if not 1 < len(humps) <= COMPOUND_PARTS or len(word) > TERM_CHARS:
+            terms.extend(self._word_terms(word[:TERM_CHARS], offset, role))
+            return 1
+        terms.extend(self._word_terms(word, offset, "whole"))
+        return self._add_words(humps, offset, terms)
+
+    def _add_words(self, words: list[str], offset: int, terms: list[Term]) -> int:
+        for position, word in enumerate(words, offset):
+            terms.extend(self._word_terms(word[:TERM_CHARS], position, "part"))
+        return len(words)
+
+    def _word_terms(self, word: str, offset: int, role: Role) -> tuple[Term, ...]:
+        """Return the term of a word, and a second one if it would be another without its accents.
+
+        Suffixes carry accents in many languages; a query typed without them has to match as well.
+        """
+        lower = word.lower()
+        if not _has_letters_only(lower):
+            plain = lower if lower.isascii() else fold_accents(lower)
+            return (Term(plain, offset, role, plain),) if plain else ()
+        if lower.isascii() and not self._keeps_accents:
+            return (Term((self._stem(lower) or lower) + self._mark, offset, role, lower),)
+        plain = fold_accents(lower)
+        if not plain:
+            return ()
+        if self._keeps_accents:
+            return (Term(lower + self._mark, offset, role, plain), Term(plain + "~~", offset, role, plain))
+        accented = fold_accents(self._stem(lower)) or plain
+        bare = self._stem(plain) or plain
+        first = Term(accented + self._mark, offset, role, plain)
+        return (first,) if bare == accented else (first, Term(bare + self._mark, offset, role, plain))
+
+
+@cache
+def analyzer_of(language: str | None) -> Analyzer:
+    """Return the rules for a language, which are made once."""
+    return Analyzer(language)
+
+
+def extract_prefixes(text: str) -> tuple[str, list[str]]:
+    """Return the text without its ``word*`` searches, and the beginnings they ask for, without accents."""
+    if "*" not in text:
+        return text, []
+    words = _PREFIX.findall(text)
+    prefixes = [fold_accents(unicodedata.normalize("NFKC", word).lower()) for word in words]
+    return _PREFIX.sub(" ", text), prefixes
+
+
+def fold_compound(compound: str) -> str:
+    """Return the term of a whole compound, which is not stemmed."""
+    return fold_accents(compound.lower()).replace("‐", "-").replace("’", "'")
+
+
+def token_pattern(text: str) -> re.Pattern[str]:
+    """Return the pattern of the tokens of ``text``, which is normalized; it cuts unspaced runs in two."""
+    return _ascii_pattern() if text.isascii() else _unicode_pattern()
+
+
+@cache
+def _ascii_pattern() -> re.Pattern[str]:
+    return _compile_token_pattern("[A-Za-z0-9_]+")
+
+
+@cache
+def _unicode_pattern() -> re.Pattern[str]:
+    return _compile_token_pattern(f"[^{_separators()}{UNSPACED}]+", f"{SYLLABLE}{{1,2}}|")
+
+
+def _compile_token_pattern(word: str, first: str = "") -> re.Pattern[str]:
+    """Return a pattern that is linear in the text: no character can both end a word and join two."""
+    joined = rf"{word}(?:(?:[.\-‐/'’]|::|:(?=[0-9])){word})*"
+    return re.compile(rf"{first}#[0-9]+(?![A-Za-z0-9_])|{joined}(?:\+\+|(?<=\b[A-Za-z])\#(?![A-Za-z0-9_#]))?")
+
+
+def _separators() -> str:
+    """Return all but letters, digits, marks and the underscore, as ranges for a character class."""
+    codes = [c for c in range(0x10000) if unicodedata.category(chr(c))[0] in "PSZC" and c != ord("_")]
+    ranges = [[codes[0], codes[0]]]
+    for code in codes[1:]:
+        if code == ranges[-1][1] + 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    ranges += [[0x1F000, 0x1FAFF], [0xE0000, sys.maxunicode]]
+    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
+
+
+def _syllable_terms(pair: str) -> TokenTerms:
+    first = first_syllable(pair)
+    single = Term(first, 0, "character", first)
+    if len(pair) == len(first):
+        return TokenTerms(1, (single,))
+    return TokenTerms(1, (Term(pair, 0, "word", pair), single))
+
+
+def _dates(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the month and the day that a year and the two parts after it are, if they are."""
+    if len(parts) > 1 and _MONTH.fullmatch(parts[1]):
+        yield "-".join(parts[:2])
+        if len(parts) > 2 and (day := _DAY.match(parts[2])):
+            yield f"{parts[0]}-{parts[1]}-{day[0]}"
+
+
+def _without_elision(token: str) -> list[str]:
+    """Split at apostrophes: ``user's`` is ``user``, ``don't`` is ``don``, ``l'homme`` is two words."""
+    if "'" not in token and "’" not in token:
+        return [token]
+    words = [word for word in re.split("['’]", token) if word]
+    if len(words) > 1 and words[-1].lower() in _ELIDED:
+        words.pop()
+    return words
+
+
+def _is_word(token: str) -> bool:
+    return token.isalpha() and (token.islower() or token[1:].islower() or token.upper() == token)
+
+
+def _has_letters_only(word: str) -> bool:
+    """True for a word of letters, some of which may carry marks, as the vowels of Hindi do."""
+    if word.isascii() or word.isalpha():
+        return word.isalpha()
+    return word[0].isalpha() and all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in word)
+
+
+def _distinct(terms: list[Term]) -> tuple[Term, ...]:
+    seen: dict[tuple[str, int], Term] = {}
+    for term in terms:
+        seen.setdefault((term.text, term.offset), term)
+    return tuple(sorted(seen.values(), key=lambda term: term.offset))
+
+
+def _is_identifier(token: str, terms: list[Term]) -> bool:
+    if not any(term.role == "whole" for term in terms):
+        return not _has_letters_only(token) and len(terms) == 1
+    return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", token) or bool(_CAMEL.search(token))

@@ -1,0 +1,252 @@
+"""BM25F over posting arrays: Robertson and Zaragoza, *The Probabilistic Relevance Framework* (2009), 3.6.
+
+For a term and a note d, over the fields f (title, body, ...)::
+
+    tf(d)    = sum over f of  weight_f * count_f(d) / (1 - b_f + b_f * length_f(d) / average_f)
+    idf      = log(1 + (N - df + 0.5) / (df + 0.5))
+    score(d) = sum over terms of  idf * tf(d) / (k1 + tf(d))
+
+Counts are added over the fields first and saturated once, and there is one idf: that is the difference to
+adding up a BM25 score per field. N and df count living notes. ``average_f`` is the mean over the notes that
+have the field at all: most have no alias and no code, and if they counted, a note with one would seem
+immensely long.
+
+Alternatives (``link*``, the words within one edit) count as one term: their counts are added, and df is that
+of their union.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vaultseek.store.keyword.segment import (
+    BODY,
+    CODE,
+    FIELD_BITS,
+    FIELD_MASK,
+    FIELD_SLOTS,
+    FIELDS,
+    POSITION_BITS,
+    Bools,
+    Ints,
+    Segment,
+)
+from vaultseek.store.keyword.snapshot import Floats, SegmentView, Snapshot, joined
+
+K1 = 1.2
+"""Saturation: the term frequency that gives half of the highest score."""
+FIELD_WEIGHTS = {
+    "title": 2.5, "aliases": 2.5, "headings": 1.0, "tags": 1.0, "path": 0.5, "body": 1.0, "code": 0.8,
+}  # fmt: skip
+"""Weight of an occurrence in each field."""
+FIELD_B = {
+    "title": 0.5, "aliases": 0.3, "headings": 0.5, "tags": 0.3, "path": 0.3, "body": 0.5, "code": 0.5,
+}  # fmt: skip
+"""Length normalization of each field, from 0 (none) to 1 (full)."""
+COMMON_SHARE = 128
+"""A term is common if one note in so many has it: a bit for every note then takes little beside its notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Weight and length normalization of each field, in the order of ``FIELDS``, and the saturation."""
+
+    weights: tuple[float, ...] = tuple(FIELD_WEIGHTS[field] for field in FIELDS)
+    b: tuple[float, ...] = tuple(FIELD_B[field] for field in FIELDS)
+    k1: float = K1
+
+    @classmethod
+    def with_weights(cls, weights: dict[str, float]) -> Parameters:
+        """Return the default parameters with other weights of some fields.
+
+        Raises ``ValueError`` for an unknown field.
+        """
+        if unknown := set(weights) - set(FIELDS):
+            raise ValueError(f"no field {', '.join(sorted(unknown))}; there are {', '.join(FIELDS)}")
+        return cls(tuple((FIELD_WEIGHTS | weights)[field] for field in FIELDS))
+
+
+TermNumbers = Sequence[tuple[SegmentView, Sequence[int]]]
+"""For each segment the numbers of a term and its alternatives in the segment's vocabulary."""
+DEFAULT_PARAMETERS = Parameters()
+"""The parameters of a search that names no others."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNorms:
+    """The weight of an occurrence by field and by the length of the field, each float64[8]."""
+
+    weights: Floats
+    b: Floats
+    rate: Floats
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, parameters: Parameters) -> FieldNorms:
+        """Return those of the snapshot's average lengths."""
+        return cls.with_averages(snapshot.averages, parameters)
+
+    @classmethod
+    def with_averages(cls, averages: Floats, parameters: Parameters) -> FieldNorms:
+        """Return those of these average lengths."""
+        b = _by_slot(parameters.b)
+        return cls(_by_slot(parameters.weights), b, b / averages)
+
+    def weigh(self, segment: Segment, keys: Ints, counts: Ints) -> Floats:
+        """Return the weighted frequency of rows of a segment."""
+        return self.weigh_rows(segment.tables.lengths, keys, counts)
+
+    def weigh_rows(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
+        """Return the weighted frequency of rows, given the lengths of all fields by key."""
+        field = keys & FIELD_MASK
+        norms = 1 - self.b[field] + self.rate[field] * lengths[keys]
+        weighted: Floats = self.weights[field] * counts / norms
+        return weighted
+
+
+@dataclass(frozen=True, slots=True)
+class TermScores:
+    """The scores of one term in the notes that have it; alternatives count as one term.
+
+    notes: int32[df], numbered over all segments and ascending. scores: float64[df]. best: the highest score.
+    bits: of a common term, a bit for every note of the snapshot, the lowest first, set if it has the term.
+    """
+
+    df: int
+    idf: float
+    notes: Ints
+    scores: Floats
+    best: float
+    bits: Ints | None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.notes.nbytes + self.scores.nbytes + (0 if self.bits is None else self.bits.nbytes)
+
+    def whole(self) -> TermScores:
+        """Return all scores."""
+        return self
+
+    def at(self, notes: Ints) -> tuple[Floats, Bools]:
+        """Return the score of each of the notes (ascending or not), 0 without the term, and if it has it."""
+        if not len(self.notes):
+            return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
+        rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
+        present = self.notes[rows] == notes
+        return present * self.scores[rows], present
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkScores:
+    """The scores of one term in chunks, without its idf. chunks: int32[m], numbered over all segments."""
+
+    chunks: Ints
+    scores: Floats
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the arrays take."""
+        return self.chunks.nbytes + self.scores.nbytes
+
+
+def score_terms(snapshot: Snapshot, numbers: TermNumbers, parameters: Parameters) -> TermScores:
+    """Score every note that has any of the terms, which count as one term."""
+    norms = FieldNorms.of(snapshot, parameters)
+    notes: list[Ints] = []
+    frequencies: list[Floats] = []
+    for view, terms in numbers:
+        keys, counts = _rows(view.segment, terms)
+        if not len(keys):
+            continue
+        weighted = norms.weigh(view.segment, keys, counts)
+        matches, sums = _sum_by_run(keys >> FIELD_BITS, weighted)
+        if not view.all_alive:
+            living = view.alive[matches]
+            matches, sums = matches[living], sums[living]
+        notes.append(matches.astype(np.int32) + np.int32(view.base))
+        frequencies.append(sums)
+    tf = joined(frequencies, np.float64)
+    df = len(tf)
+    rarity = idf(snapshot.count, df)
+    scores = rarity * tf / (parameters.k1 + tf)
+    matches = joined(notes, np.int32)
+    bits = pack_bits(matches, snapshot.size) if df * COMMON_SHARE > snapshot.size else None
+    return TermScores(df, rarity, matches, scores, float(scores.max(initial=0.0)), bits)
+
+
+def score_chunks(snapshot: Snapshot, places: Ints, parameters: Parameters) -> ChunkScores:
+    """Score the chunks that have a term, given its places (see ``segment``); the idf is left out.
+
+    The same formula over two fields, prose and code.
+    """
+    chunks: list[Ints] = []
+    scores: list[Floats] = []
+    weights = np.array([parameters.weights[BODY], parameters.weights[CODE]])
+    b = np.array([parameters.b[BODY], parameters.b[CODE]])
+    for view, inside in snapshot.split(places):
+        table = view.segment.chunk_places
+        fields = inside >> POSITION_BITS & FIELD_MASK
+        inside = inside[(fields == BODY) | (fields == CODE)]
+        if not len(inside):
+            continue
+        rows, counts = _count_runs(table.firsts.searchsorted(inside, side="right") - 1)
+        slots = table.slots[rows]
+        column = slots & 1
+        lengths = view.segment.tables.chunk_lengths[slots]
+        norms = 1 - b[column] + b[column] * lengths / snapshot.chunk_averages[column]
+        weighted = weights[column] * counts / norms
+        order = np.argsort(slots, kind="stable")
+        numbers, tf = _sum_by_run(slots[order] >> 1, weighted[order])
+        chunks.append(numbers.astype(np.int32) + np.int32(view.chunk_base))
+        scores.append(tf / (parameters.k1 + tf))
+    return ChunkScores(joined(chunks, np.int32), joined(scores, np.float64))
+
+
+def idf(count: int, df: int) -> float:
+    """Return ``log(1 + (N - df + 0.5) / (df + 0.5))``, which is never negative."""
+    return math.log1p((count - df + 0.5) / (df + 0.5))
+
+
+def pack_bits(notes: Ints, size: int) -> Ints:
+    """Return a bit for every note, the lowest first, that is set for these: uint8[size / 8]."""
+    present = np.zeros(size, np.bool_)
+    present[notes] = True
+    return np.packbits(present, bitorder="little")
+
+
+def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
+    """Return keys and counts of all these terms, ordered by key."""
+    rows = [segment.rows(number) for number in terms]
+    if len(rows) == 1:
+        return rows[0]
+    keys = joined([keys for keys, _ in rows], np.uint32)
+    order = np.argsort(keys, kind="stable")
+    return keys[order], joined([counts for _, counts in rows], np.uint32)[order]
+
+
+def _sum_by_run(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
+    """Add up the values of each key; those of the same key stand side by side."""
+    firsts = _run_firsts(keys)
+    return keys[firsts], np.add.reduceat(values, firsts)
+
+
+def _count_runs(keys: Ints) -> tuple[Ints, Ints]:
+    """Return each key once, and how often it is there; the same ones stand side by side."""
+    firsts = _run_firsts(keys)
+    return keys[firsts], np.diff(firsts, append=len(keys))
+
+
+def _run_firsts(keys: Ints) -> Ints:
+    begins = np.empty(len(keys), np.bool_)
+    begins[0] = True
+    np.not_equal(keys[1:], keys[:-1], out=begins[1:])
+    firsts: Ints = np.flatnonzero(begins)
+    return firsts
+
+
+def _by_slot(values: Sequence[float]) -> Floats:
+    return np.array([*values, *[0.0] * (FIELD_SLOTS - len(values))])

@@ -1,0 +1,154 @@
+"""Scores of candidates that another engine proposes: the words of a few notes, weighed as in the whole vault.
+
+The formulas are those of the keyword index. What they need to know of all notes, how many there are, how
+long their fields are and how many have a word, is asked of a ``Vocabulary``. So the order is that of the
+keyword index, as far as the engine proposes its first notes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from vaultseek.store.keyword.bm25f import DEFAULT_PARAMETERS, FieldNorms, Parameters, TermScores, idf
+from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon, invert
+from vaultseek.store.keyword.memory_segment import MemorySegment
+from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.segment import FIELD_BITS, Block, Ints, Tables, run_lengths
+from vaultseek.store.keyword.snapshot import Floats, Snapshot
+from vaultseek.store.keyword.term_index import TermIndex
+
+
+class Vocabulary(Protocol):
+    """The facts about all notes that the ranking by words has to know."""
+
+    @property
+    def count(self) -> int:
+        """The number of notes."""
+
+    @property
+    def averages(self) -> Floats:
+        """Mean length of each field over the notes that have it, float64[8]."""
+
+    @property
+    def chunk_averages(self) -> Floats:
+        """Mean length of prose and of code over the chunks that have any, float64[2]."""
+
+    @property
+    def languages(self) -> frozenset[str | None]:
+        """The languages that the notes are analysed in."""
+
+    def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
+        """Return the number of notes with each of the terms that are in any."""
+
+    def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
+        """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
+
+    def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
+        """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
+
+
+class CandidateSnapshot(Snapshot):
+    """Some notes with the statistics of all; ``is_whole`` if no other note has any of the terms asked for."""
+
+    def __init__(
+        self, segment: MemorySegment | None, vocabulary: Vocabulary, *, is_whole: bool = False
+    ) -> None:
+        super().__init__([] if segment is None else [(segment, np.ones(len(segment), np.bool_))])
+        self.vocabulary = vocabulary
+        self.is_whole = is_whole
+        self.count = vocabulary.count
+        self.averages = vocabulary.averages
+        self.chunk_averages = vocabulary.chunk_averages
+        self.languages = vocabulary.languages
+
+
+class CandidateTerms(TermIndex):
+    """The terms of candidates, as rare as they are in the whole vault."""
+
+    def __init__(self, snapshot: CandidateSnapshot, parameters: Parameters = DEFAULT_PARAMETERS) -> None:
+        super().__init__(snapshot, parameters)
+        self._candidates = snapshot
+        self._vocabulary = snapshot.vocabulary
+
+    def scores(self, terms: tuple[str, ...]) -> TermScores:
+        """Return the scores of the candidates that have any of the terms."""
+        local = super().scores(terms).whole()
+        df = self._frequency(terms, local)
+        rarity = idf(self._vocabulary.count, df)
+        factor = rarity / local.idf if local.idf else 0.0
+        return replace(local, df=df, idf=rarity, scores=local.scores * factor, best=local.best * factor)
+
+    def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
+        """Return the terms of words of the vault that begin with ``prefix``."""
+        return self._vocabulary.with_prefix(prefix, limit)
+
+    def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
+        """Return the terms of words of the vault that are one edit from ``word``."""
+        return self._vocabulary.within_one_edit(word, limit)
+
+    def _frequency(self, terms: tuple[str, ...], local: TermScores) -> int:
+        """Return the number of notes with any of the terms.
+
+        Of several it is exact if the candidates are all there are; else those among the candidates tell how
+        many notes have more than one of them.
+        """
+        known = self._vocabulary.frequencies(terms)
+        total, most = sum(known.values()), max(known.values(), default=0)
+        if len(known) < 2 or total == most:
+            return most
+        if self._candidates.is_whole:
+            return local.df
+        apart = sum(super(CandidateTerms, self).scores((term,)).df for term in known)
+        return min(total, max(most, round(total * local.df / apart))) if apart else total
+
+
+@dataclass(frozen=True, slots=True)
+class NoteTerms:
+    """The terms of one note. terms: their numbers in ``vocabulary`` of the segment. rows: in how many fields.
+
+    weights: float32, the score of each, without its idf.
+    """
+
+    terms: Ints
+    rows: Ints
+    weights: Floats
+
+
+def segment_of(
+    documents: Sequence[KeywordDocument], rules: LanguageRules, lexicon: Lexicon | None = None
+) -> MemorySegment:
+    """Analyse some notes."""
+    return MemorySegment(*invert(documents, lexicon or Lexicon(), rules))
+
+
+def note_terms(tables: Tables, block: Block, averages: Floats) -> list[NoteTerms]:
+    """Return the terms of each note of a segment, given the mean length of each field in the vault."""
+    keys = block.keys.astype(np.int64)
+    terms = np.repeat(np.arange(len(tables.vocabulary)), run_lengths(tables.first_rows))
+    norms = FieldNorms.with_averages(averages, DEFAULT_PARAMETERS)
+    weighted = norms.weigh_rows(tables.lengths, keys, block.counts)
+    notes = keys >> FIELD_BITS
+    order = np.lexsort((terms, notes))
+    pairs = notes[order] * len(tables.vocabulary) + terms[order]
+    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
+    tf = np.add.reduceat(weighted[order], firsts) if len(firsts) else np.zeros(0)
+    rows = np.diff(firsts, append=len(pairs))
+    of_notes, of_terms = notes[order][firsts], terms[order][firsts]
+    weights = tf / (DEFAULT_PARAMETERS.k1 + tf)
+    bounds = np.searchsorted(of_notes, np.arange(len(tables.notes) + 1))
+    return [
+        NoteTerms(of_terms[first:last], rows[first:last], weights[first:last])
+        for first, last in pairwise(bounds)
+    ]
+
+
+def term_number(term: str) -> int:
+    """Return the number by which an engine knows a term; two terms with the same one are rare and do no harm,
+    as every candidate is scored by its own words."""
+    return zlib.crc32(term.encode()) >> 1

@@ -1,0 +1,378 @@
+"""The keyword index of one vault: notes by their words, ranked by BM25F.
+
+A cache beside the ledger. A commit carries a revision that is published by the same rename as its content.
+Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
+
+One thread at a time changes the index. Meanwhile any thread may search; it sees what was published when it
+began. The cost of a change depends on the change only. Changes leave small segments and deleted notes behind,
+which ``merge_step`` cleans up without blocking searches or changes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+
+from vaultseek.base.paths import private_directory
+from vaultseek.errors import IndexDamaged
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION, analyzer_of
+from vaultseek.store.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit, MatchedTerm
+from vaultseek.store.keyword.best_notes import best_notes
+from vaultseek.store.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
+from vaultseek.store.keyword.commits import (
+    Commit,
+    Commits,
+    PreparedSegment,
+    SegmentEntry,
+    translate_read_errors,
+)
+from vaultseek.store.keyword.inverter import KeywordChunk, KeywordDocument
+from vaultseek.store.keyword.merge import MergeSource, choose_segments
+from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.prepare import SegmentPreparer
+from vaultseek.store.keyword.query_terms import QueryAnalyzer
+from vaultseek.store.keyword.searcher import Searcher
+from vaultseek.store.keyword.segment import Bools, Ints, Segment
+from vaultseek.store.keyword.snapshot import Snapshot
+from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.keyword.term_index import TermIndex
+from vaultseek.store.keyword.vocabulary import dump_lines, list_words
+
+MERGE_INLINE_NOTES = 512
+"""Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
+
+__all__ = [
+    "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordHit", "KeywordIndex",
+    "MatchedTerm",
+]  # fmt: skip
+
+
+MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
+"""Function that merges segment files, each given with its deleted notes."""
+
+
+class KeywordIndex:
+    """The keyword index of one vault; call ``open`` or ``create``."""
+
+    def __init__(self, commits: Commits, rules: LanguageRules, state: _State) -> None:
+        self._commits = commits
+        self.rules = rules
+        """The choice of a note's language; may change as long as its ``version`` stays the same."""
+        self._preparer = SegmentPreparer(commits)
+        self._state = state
+        self._analysis = _Analysis(rules, frozenset())
+        self._changing = threading.Lock()
+        self._merging = threading.Lock()
+
+    @classmethod
+    def create(
+        cls, directory: Path, *, language: str | None = "en", rules: LanguageRules | None = None
+    ) -> KeywordIndex:
+        """Create an empty index in an empty or new directory.
+
+        Without ``rules``, all notes are in ``language``.
+
+        Raises ``ValueError`` for an unknown language.
+        """
+        rules = LanguageRules(language, for_all=True) if rules is None else rules
+        private_directory(directory)
+        Commits(directory).create(_version(rules))
+        return cls.open(directory, rules=rules)
+
+    @classmethod
+    def open(
+        cls, directory: Path, *, language: str | None = "en", rules: LanguageRules | None = None
+    ) -> KeywordIndex:
+        """Open the index in the directory and verify every byte.
+
+        Raises ``IndexDamaged`` if there is none, if it is damaged, or if it was made with other rules.
+        """
+        rules = LanguageRules(language, for_all=True) if rules is None else rules
+        commits = Commits(directory)
+        state = _load(commits, {}, verify=True)
+        if state.commit.analyzer_version != _version(rules):
+            raise IndexDamaged("keyword index: made with other rules of analysis; it will be rebuilt")
+        with translate_read_errors():
+            commits.sweep()
+        return cls(commits, rules, state)
+
+    @property
+    def language(self) -> str | None:
+        """The main language, that of notes whose own is not clear."""
+        return self.rules.given
+
+    @property
+    def span_finder(self) -> SpanFinder:
+        """Finds the terms of this index in a text."""
+        return self._analysis_of(self._state.snapshot).spans
+
+    def given_other_language(self) -> list[int]:
+        """Return the ids of notes that have to be applied again, as the rules now say another language."""
+        return self._state.snapshot.given_other_language(self.rules)
+
+    @property
+    def revision(self) -> str | None:
+        """The revision given to the last ``apply``; None before the first."""
+        return self._state.commit.revision
+
+    @property
+    def segments(self) -> int:
+        """The number of segments."""
+        return len(self._state.segments)
+
+    def __len__(self) -> int:
+        """Return the number of notes."""
+        return self._state.snapshot.count
+
+    def stored(self) -> tuple[int, int]:
+        """Return how many notes and passages it has; names and properties are no passages."""
+        snapshot = self._state.snapshot
+        return snapshot.count, snapshot.passage_count()
+
+    def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
+        """Delete notes, then add or replace others, as one commit with this revision. It is idempotent.
+
+        Raises ``ValueError`` if a note is twice among the upserts, ``OSError`` if the disk is full and
+        ``Busy`` if another process is writing: the index is then as before and can be used.
+        """
+        replaced = {document.note for document in upserts}
+        if len(replaced) < len(upserts):
+            raise ValueError("a note is twice in one batch")
+        with self._changing:
+            prepared = self._preparer.documents(upserts, self.rules) if upserts else None
+            self._publish(prepared, [*replaced, *deletes], revision)
+        with suppress(OSError):
+            self._merge_small()
+
+    def apply_prepared(
+        self, segment: PreparedSegment, notes: Collection[int], deletes: Collection[int], revision: str
+    ) -> None:
+        """Do the same with a segment of these ``notes`` that is prepared already; small ones are not merged.
+
+        The segment is gone afterwards, also after an error.
+        """
+        with self._changing:
+            self._publish(segment, [*notes, *deletes], revision)
+
+    def search(
+        self,
+        text: str,
+        k: int,
+        allowed: Ints | None = None,
+        *,
+        weights: dict[str, float] | None = None,
+        unfinished: bool = False,
+        ties: int = 0,
+        condition: object = None,
+        visible: Ints | None = None,
+    ) -> KeywordAnswer:
+        """Return the ``k`` best notes for the words of the text, none of which is required.
+
+        ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
+        df stay those of the vault, or of what is ``visible``. ``weights``: of fields, in place of the
+        defaults. ``unfinished``: the last word is still being typed, and longer words match as well.
+        ``ties``: most notes beyond ``k`` that are returned because they are as good as the ``k``-th.
+        ``condition`` is for engines that filter themselves; here the allowed notes say it all. ``visible``:
+        int64 ids of the notes that whoever asks may see: the others count in nothing, as if they were not
+        there.
+        """
+        started = time.perf_counter()
+        parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            if visible is not None:
+                snapshot = snapshot.within(visible)
+            queries = self._analysis_of(snapshot).queries
+            seen = None if visible is None else snapshot.alive
+            searcher = Searcher(snapshot, queries, parameters, text, unfinished=unfinished, visible=seen)
+            columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed), ties)
+        milliseconds = (time.perf_counter() - started) * 1000
+        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+
+    def weigh(self, weights: Mapping[str, float], k: int, allowed: Ints | None = None) -> dict[int, float]:
+        """Return the ``k`` best notes by terms of the index with these weights, as engines propose them."""
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            terms = TermIndex(snapshot, DEFAULT_PARAMETERS)
+            scored = [(terms.scores((term,)), weight) for term, weight in weights.items()]
+            weighted = [(each, weight / each.idf) for each, weight in scored if each.df]
+            top, _ = best_notes(weighted, snapshot, _allowed_mask(snapshot, allowed), k)
+            totals = sum((weight * each.at(top)[0] for each, weight in weighted), np.zeros(len(top)))
+        return dict(zip(snapshot.notes[top].tolist(), totals.tolist(), strict=True))
+
+    def terms(self, least: int = 1) -> list[tuple[str, int]]:
+        """Return one word for each term that is in ``least`` notes or more, with that number."""
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            return list_words(snapshot, least)
+
+    def content_terms(self, text: str) -> set[str]:
+        """Return the terms of the text's words as searches compare them, without stop words and compounds."""
+        analyzer = analyzer_of(self.language)
+        stops = analyzer.stop_words
+        terms = (term for _, term in analyzer.terms(text))
+        return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return sum(entry.doc_count_all() for entry in self._state.segments_to_merge(purge=purge))
+
+    def merge_step(self, merge: MergeFiles | None = None, *, purge: bool = False) -> bool:
+        """Merge some segments if there are too many or too much is deleted; False if there is no need.
+
+        Call it in idle time until it returns False. It may take seconds in a large vault; searches go on, and
+        changes wait only for its commit. ``merge`` writes the segment in another process. With ``purge`` all
+        segments with deleted notes are merged, so that nothing of these is left in any file.
+        """
+        with self._merging:
+            state = self._state
+            merged = state.segments_to_merge(purge=purge)
+            if merged:
+                self._merge(state, merged, merge)
+        return bool(merged)
+
+    def dump(self) -> str:
+        """Return the content as text, one term a line, whatever the segments: to compare two indexes."""
+        snapshot = self._state.snapshot
+        with _diagnosing_damage(snapshot):
+            return "\n".join(dump_lines(snapshot))
+
+    def close(self) -> None:
+        """Release the files, as soon as running searches are done with them."""
+        self._state = _State(Commit(-1, None, "", ()), {})
+
+    def _analysis_of(self, snapshot: Snapshot) -> _Analysis:
+        """Return the analysis in the languages of a snapshot; most have the same as the one before."""
+        analysis = self._analysis
+        if (analysis.main, analysis.languages) != (self.language, snapshot.languages):
+            analysis = self._analysis = _Analysis(self.rules, snapshot.languages)
+        return analysis
+
+    def _segment(self, entry: SegmentEntry) -> Segment:
+        """Return the open segment of an entry, which may be newer than the state if a reload failed."""
+        segment = self._state.segments.get(entry.segment_id())
+        return self._commits.open(entry, verify=True) if segment is None else segment
+
+    def _reload(self) -> None:
+        self._state = _load(self._commits, self._state.segments, verify=False)
+
+    def _merge_small(self) -> None:
+        """Do a quick merge, unless one is running, so that single notes do not pile up."""
+        if not self._merging.acquire(blocking=False):
+            return
+        try:
+            state = self._state
+            merged = state.segments_to_merge(MERGE_INLINE_NOTES)
+            if merged:
+                self._merge(state, merged)
+        finally:
+            self._merging.release()
+
+    def _publish(self, prepared: PreparedSegment | None, deleted: Sequence[int], revision: str) -> None:
+        """Commit a segment, if any, without the notes ``deleted`` in the other ones."""
+        numbers = np.array(deleted, np.int64)
+        with self._commits.writing(prepared) as commit:
+            for entry in commit.entries:
+                notes = self._segment(entry).tables.notes
+                entry.deleted.update(np.flatnonzero(np.isin(notes, numbers)).tolist())
+            entries = [entry for entry in commit.entries if entry.doc_count()]
+            commit.publish(revision, entries, prepared)
+        self._reload()
+
+    def _merge(self, state: _State, merged: Sequence[SegmentEntry], merge: MergeFiles | None = None) -> None:
+        """Write the merged segment, then publish it without the notes that were deleted in the meantime."""
+        sources = [MergeSource(state.segments[entry.segment_id()], entry.alive()) for entry in merged]
+        if merge is None:
+            prepared = self._preparer.merged(sources)
+        else:
+            prepared = merge([(entry.file_name, sorted(entry.deleted)) for entry in merged])
+        with self._changing:
+            with self._commits.writing(prepared) as commit:
+                now = {entry.segment_id(): entry for entry in commit.entries}
+                deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in merged])
+                merged_ids = {entry.segment_id() for entry in merged}
+                others = [entry for entry in commit.entries if entry.segment_id() not in merged_ids]
+                commit.publish(commit.revision, others, prepared, deleted)
+            self._reload()
+
+
+class _Analysis:
+    """The analysis of queries and passages in the main language and the others of an index."""
+
+    def __init__(self, rules: LanguageRules, languages: frozenset[str | None]) -> None:
+        self.main = rules.given
+        self.languages = languages
+        self.queries = QueryAnalyzer(self.main, languages)
+        self.spans = SpanFinder(self.queries, rules)
+
+
+class _State:
+    """A commit, its open segments by id, and the snapshot of both."""
+
+    def __init__(self, commit: Commit, segments: dict[str, Segment]) -> None:
+        self.commit = commit
+        self.segments = segments
+        self.entries = commit.segments
+        self.snapshot = Snapshot([(segments[entry.segment_id()], entry.alive()) for entry in commit.segments])
+
+    def segments_to_merge(self, largest: int | None = None, *, purge: bool = False) -> list[SegmentEntry]:
+        """Return the segments to merge next, if any; ``largest`` is the most notes of a merge.
+
+        With ``purge`` these are all that have deleted notes.
+        """
+        if purge:
+            return [entry for entry in self.entries if entry.deleted_count()]
+        sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in self.entries]
+        return [self.entries[index] for index in choose_segments(sizes, largest)]
+
+
+def examine(directory: Path) -> int:
+    """Verify every byte of the index in the directory and return its number of notes. Changes nothing.
+
+    Raises ``IndexDamaged`` if there is none or if it is damaged.
+    """
+    return _load(Commits(directory), {}, verify=True).snapshot.count
+
+
+def _version(rules: LanguageRules) -> str:
+    return f"{ANALYZER_VERSION}:{rules.version}"
+
+
+def _load(commits: Commits, open_segments: dict[str, Segment], *, verify: bool) -> _State:
+    commit = commits.latest()
+    segments = {}
+    for entry in commit.segments:
+        segment = open_segments.get(entry.segment_id())
+        segments[entry.segment_id()] = commits.open(entry, verify=verify) if segment is None else segment
+    return _State(commit, segments)
+
+
+@contextmanager
+def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
+    """Verify all segments if the body fails, and raise ``IndexDamaged`` if one is damaged."""
+    try:
+        yield
+    except Exception:
+        with translate_read_errors():
+            for view in snapshot.views:
+                view.segment.verify()
+        raise
+
+
+def _allowed_mask(snapshot: Snapshot, allowed: Ints | None) -> Bools | None:
+    return None if allowed is None else snapshot.mask(allowed)
+
+
+def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:
+    """Return the numbers, in the merged segment, of notes that were deleted since its sources were read."""
+    alive = [
+        np.zeros(len(source.segment), np.bool_) if entry is None else entry.alive()
+        for source, entry in zip(sources, now, strict=True)
+    ]
+    still = np.concatenate([after[source.alive] for source, after in zip(sources, alive, strict=True)])
+    return np.flatnonzero(~still).tolist()

@@ -1,0 +1,82 @@
+"""Proximity: notes with the query's words near each other, by one more BM25 term for each pair of words.
+
+Two adjacent words of a query mean more where they stand together (sequential dependence model, Metzler and
+Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second word is at most
+``WINDOW`` positions before or after the first, within one field::
+
+    score = sum over pairs of  idf(pair) * near / (near + k1 * (1 - b + b * length / average))
+
+``idf(pair)`` is that of the notes with both words, near each other or not: an upper bound of the notes with
+the pair that is known without reading positions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vaultseek.store.keyword.bm25f import Parameters
+from vaultseek.store.keyword.segment import BODY, FIELD_SLOTS, NOTE_SHIFT, Ints
+from vaultseek.store.keyword.snapshot import Floats, Snapshot, joined
+
+WINDOW = 8
+"""Distance in positions up to which two words are near each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two adjacent words of a query, each as the number of its term, and the idf of the pair."""
+
+    first: int
+    second: int
+    idf: float
+
+
+def proximity(
+    snapshot: Snapshot,
+    pairs: Sequence[Pair],
+    places: Mapping[int, Ints],
+    parameters: Parameters,
+    notes: Ints,
+) -> Floats:
+    """Return the proximity score of each note, float64[len(notes)].
+
+    ``notes`` are numbered over all segments and ascending. ``places`` has by term its places in them, in
+    which a note is its row in ``notes``; ascending.
+    """
+    scores = np.zeros(len(notes))
+    if not pairs or not len(notes):
+        return scores
+    near = _count_near(pairs, places, len(notes))
+    b = parameters.b[BODY]
+    norms = parameters.k1 * (1 - b + b * _body_lengths(snapshot, notes) / snapshot.averages[BODY])
+    for pair, counts in zip(pairs, near, strict=True):
+        scores += pair.idf * counts / (counts + norms)
+    return scores
+
+
+def _count_near(pairs: Sequence[Pair], places: Mapping[int, Ints], size: int) -> Ints:
+    """Return by pair and note how many places of the first word have the second around them: int64[P, n]."""
+    note_bits = size.bit_length()
+    first, second = (
+        np.concatenate([places[term] | at << NOTE_SHIFT + note_bits for at, term in enumerate(terms)])
+        for terms in ([pair.first for pair in pairs], [pair.second for pair in pairs])
+    )
+    if not len(second):
+        return np.zeros((len(pairs), size), np.int64)
+    indexes = np.minimum(second.searchsorted(first - WINDOW), len(second) - 1)
+    near = first[np.abs(second[indexes] - first) <= WINDOW] >> NOTE_SHIFT
+    rows = (near >> note_bits) * size + (near & (1 << note_bits) - 1)
+    return np.bincount(rows, minlength=len(pairs) * size).reshape(len(pairs), size)
+
+
+def _body_lengths(snapshot: Snapshot, notes: Ints) -> Ints:
+    return joined(
+        [
+            view.segment.tables.lengths[inside * FIELD_SLOTS + BODY]
+            for view, inside in snapshot.split_notes(notes)
+        ],
+        np.uint32,
+    )

@@ -1,0 +1,206 @@
+"""The terms that a query asks for, with their weights: words, identifiers and their parts, prefixes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Literal
+
+from vaultseek.base.limits import KEYWORD_TERMS
+from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
+
+PREFIX_WORDS = 8
+"""Prefixes (``word*``) in one query, each of which expands to many terms."""
+
+TermKind = Literal["word", "whole", "part", "character", "prefix"]
+
+COMPOUND_WEIGHT = 0.5
+"""Weight of ``long-term`` itself, beside its words, which count in full."""
+PART_WEIGHT = 0.3
+"""Weight of ``user`` and ``id`` for a query of ``user_id`` in a vault that has ``user_id`` itself."""
+CHARACTER_WEIGHT = 0.3
+"""Weight of a single character beside the pairs that it is part of, in unspaced scripts."""
+STOP_WEIGHT = 0.3
+"""Weight of stop words like ``the`` and ``which``, if there are other words."""
+LONG_NUMBER = 8
+"""Digits of a number that may as well be written without its hyphens, as an ISBN."""
+K3 = 2.0
+"""Saturation of repeated words: one that the query has n times counts n (K3 + 1) / (n + K3)."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerm:
+    """One term to look up. ``token`` is the number of the query's token that it came from.
+
+    ``also``: what the word is in notes of other languages, which counts as the same term.
+    ``weight`` holds if the vault has the token as a whole, ``weight_unknown`` if it does not.
+    """
+
+    word: str
+    term: str
+    kind: TermKind
+    token: int
+    weight: float = 1.0
+    weight_unknown: float = 1.0
+    also: tuple[str, ...] = ()
+
+
+class QueryAnalyzer:
+    """The analysis of queries by the rules of all languages of an index, its main one first."""
+
+    def __init__(self, main: str | None, others: Collection[str | None] = ()) -> None:
+        rest = sorted((language for language in others if language != main), key=str)
+        self.analyzers = tuple(map(analyzer_of, (main, *rest)))
+        self.main = self.analyzers[0]
+
+    def stop_words(self, text: str) -> frozenset[str]:
+        """Return the stop words of the language that the text has most of; of the main one among equals."""
+        if len(self.analyzers) == 1:
+            return self.main.stop_words
+        words = {term.word for _, term in self.main.terms(text)}
+        return max((each.stop_words for each in self.analyzers), key=lambda stops: len(stops & words))
+
+
+def parse_query_terms(
+    text: str, analyzer: QueryAnalyzer, stop_words: frozenset[str] | None = None
+) -> list[QueryTerm]:
+    """Return the terms that the text asks for, each once, in order; at most ``KEYWORD_TERMS``."""
+    stops = analyzer.stop_words(text) if stop_words is None else stop_words
+    text, prefixes = extract_prefixes(text)
+    terms = {
+        f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
+    }
+    counts: Counter[str] = Counter()
+    has_accents = not text.isascii()
+    last_pair = ""
+    for number, token in enumerate(analyzer.main.tokenize(text)):
+        analyzed = [each.token_terms(token) for each in analyzer.analyzers]
+        first = analyzed[0].terms
+        ends_pair = len(token) < len(last_pair) and last_pair.endswith(token)
+        for term in _in_all_languages([_of_token(each, number, has_accents, ends_pair) for each in analyzed]):
+            counts[term.term] += 1
+            if term.term not in terms or terms[term.term].weight < term.weight:
+                terms[term.term] = term
+        last_pair = token if first and first[-1].role == "character" else ""
+    return _weight_by_count(list(terms.values()), counts, stops)[:KEYWORD_TERMS]
+
+
+def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
+    """Return letters and digits of a word by themselves, as ``RFC2119`` may be ``RFC 2119``; else nothing."""
+    match = _LETTERS_AND_DIGITS.fullmatch(term.word) if term.kind == "word" else None
+    if match is None:
+        return []
+    return [
+        replace(part, kind="part")
+        for text in match.groups()
+        for part in _in_all_languages(
+            [_of_token(each.token_terms(text), term.token, False, False) for each in analyzer.analyzers]
+        )
+    ]
+
+
+def _other_spellings(word: str) -> tuple[str, ...]:
+    """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without."""
+    if match := _JOINED.fullmatch(word):
+        return ("-".join(match.groups()),)
+    if match := _HYPHENATED.fullmatch(word):
+        return ("".join(match.groups()),)
+    joined = word.replace("-", "")
+    return (joined,) if joined != word and len(joined) >= LONG_NUMBER and joined[:-1].isdecimal() else ()
+
+
+_JOINED = re.compile(r"([a-z]{1,10})([0-9]+)")
+_HYPHENATED = re.compile(r"([a-z]{1,10})-([0-9]+)")
+_LETTERS_AND_DIGITS = re.compile(r"([a-z]{2,10})([0-9]{2,})")
+
+
+def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
+    """Join what a token is in each language: the same words with other stems."""
+    if len(terms) == 1:
+        return terms[0]
+    joined: dict[tuple[str, str], QueryTerm] = {}
+    for term in chain(*terms):
+        first = joined.setdefault((term.word, term.kind), term)
+        if term.term not in (first.term, *first.also):
+            joined[term.word, term.kind] = replace(first, also=(*first.also, term.term))
+    return list(joined.values())
+
+
+def _weight_by_count(
+    terms: list[QueryTerm], counts: Counter[str], stop_words: frozenset[str]
+) -> list[QueryTerm]:
+    """Lower the weight of stop words unless there is nothing else, and raise that of repeated words."""
+    only_stops = all(term.word in stop_words for term in terms)
+    factors = [
+        STOP_WEIGHT
+        if term.word in stop_words and not only_stops
+        else (K3 + 1) * max(1, counts[term.term]) / (K3 + max(1, counts[term.term]))
+        for term in terms
+    ]
+    return [
+        term
+        if factor == 1
+        else replace(term, weight=term.weight * factor, weight_unknown=term.weight_unknown * factor)
+        for term, factor in zip(terms, factors, strict=True)
+    ]
+
+
+def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bool) -> list[QueryTerm]:
+    """Return the query terms of a token; ``ends_pair``: it is the syllable that the last pair ended with."""
+    terms = [term for term in analyzed.terms if term.role != "date"]
+    if len(terms) > 1:
+        terms = _without_accent_variants(terms, has_accents)
+    if any(term.role == "whole" for term in terms):
+        return _of_compound(terms, token, identifier=analyzed.identifier)
+    if len(terms) == 1 and not ends_pair:
+        term = terms[0]
+        return [QueryTerm(term.word, term.text, "word", token, also=_other_spellings(term.word))]
+    return [_of_pair(term, token) for term in terms]
+
+
+def _of_pair(term: Term, token: int) -> QueryTerm:
+    if term.role == "character":
+        return QueryTerm(term.word, term.text, "character", token, CHARACTER_WEIGHT, CHARACTER_WEIGHT)
+    return QueryTerm(term.word, term.text, "word", token)
+
+
+def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[QueryTerm]:
+    wholes = [term for term in terms if term.role == "whole"]
+    parts = [term for term in terms if term.role != "whole"]
+    parts = [term for term in parts if len(term.word) > 1] or parts
+    outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
+    return [
+        *(
+            QueryTerm(
+                term.word,
+                term.text,
+                "whole",
+                token,
+                outer,
+                outer_unknown,
+                also=_other_spellings(term.word) if identifier else (),
+            )
+            for term in wholes[:1]
+        ),
+        *(
+            QueryTerm(term.word, term.text, "whole", token, COMPOUND_WEIGHT, COMPOUND_WEIGHT)
+            for term in wholes[1:]
+        ),
+        *(QueryTerm(term.word, term.text, "part", token, part, 1.0) for term in parts),
+    ]
+
+
+def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
+    """Leave one form of each word: as it is written, or the last one if the query has no accents at all.
+
+    The index stores the second form for queries that are typed without accents.
+    """
+    variants: dict[tuple[int, str], Term] = {}
+    for term in terms:
+        key = (term.offset, term.word if term.role in ("whole", "character") else "")
+        if not has_accents or key not in variants:
+            variants[key] = term
+    return list(variants.values())

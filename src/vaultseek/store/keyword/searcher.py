@@ -1,0 +1,306 @@
+"""One keyword search: score the query's terms in all segments, rank the notes, choose their passages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from vaultseek.store.keyword.analysis import is_unspaced
+from vaultseek.store.keyword.answer import ChunkHit, Columns, Details, MatchedTerm
+from vaultseek.store.keyword.best_notes import best_notes, count_both
+from vaultseek.store.keyword.bm25f import Parameters, TermScores, idf
+from vaultseek.store.keyword.common_term import CommonTerm
+from vaultseek.store.keyword.passages import Passages, score_passages
+from vaultseek.store.keyword.proximity import Pair, proximity
+from vaultseek.store.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms, written_apart
+from vaultseek.store.keyword.segment import NOTE_SHIFT, Bools, Ints
+from vaultseek.store.keyword.snapshot import Floats, Snapshot
+from vaultseek.store.keyword.term_index import TermIndex
+
+PREFIX_TERMS = 64
+"""Terms that a prefix (``word*``) expands to at most."""
+PREFIX_WEIGHT = 0.8
+"""Weight of a prefix."""
+UNFINISHED_SHARE = 0.5
+"""Share of the last word's weight, while it is being typed, that words which begin with it have as well."""
+UNFINISHED_CHARS = 2
+"""Shortest last word that longer words match."""
+FUZZY_WORDS = 8
+"""Words of a query that similar words may stand in for."""
+FUZZY_TERMS = 8
+"""Terms with the same prefix, and terms within one edit, that stand in for a word at most."""
+FUZZY_CHARS = 4
+"""Shortest word that similar words may stand in for."""
+FUZZY_WEIGHT = 0.5
+"""Weight of the terms that stand in for a word, relative to that of the word."""
+FUZZY_COVERAGE = 0.75
+"""Share of a word's importance that counts as covered where a similar word stands in for it."""
+UNSEEN_SHARE = 8
+"""Terms that are looked at for each one that is wanted, where not all notes may be seen."""
+PAIR_DISTANCE = 3
+"""Tokens of the query up to which two words are a pair, if there are only stop words in between."""
+
+
+class Searcher:
+    """One query against one snapshot: ``terms`` says what was looked up, ``search`` ranks the notes."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        analyzer: QueryAnalyzer,
+        parameters: Parameters,
+        text: str,
+        *,
+        unfinished: bool = False,
+        index: TermIndex | None = None,
+        visible: Bools | None = None,
+        absent: Collection[str] = (),
+    ) -> None:
+        """Look the words up.
+
+        ``visible``: bool[size], the notes that whoever asks may see; no word of others stands in for one of
+        the query. ``absent``: words that count as those of no note at all.
+        """
+        self._snapshot = snapshot
+        self._visible = None if visible is None else np.flatnonzero(visible)
+        self._absent = absent
+        self._parameters = parameters
+        self._terms = TermIndex(snapshot, parameters) if index is None else index
+        stop_words = analyzer.stop_words(text)
+        terms = parse_query_terms(text, analyzer, stop_words)
+        exact = [self._score(term) for term in terms]
+        known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
+        apart = [
+            self._score(part)
+            for each in exact
+            if each.term.token not in known
+            for part in written_apart(each.term, analyzer)
+        ]
+        exact += [each for each in apart if each.scores.df]
+        weighted = [each.with_weight(each.term.token in known) for each in exact]
+        if unfinished:
+            weighted = [scored for each in weighted for scored in self._continued(each, terms)]
+        missing = {id(each) for each in [each for each in weighted if self._is_missing(each)][:FUZZY_WORDS]}
+        self._scored = [self._substitute(each) if id(each) in missing else each for each in weighted]
+        self._pairs = self._adjacent_pairs(stop_words)
+
+    @property
+    def terms(self) -> tuple[MatchedTerm, ...]:
+        """The terms that were looked up, in the order of the query."""
+        return tuple(
+            MatchedTerm(s.term.word, s.terms, s.term.kind, s.fuzzy, s.weight, s.scores.df, s.scores.idf)
+            for s in self._scored
+        )
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each term of the index: the score of a note that could not have it more often."""
+        weights: dict[str, float] = {}
+        for each in self._scored:
+            for term in each.terms if each.scores.df else ():
+                weights[term] = max(weights.get(term, 0.0), each.weight * each.scores.idf)
+        return weights
+
+    def absent(self) -> frozenset[str]:
+        """Return the words that are in notes, but in none of the visible ones."""
+        terms = (each for each in self._scored if each.scores.df and not each.fuzzy)
+        return frozenset(each.term.word for each in terms if not self._is_seen(each.scores))
+
+    def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
+        """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
+
+        Up to ``ties`` more are ranked that are as good as the ``k``-th.
+        """
+        snapshot = self._snapshot
+        weighted = [(each.scores, each.weight) for each in self._scored]
+        top, count = best_notes(weighted, snapshot, allowed, k, ties)
+        order = np.argsort(top)
+        ascending = top[order]
+        totals, contains, coverage = self._matches(top)
+        passages = self._passages(top, ascending)
+        near = np.empty(len(top))
+        near[order] = self._proximity(ascending)
+        details = _Details(tuple(each.term.word for each in self._scored), contains, passages)
+        columns = Columns(snapshot.notes[top], totals, passages.best_scores(), near, coverage)
+        return columns, details, count
+
+    def _score(self, term: QueryTerm) -> _ScoredTerm:
+        terms: tuple[str, ...] = (term.term, *term.also)
+        weight = term.weight
+        if term.kind == "prefix":
+            terms = self._seen(partial(self._terms.with_prefix, term.term), PREFIX_TERMS)
+            weight = PREFIX_WEIGHT
+        scores = self._terms.scores(() if term.word in self._absent else terms)
+        return _ScoredTerm(term, terms, weight, scores)
+
+    def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
+        """Return a term, and if it is the last word that is typed, that word with all that begin with it.
+
+        These count as the word; the word itself counts in addition.
+        """
+        term = scored.term
+        if not _is_last_word(term, terms) or len(term.word) < UNFINISHED_CHARS or is_unspaced(term.word):
+            return [scored]
+        longer = self._seen(partial(self._terms.with_prefix, term.word), PREFIX_TERMS)
+        together = tuple(dict.fromkeys((*scored.terms, *longer)))
+        if set(together) == set(scored.terms):
+            return [scored]
+        either = replace(scored, terms=together, scores=self._terms.scores(together))
+        if not scored.scores.df:
+            return [either]
+        return [
+            replace(either, weight=UNFINISHED_SHARE * scored.weight, share=UNFINISHED_SHARE),
+            replace(scored, weight=(1 - UNFINISHED_SHARE) * scored.weight, in_addition=True),
+        ]
+
+    def _is_missing(self, scored: _ScoredTerm) -> bool:
+        """True for a plain word that no note has; numbers and identifiers are never fuzzy."""
+        term = scored.term
+        plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
+        return plain and not scored.scores.df and self._snapshot.count > 0
+
+    def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
+        """Replace a missing word by those that begin with it or are within one edit, if there are any."""
+        longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
+        edited = self._seen(partial(self._terms.within_one_edit, scored.term.word), FUZZY_TERMS)
+        terms = tuple(dict.fromkeys((*longer, *edited)))
+        scores = self._terms.scores(terms)
+        if not scores.df:
+            return scored
+        return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
+
+    def _seen(self, find: Callable[[int], tuple[str, ...]], limit: int) -> tuple[str, ...]:
+        """Return the ``limit`` most frequent of the terms that ``find`` finds and a visible note has."""
+        if self._visible is None:
+            return find(limit)
+        scored = [(self._terms.scores((term,)), term) for term in find(UNSEEN_SHARE * limit)]
+        seen = [(-scores.df, term) for scores, term in scored if self._is_seen(scores)]
+        return tuple(term for _, term in sorted(seen)[:limit])
+
+    def _is_seen(self, scores: TermScores | CommonTerm) -> bool:
+        return self._visible is None or bool(scores.at(self._visible)[1].any())
+
+    def _matches(self, notes: Ints) -> tuple[Floats, Bools, Floats]:
+        """Return the score of each note, which terms it has, bool[terms, notes], and its coverage."""
+        contains = np.zeros((len(self._scored), len(notes)), np.bool_)
+        totals, covered, total = np.zeros(len(notes)), np.zeros(len(notes)), 0.0
+        for row, each in zip(contains, self._scored, strict=True):
+            importance = each.importance(self._snapshot.count)
+            total += importance
+            if each.scores.df:
+                scores, row[:] = each.scores.at(notes)
+                totals += each.weight * scores
+                covered += row * (importance * (FUZZY_COVERAGE if each.fuzzy else 1.0))
+        return totals, contains, np.minimum(covered / total, 1.0) if total else covered
+
+    def _adjacent_pairs(self, stop_words: frozenset[str]) -> list[Pair]:
+        """Return the pairs of adjacent words, without stop words and terms that are pairs of characters."""
+        words = [
+            (each.term.token, number, each)
+            for number, each in enumerate(self._scored)
+            if each.term.kind in ("word", "part")
+            and each.scores.df
+            and not each.in_addition
+            and each.term.word not in stop_words
+            and not is_unspaced(each.term.word)
+        ]
+        pairs: list[Pair] = []
+        for (token, number, first), (next_token, next_number, second) in pairwise(
+            sorted(words, key=lambda word: word[0])
+        ):
+            if next_token - token <= PAIR_DISTANCE and not set(first.terms) & set(second.terms):
+                both = count_both(first.scores, second.scores)
+                if both:
+                    pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
+        return pairs
+
+    def _passages(self, notes: Ints, ascending: Ints) -> Passages:
+        """Score the passages of the notes, which are given in two orders."""
+        weighted = [
+            (
+                self._terms.chunk_scores(each.terms, each.scores.df, ascending),
+                each.weight * each.scores.idf,
+            )
+            for each in self._scored
+            if each.scores.df
+        ]
+        return score_passages(self._snapshot, notes, weighted)
+
+    def _proximity(self, notes: Ints) -> Floats:
+        """Return the proximity score of each of the notes, which are ascending."""
+        numbers = {number for pair in self._pairs for number in (pair.first, pair.second)}
+        ranks = np.zeros(self._snapshot.size, np.int32)
+        ranks[notes] = np.arange(1, len(notes) + 1)
+        places = {number: _renumber(self._places(self._scored[number], notes), ranks) for number in numbers}
+        return proximity(self._snapshot, self._pairs, places, self._parameters, notes)
+
+    def _places(self, scored: _ScoredTerm, notes: Ints) -> Ints:
+        return self._terms.places(scored.terms, scored.scores.df, notes)
+
+
+@dataclass(frozen=True, slots=True)
+class _ScoredTerm:
+    """A query term, the index terms that it matches, their scores and their weight.
+
+    ``share`` is that of the word's weight which it has. One ``in_addition`` has the rest: it is the exact
+    form of a word that is there already.
+    """
+
+    term: QueryTerm
+    terms: tuple[str, ...]
+    weight: float
+    scores: TermScores | CommonTerm
+    fuzzy: bool = False
+    share: float = 1.0
+    in_addition: bool = False
+
+    def with_weight(self, known: bool) -> _ScoredTerm:
+        """Return it with the weight for a token that the vault has (``known``) or does not have."""
+        weight = self.weight if known or self.term.kind == "prefix" else self.term.weight_unknown
+        return self if weight == self.weight else replace(self, weight=weight)
+
+    def importance(self, count: int) -> float:
+        """Return the score of a full match; a word in no note is as important as the rarest."""
+        if self.in_addition:
+            return 0.0
+        weight = self.weight / (FUZZY_WEIGHT if self.fuzzy else self.share)
+        return weight * (self.scores.idf if self.scores.df else idf(count, 0))
+
+
+def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
+    """True for the last token of the query as a whole, and for the last of its parts."""
+    if term.token < 0 or term.token != max(each.token for each in terms):
+        return False
+    last = [each for each in terms if each.token == term.token]
+    return term.kind == "whole" or term is next(
+        (each for each in reversed(last) if each.kind in ("word", "part")), None
+    )
+
+
+def _renumber(places: Ints, ranks: Ints) -> Ints:
+    """Return the places in notes with a rank, 1 or more, with the rank - 1 in place of the note."""
+    of_places = ranks[places >> NOTE_SHIFT]
+    inside = np.flatnonzero(of_places)
+    within_note = places[inside] & (1 << NOTE_SHIFT) - 1
+    renumbered: Ints = (of_places[inside].astype(np.int64) - 1) << NOTE_SHIFT | within_note
+    return renumbered
+
+
+@dataclass(frozen=True, slots=True)
+class _Details:
+    """The words of the query, bool[words, notes] whether a note has them, and the notes' passages."""
+
+    words: tuple[str, ...]
+    contains: Bools
+    scored: Passages
+
+    def matched(self, row: int) -> tuple[str, ...]:
+        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
+        return tuple(dict.fromkeys(words))
+
+    def passages(self, row: int) -> tuple[ChunkHit, ...]:
+        return self.scored.best(row)

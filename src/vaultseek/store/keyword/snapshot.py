@@ -1,0 +1,291 @@
+"""All segments of a keyword index at one moment, with the statistics of the vault that ranking needs."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.base.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
+from vaultseek.store.keyword.inverter import NAMES, PROPERTIES
+from vaultseek.store.keyword.note_languages import LanguageRules, language_of_mark
+from vaultseek.store.keyword.segment import (
+    FIELD_SLOTS,
+    NOTE_SHIFT,
+    Bools,
+    Ints,
+    Segment,
+    run_lengths,
+    sum_lengths,
+)
+from vaultseek.store.keyword.strings import Strings
+
+Floats = NDArray[np.float64]
+_NO_PASSAGES = (NAMES.encode(), PROPERTIES.encode())
+SPARSE_IDS = 16
+"""Ids of notes for each note up to which a table by id is worth its memory."""
+KEPT_PARTS = 4
+"""Snapshots of some of the notes that are kept for the next search."""
+ENTRY_BYTES = 500
+"""Bytes that a cached value takes beside its arrays, about."""
+
+
+class Sized(Protocol):
+    """A value that says how many bytes its arrays take."""
+
+    @property
+    def nbytes(self) -> int: ...
+
+
+T = TypeVar("T", bound=Sized)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """A segment as a search sees it.
+
+    ``alive``: bool[notes]. ``base`` and ``chunk_base``: the number of its first note and chunk among all.
+    """
+
+    segment: Segment
+    alive: Bools
+    all_alive: bool
+    base: int
+    chunk_base: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkIds:
+    """The ids of the chunks of several segments, and the number of the first chunk of each."""
+
+    bases: tuple[int, ...]
+    ids: tuple[Strings, ...]
+
+    def __getitem__(self, number: int) -> str:
+        """Return the id of a chunk, which is numbered over all segments."""
+        segment = bisect_right(self.bases, number) - 1
+        return self.ids[segment][number - self.bases[segment]].decode()
+
+
+class ByteCache:
+    """Values by key, for any thread: those used last, as long as they take at most ``budget`` bytes."""
+
+    def __init__(self, budget: int) -> None:
+        self._budget = budget
+        self._values: OrderedDict[Hashable, Sized] = OrderedDict()
+        self._bytes = 0
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the values take."""
+        return self._bytes
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the value of the key, made if there is none; two threads may both make one."""
+        value = self._values.get(key)
+        if value is not None:
+            with suppress(KeyError):  # another thread may have dropped it just now
+                self._values.move_to_end(key)
+            return cast(T, value)
+        made = make()
+        self._put(key, made)
+        return made
+
+    def _put(self, key: Hashable, value: Sized) -> None:
+        size = value.nbytes + ENTRY_BYTES
+        if size > self._budget:
+            return
+        with self._lock:
+            if key in self._values:
+                return
+            self._values[key] = value
+            self._bytes += size
+            while self._bytes > self._budget:
+                self._bytes -= self._values.popitem(last=False)[1].nbytes + ENTRY_BYTES
+
+
+class Snapshot:
+    """All segments at one moment. It never changes and may be used from any thread.
+
+    ``cache_share`` is the share of the usual memory that its cache may take.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Segment, Bools]], cache_share: float = 1.0) -> None:
+        views: list[SegmentView] = []
+        base = chunk_base = 0
+        for segment, alive in parts:
+            views.append(SegmentView(segment, alive, bool(alive.all()), base, chunk_base))
+            base += len(segment)
+            chunk_base += len(segment.tables.chunk_ids)
+        self.views = tuple(views)
+        self.size = base
+        """Number of notes in all segments, deleted ones included."""
+        self.chunk_count = chunk_base
+        """Number of chunks in all segments, those of deleted notes included."""
+        cache_bytes = max(TERM_CACHE_BYTES, self.size * TERM_CACHE_NOTE_BYTES)
+        self.cache = ByteCache(round(cache_share * cache_bytes))
+        """Scores and places of terms, as searches of this snapshot computed them."""
+        self._parts: tuple[tuple[Ints, Snapshot], ...] = ()
+
+    def within(self, ids: Ints) -> Snapshot:
+        """Return the snapshot of the notes with these ids alone, as if there were no others.
+
+        It is kept for as long as this array of ids is asked for again.
+        """
+        for known, part in self._parts:
+            if known is ids:
+                return part
+        alive = self.mask(ids) & self.alive
+        part = Snapshot(
+            [(view.segment, alive[view.base : view.base + len(view.segment)]) for view in self.views],
+            1 / KEPT_PARTS,
+        )
+        self._parts = (*self._parts[1 - KEPT_PARTS :], (ids, part))
+        return part
+
+    @cached_property
+    def notes(self) -> Ints:
+        """Ids in the ledger, int64[size]."""
+        return joined([view.segment.tables.notes for view in self.views], np.int64)
+
+    def mask(self, ids: Ints) -> Bools:
+        """Return which of all notes have one of these ids in the ledger, bool[size]."""
+        numbers = self._numbers
+        if numbers is None:
+            return np.isin(self.notes, ids)
+        mask = np.zeros(self.size + 1, np.bool_)
+        mask[numbers[ids[(ids >= 0) & (ids < len(numbers))]]] = True
+        return mask[:-1]
+
+    @cached_property
+    def _numbers(self) -> Ints | None:
+        """The number of the living note with each id, int32, ``size`` for none; None if ids are too large."""
+        highest = int(self.notes.max(initial=0))
+        if highest > SPARSE_IDS * max(self.size, SPARSE_IDS) or int(self.notes.min(initial=0)) < 0:
+            return None
+        numbers = np.full(highest + 1, self.size, np.int32)
+        living = np.flatnonzero(self.alive)
+        numbers[self.notes[living]] = living
+        return numbers
+
+    @cached_property
+    def alive(self) -> Bools:
+        """False where a note is deleted, bool[size]."""
+        return joined([view.alive for view in self.views], np.bool_)
+
+    @cached_property
+    def count(self) -> int:
+        """N, the number of living notes."""
+        return int(np.count_nonzero(self.alive))
+
+    @cached_property
+    def languages(self) -> frozenset[str | None]:
+        """The languages that its living notes are analysed in."""
+        marks: set[int] = set()
+        for view in self.views:
+            segment = view.segment
+            present = segment.language_marks
+            if not view.all_alive and not present <= marks:
+                present = frozenset(np.unique(segment.tables.languages[view.alive]).tolist())
+            marks |= present
+        return frozenset(map(language_of_mark, marks))
+
+    def given_other_language(self, rules: LanguageRules) -> list[int]:
+        """Return the ids of living notes that the vault gave another language than these rules do."""
+        ids: list[int] = []
+        for view in self.views:
+            outdated = rules.outdated(view.segment.language_marks)
+            if outdated:
+                tables = view.segment.tables
+                ids += tables.notes[view.alive & np.isin(tables.languages, outdated)].tolist()
+        return ids
+
+    @cached_property
+    def first_chunks(self) -> Ints:
+        """The chunks of a note are those from its entry up to that of the next note, int64[size + 1]."""
+        firsts = [view.segment.tables.first_chunks[:-1] + np.int64(view.chunk_base) for view in self.views]
+        return joined([*firsts, np.array([self.chunk_count])], np.int64)
+
+    @cached_property
+    def chunk_ids(self) -> ChunkIds:
+        """The ids of all chunks."""
+        bases = tuple(view.chunk_base for view in self.views)
+        return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
+
+    def passage_count(self) -> int:
+        """Return the number of passages of living notes, which takes a look at the id of each chunk."""
+        count = 0
+        for view in self.views:
+            ids = view.segment.tables.chunk_ids[:]
+            lengths = run_lengths(view.segment.tables.first_chunks)
+            living = np.repeat(view.alive, lengths).tolist()
+            count += sum(id not in _NO_PASSAGES for id, alive in zip(ids, living, strict=True) if alive)
+        return count
+
+    @cached_property
+    def averages(self) -> Floats:
+        """Mean length of each field over the living notes that have it, float64[8]; 1 where none has."""
+        return _means([_length_sums(view) for view in self.views], FIELD_SLOTS)
+
+    @cached_property
+    def chunk_averages(self) -> Floats:
+        """Mean length of prose and of code over the living chunks that have any, float64[2]."""
+        return _means([_chunk_length_sums(view) for view in self.views], 2)
+
+    def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
+        """Yield the places inside each segment, with its own numbers of notes, if there are any."""
+        for view, inside in self._split(places, NOTE_SHIFT):
+            yield view, inside - (view.base << NOTE_SHIFT)
+
+    def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
+        """Yield the notes (ascending) of each segment, by its own numbers, if there are any."""
+        for view, inside in self._split(notes, 0):
+            yield view, inside - view.base
+
+    def _split(self, values: Ints, shift: int) -> Iterator[tuple[SegmentView, Ints]]:
+        if len(self.views) == 1:
+            yield self.views[0], values
+            return
+        bases = [view.base << shift for view in self.views]
+        bounds = [*values.searchsorted(np.array(bases, np.int64)).tolist(), len(values)]
+        for view, first, last in zip(self.views, bounds, bounds[1:], strict=False):
+            if first < last:
+                yield view, values[first:last]
+
+
+def joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
+    """Concatenate arrays; none give an empty array of ``dtype``."""
+    if len(arrays) == 1:
+        return arrays[0]
+    return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+
+
+def _length_sums(view: SegmentView) -> Ints:
+    """Return sum and number of the lengths above 0 of the living notes: int64[2, 8]."""
+    sums = view.segment.length_sums
+    if view.all_alive:
+        return sums
+    return sums - sum_lengths(view.segment.tables.lengths.reshape(-1, FIELD_SLOTS)[~view.alive])
+
+
+def _chunk_length_sums(view: SegmentView) -> Ints:
+    """Return the same of the living chunks: int64[2, 2]."""
+    sums, tables = view.segment.chunk_length_sums, view.segment.tables
+    if view.all_alive:
+        return sums
+    dead = np.repeat(~view.alive, run_lengths(tables.first_chunks))
+    return sums - sum_lengths(tables.chunk_lengths.reshape(-1, 2)[dead])
+
+
+def _means(sums: Sequence[Ints], width: int) -> Floats:
+    totals, present = sum(sums, np.zeros((2, width), np.int64))
+    return np.where(present > 0, totals / np.maximum(present, 1), 1.0)

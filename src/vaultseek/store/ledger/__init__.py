@@ -1,0 +1,36 @@
+"""The ledger: all facts about one vault's notes, in one SQLite file; import its public names from here."""
+
+from vaultseek.store.ledger.copies import NoteCopy
+from vaultseek.store.ledger.examine import examine, examine_stored
+from vaultseek.store.ledger.ledger import Ledger
+from vaultseek.store.ledger.rows import (
+    ChunkRow,
+    Counts,
+    IndexedNote,
+    LinkRow,
+    LinkTarget,
+    NoteRow,
+    NoteRows,
+    UnchangedNote,
+    note_of_vector,
+    note_rows,
+    note_vector_id,
+)
+
+__all__ = [
+    "ChunkRow",
+    "Counts",
+    "IndexedNote",
+    "Ledger",
+    "LinkRow",
+    "LinkTarget",
+    "NoteCopy",
+    "NoteRow",
+    "NoteRows",
+    "UnchangedNote",
+    "examine",
+    "examine_stored",
+    "note_of_vector",
+    "note_rows",
+    "note_vector_id",
+]

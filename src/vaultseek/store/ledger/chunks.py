@@ -1,0 +1,129 @@
+"""The chunks of notes, with the numbers under which their vectors are stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from vaultseek.base.model import Chunk
+from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.row_cache import RowCache
+from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
+
+CACHED_NOTES = 2000
+"""Notes whose chunks' numbers and ids are kept between two commits."""
+CACHED_CHUNKS = 2000
+"""Chunks that are kept between two commits, some 2 kB each."""
+ChunkValues = Sequence[Sequence[Any]]
+"""The chunks of a note as ``NoteRows`` has them."""
+_INSERT = (
+    "INSERT INTO chunks (note, ordinal, id, heading_path, start_line, end_line, text, code, place)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+
+
+class ChunkTable:
+    """The table ``chunks``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._outlines: RowCache[list[tuple[int, str]]] = RowCache(CACHED_NOTES)
+        self._chunks: RowCache[Chunk] = RowCache(CACHED_CHUNKS)
+
+    def add(self, notes: Iterable[tuple[int, ChunkValues]]) -> None:
+        """Write the chunks of new notes: pairs of note id and chunks."""
+        self._database.run_many(
+            _INSERT,
+            ((note, ordinal, *chunk) for note, chunks in notes for ordinal, chunk in enumerate(chunks)),
+        )
+
+    def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
+        """Write the chunks that differ; ``dirty`` means that the vectors of the others are outdated, too.
+
+        A chunk of the same text under the same headings keeps its row, and its vector. So a note that moves
+        gets other chunk ids (they depend on its path) but keeps its vectors.
+        """
+        sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
+        old: dict[tuple[str, str], deque[int]] = defaultdict(deque)
+        for number, heading_path, text in self._database.all(sql, note):
+            old[heading_path, text].append(number)
+        new, same = [], []
+        for ordinal, chunk in enumerate(chunks):
+            matches = old[chunk[1], chunk[4]]
+            if matches:
+                same.append((chunk[0], ordinal, chunk[2], chunk[3], chunk[5], chunk[6], matches.popleft()))
+            else:
+                new.append((note, ordinal, *chunk))
+        self._delete([number for numbers in old.values() for number in numbers])
+        self._database.run_many(_INSERT, new)
+        self._database.run_many(
+            "UPDATE chunks SET id = ?, ordinal = ?, start_line = ?, end_line = ?, code = ?, place = ?"
+            + (", stored = 0" if dirty else "")
+            + " WHERE number = ?",
+            same,
+        )
+
+    def remove(self, note: int) -> None:
+        """Delete a note's chunks; their vectors become orphans."""
+        self._delete([row[0] for row in self._database.all("SELECT number FROM chunks WHERE note = ?", note)])
+
+    def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
+        """Return the chunks of each note id, in the order of the note."""
+        chunks: dict[int, list[Chunk]] = {note: [] for note in notes}
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.ordinal"
+        for row in self._database.all_in(sql, notes):
+            chunks[row[0]].append(chunk_row(row).chunk)
+        return chunks
+
+    def rows(self, notes: Sequence[int]) -> list[ChunkRow]:
+        """Return the chunks of these notes with their numbers, a note's in its order."""
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.note, c.ordinal"
+        return [chunk_row(row) for row in self._database.all_in(sql, notes)]
+
+    def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
+        """Return number and id of each chunk, in the order of the note, of the notes that have any."""
+        return self._outlines.get_or_read(notes, self._read_outlines)
+
+    def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        """Return chunks by number; numbers that no longer exist are left out."""
+        return self._chunks.get_or_read(numbers, self._read_chunks)
+
+    def forget_rows(self) -> None:
+        """Drop the rows kept in memory, which a commit has outdated."""
+        self._outlines.clear()
+        self._chunks.clear()
+
+    def opening(self, note: int, limit: int) -> str:
+        """Return the first ``limit`` characters of a note's text, approximately."""
+        texts: list[str] = []
+        length = 0
+        sql = "SELECT text FROM chunks WHERE note = ? ORDER BY ordinal LIMIT 20"
+        for (text,) in self._database.all(sql, note):
+            texts.append(text)
+            length += len(text)
+            if length >= limit:
+                break
+        return "\n\n".join(texts)[:limit]
+
+    def ids(self, numbers: Sequence[int]) -> dict[int, str]:
+        """Return chunk ids by number; numbers that no longer exist are left out."""
+        return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
+
+    def _read_outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
+        outlines: dict[int, list[tuple[int, str]]] = {}
+        sql = "SELECT note, number, id FROM chunks WHERE note IN ({}) ORDER BY note, ordinal"
+        for note, number, id in self._database.all_in(sql, notes):
+            outlines.setdefault(note, []).append((number, id))
+        return outlines
+
+    def _read_chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
+        rows = map(chunk_row, self._database.all_in(sql, numbers))
+        return {row.number: row.chunk for row in rows}
+
+    def _delete(self, numbers: Sequence[int]) -> None:
+        # Not only of those marked as stored: the store may hold an outdated vector of the others.
+        orphans = ((str(number),) for number in numbers)
+        self._database.run_many("INSERT OR REPLACE INTO orphans VALUES (?)", orphans)
+        self._database.run_many("DELETE FROM chunks WHERE number = ?", ((number,) for number in numbers))

@@ -1,0 +1,188 @@
+"""SQLite connections, one per thread, and the few forms of statement that the tables use."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vaultseek.base.limits import SQL_VARIABLES
+from vaultseek.store.ledger.connections import Connections
+
+
+class Database:
+    """One SQLite file. One thread writes; any thread reads, each through its own connection."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._connections = Connections(lambda: connect(file))
+        self.is_suspect = False
+        """True once an error hinted at damage of the file."""
+        self._identities: list[tuple[int, int] | None] = []
+        self._size = 0
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self._connections.close()
+
+    def remember_files(self) -> None:
+        """Remember which files these are. Call it once they are all there."""
+        self._identities = [_identity(file) for file in self._files()]
+
+    def is_sound(self) -> bool:
+        """False if an error hinted at damage, or if the files are gone, others, or cut off.
+
+        SQLite goes on with files that were removed, and notices damage only where it reads. Only their status
+        is looked at: to open and close the file here would drop SQLite's own locks on it.
+        """
+        size = _size(self.file)
+        same = [_identity(file) for file in self._files()] == self._identities
+        self.is_suspect |= not same or size < self._size
+        self._size = size
+        return not self.is_suspect
+
+    def _files(self) -> list[Path]:
+        return [self.file.with_name(self.file.name + suffix) for suffix in ("", "-wal", "-shm")]
+
+    def connection(self) -> sqlite3.Connection:
+        """Return the calling thread's connection; open it on first use."""
+        return self._own()[0]
+
+    def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return the calling thread's connection, and the lock to hold while it works."""
+        return self._connections.own()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the body in one transaction; roll it back on any error, also one of the commit itself."""
+        with self._statement() as connection:
+            if connection.in_transaction:  # an error of the disk can keep even a rollback from being made
+                connection.execute("ROLLBACK")
+            connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with self._statement() as connection:
+                connection.execute("COMMIT")
+        except BaseException:
+            with self._statement() as connection:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+            raise
+
+    def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
+        """Execute one statement."""
+        with self._statement() as connection:
+            return connection.execute(sql, values)
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
+        """Execute one statement once per row of values."""
+        with self._statement() as connection:
+            connection.executemany(sql, rows)
+
+    def one(self, sql: str, *values: Any) -> Any:
+        """Return the first row, or None."""
+        with self._statement() as connection:
+            return connection.execute(sql, values).fetchone()
+
+    def all(self, sql: str, *values: Any) -> list[Any]:
+        """Return all rows."""
+        with self._statement() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
+        """Yield the rows of ``sql`` whose ``IN ({})`` lists ``values``, a bounded number per statement."""
+        for start in range(0, len(values), SQL_VARIABLES):
+            batch = values[start : start + SQL_VARIABLES]
+            marks = ", ".join("?" * len(batch))
+            with self._statement() as connection:
+                rows = connection.execute(sql.format(marks), batch).fetchall()
+            yield from rows
+
+    def all_below(self, sql: str, folder: str) -> list[Any]:
+        """Return the rows of ``sql`` whose column ``path`` is inside ``folder``; "" is the whole vault."""
+        if not folder:
+            return self.all(sql)
+        # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
+        return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
+
+    def empty_log(self) -> bool:
+        """Write what the write-ahead log has into the file, and empty it; false if it is being read.
+
+        Deleted text is overwritten in the file, but not in the log.
+        """
+        return not self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+
+    def meta(self, name: str) -> str:
+        """Return a single stored value; "" if it was never set."""
+        row = self.one("SELECT value FROM meta WHERE name = ?", name)
+        return "" if row is None else str(row[0])
+
+    def set_meta(self, name: str, value: str) -> None:
+        """Store a single value by name."""
+        self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
+
+    @contextmanager
+    def _statement(self) -> Iterator[sqlite3.Connection]:
+        """Lend the calling thread's connection for one statement, and note if that finds damage."""
+        try:
+            connection, lock = self._own()
+            with lock:
+                yield connection
+        except _OF_VALUES:
+            raise
+        except sqlite3.DatabaseError as error:
+            self.is_suspect |= not says_nothing_of_file(error, self.file)
+            raise
+
+
+def says_nothing_of_file(error: sqlite3.DatabaseError, file: Path) -> bool:
+    """True if the error has other causes than damage of the ``file``: a lock, or no space."""
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY_CODE
+    # On a full disk SQLite reports broken input and output, too, and what is there can be read.
+    return code in _HARMLESS or (code == sqlite3.SQLITE_IOERR and _disk_is_full(file))
+
+
+def _disk_is_full(file: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(file.parent).free < _ROOM_BYTES
+    return False
+
+
+def _identity(file: Path) -> tuple[int, int] | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return -1
+
+
+_PRIMARY_CODE = 0xFF
+_ROOM_BYTES = 1024 * 1024
+_HARMLESS = (
+    sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_INTERRUPT,
+    sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_CONSTRAINT,
+)  # fmt: skip
+"""Errors that say nothing about the file."""
+_OF_VALUES = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
+"""The same, of calls with values that SQLite does not take."""
+
+
+def connect(file: Path) -> sqlite3.Connection:
+    """Open a connection with durable commits; deleted text is overwritten in the file."""
+    connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
+    return connection

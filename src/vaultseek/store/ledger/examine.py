@@ -1,0 +1,58 @@
+"""Read-only checks of a ledger file, safe while the daemon uses it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from urllib.parse import quote
+
+from vaultseek.errors import IndexDamaged
+from vaultseek.store.ledger.rows import Counts
+from vaultseek.store.ledger.schema import SCHEMA_VERSION
+
+
+def examine(file: Path) -> Counts:
+    """Check the ledger at ``file`` and return its counts.
+
+    Raises IndexDamaged if it cannot be read or was made by another version.
+    """
+    try:
+        with contextlib.closing(_connect_read_only(file)) as connection:
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if version != SCHEMA_VERSION:
+                raise IndexDamaged(f"ledger: version {version}, expected {SCHEMA_VERSION}")
+            check = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if check != "ok":
+                raise IndexDamaged("ledger: its pages are inconsistent; it has to be rebuilt")
+            return count(connection)
+    except sqlite3.DatabaseError as error:
+        raise IndexDamaged(f"ledger: {error}") from None
+
+
+def examine_stored(file: Path) -> tuple[str, int]:
+    """Return the name of the ledger's vector store, and the least number of passages it has to hold.
+
+    The name is empty if there is none yet. Raises sqlite3.DatabaseError.
+    """
+    with contextlib.closing(_connect_read_only(file)) as connection:
+        name = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
+        # Passages that could not be embedded are marked as stored, or they would be tried for ever.
+        least = connection.execute(
+            "SELECT count(*) FROM chunks WHERE stored = 1 AND note NOT IN"
+            " (SELECT n.id FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = 'not_embedded')"
+        ).fetchone()
+    return (str(name[0]) if name else ""), int(least[0])
+
+
+def count(connection: sqlite3.Connection) -> Counts:
+    """Count the rows of a ledger."""
+    tables = ("notes", "chunks", "chunks WHERE stored = 0", "notes WHERE stored = 0")
+    numbers = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+    notes, chunks, pending_chunks, pending_notes = numbers
+    return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
+
+
+def _connect_read_only(file: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"file:{quote(os.fsencode(file))}?mode=ro", uri=True, timeout=10.0)

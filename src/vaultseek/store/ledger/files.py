@@ -1,0 +1,100 @@
+"""The vault's other files, which links may point to, and the problems of files and folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from vaultseek.base.model import Problem
+from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.rows import to_json
+
+
+class AttachmentTable:
+    """The table ``attachments``: paths of the files that are not notes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.version = object()
+        """Another object after every change."""
+
+    def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
+        """Add and delete paths."""
+        added, removed = list(added), list(removed)
+        if added or removed:
+            self.version = object()
+        self._database.run_many("INSERT OR IGNORE INTO attachments VALUES (?)", ((path,) for path in added))
+        self._database.run_many("DELETE FROM attachments WHERE path = ?", ((path,) for path in removed))
+
+    def paths(self, folder: str = "") -> frozenset[str]:
+        """Return all paths, or those inside ``folder``."""
+        rows = self._database.all_below("SELECT path FROM attachments", folder)
+        return frozenset(row[0] for row in rows)
+
+    def contains(self, path: str) -> bool:
+        """True if there is an attachment at ``path``."""
+        return self._database.one("SELECT 1 FROM attachments WHERE path = ?", path) is not None
+
+
+class ProblemTable:
+    """The table ``problems``: of a note's content, or met by a scan of files and folders (``of_scan``)."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self) -> list[tuple[str, Problem]]:
+        """Return every problem with its path, in the order of paths and lines."""
+        rows = self._database.all("SELECT path, code, message, line FROM problems ORDER BY path, line")
+        return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
+
+    def of(self, path: str) -> list[tuple[str, Problem]]:
+        """Return the problems of one path, in the order of lines."""
+        rows = self._database.all(
+            "SELECT path, code, message, line FROM problems WHERE path = ? ORDER BY line", path
+        )
+        return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
+
+    def paths(self, code: str) -> list[str]:
+        """Return the paths that have a problem of this kind."""
+        rows = self._database.all("SELECT DISTINCT path FROM problems WHERE code = ? ORDER BY path", code)
+        return [row[0] for row in rows]
+
+    def has(self, path: str, code: str) -> bool:
+        """True if this path has a problem of this kind."""
+        sql = "SELECT 1 FROM problems WHERE path = ? AND code = ?"
+        return self._database.one(sql, path, code) is not None
+
+    def add(self, path: str, problem: Problem) -> None:
+        """Add one more problem of a note."""
+        self._insert([(path, problem)], of_scan=False)
+
+    def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
+        """Replace all problems of notes: pairs of path and problems, as ``NoteRows`` has them."""
+        notes = list(notes)
+        self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))
+        rows = ((path, *problem, 0) for path, problems in notes for problem in problems)
+        self._database.run_many("INSERT INTO problems VALUES (?, ?, ?, ?, ?)", rows)
+
+    def replace_scanned(self, problems: Iterable[tuple[str, Problem]], scanned: Sequence[str]) -> None:
+        """Replace the problems that earlier scans met in the files and folders ``scanned``."""
+        for path in scanned:
+            inside = "?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
+            self._database.run(f"DELETE FROM problems WHERE of_scan = 1 AND ({inside})", path)
+        self._insert(problems, of_scan=True)
+
+    def remove(self, path: str, code: str | None = None) -> None:
+        """Delete all problems of one path, or those of one kind."""
+        self._database.run("DELETE FROM problems WHERE path = ?1 AND coalesce(?2, code) = code", path, code)
+
+    def tries(self) -> dict[str, int]:
+        """Return how often the texts of each note that the model refused were tried again, by its path."""
+        return dict(json.loads(self._database.meta("tries") or "{}"))
+
+    def set_tries(self, tries: Mapping[str, int]) -> None:
+        """Set how often the texts of notes were tried again."""
+        self._database.set_meta("tries", to_json(dict(tries)))
+
+    def _insert(self, problems: Iterable[tuple[str, Problem]], *, of_scan: bool) -> None:
+        rows = ((path, p.code, p.message, p.line, int(of_scan)) for path, p in problems)
+        self._database.run_many("INSERT INTO problems VALUES (?, ?, ?, ?, ?)", rows)

@@ -1,0 +1,142 @@
+"""The ledger of one vault: everything that is known about its notes.
+
+One transaction is the commit point. The keyword index, the vector store and the graph are caches that record
+the revision they are at; each can be rebuilt from here. The vault itself is the truth: a ledger that cannot
+be read, or that has another schema, is moved aside and rebuilt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from heapq import nsmallest
+from pathlib import Path
+from typing import Any
+
+from vaultseek.store.ledger.chunks import ChunkTable
+from vaultseek.store.ledger.copies import NoteCopies
+from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
+from vaultseek.store.ledger.links import LinkTable
+from vaultseek.store.ledger.notes import NoteTable
+from vaultseek.store.ledger.pending import PendingTexts
+from vaultseek.store.ledger.rows import Counts
+from vaultseek.store.ledger.schema import close_database, open_database
+from vaultseek.store.ledger.scoped import Folders, ScopedConnections, ScopedDatabase
+from vaultseek.store.ledger.vectors import VectorTable
+
+
+class Ledger:
+    """One vault's ledger, by its tables. One thread writes; any thread reads."""
+
+    def __init__(self, file: Path) -> None:
+        """Open or create the ledger at ``file``; one that is damaged or of another schema is replaced."""
+        self._begin(open_database(file))
+
+    def _begin(self, database: Database) -> None:
+        self._database = database
+        self._scoped = ScopedConnections(database.file)
+        self._counts: Counts | None = None
+        self.chunks = ChunkTable(self._database)
+        self.links = LinkTable(self._database)
+        self.attachments = AttachmentTable(self._database)
+        self.problems = ProblemTable(self._database)
+        self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
+        self.vectors = VectorTable(self._database)
+        self.pending = PendingTexts(self._database)
+        self.copies = NoteCopies(self._database, self.notes, self.links)
+        self.generation: str = self._database.meta("generation")
+        """A name that is different for every ledger ever created."""
+        self._revision = int(self._database.meta("revision"))
+
+    def close(self) -> None:
+        """Close every connection; the ledger cannot be used any more."""
+        self._scoped.close()
+        close_database(self._database)
+
+    def within(self, folders: Folders) -> Ledger:
+        """Return the part of the ledger about the notes in ``folders``, at the present revision.
+
+        Nothing in it tells of other notes. It can only be read, and is of use until the next commit.
+        """
+        part = object.__new__(Ledger)
+        part._begin(ScopedDatabase(self._database, self._scoped, folders))
+        sql = "SELECT count(*), coalesce(sum(stored = 0), 0) FROM "
+        notes, pending_notes = part.select(sql + "notes")[0]
+        chunks, pending_chunks = part.select(sql + "chunks")[0]
+        part._counts = Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
+        return part
+
+    def is_sound(self) -> bool:
+        """False if the file shows damage: it has to be opened anew, which replaces it."""
+        return self._database.is_sound()
+
+    @contextmanager
+    def commit(self) -> Iterator[int]:
+        """Run the body in one transaction and yield the revision that it makes; an error rolls it back."""
+        revision = self._revision + 1
+        with self._database.transaction():
+            self._database.set_meta("revision", str(revision))
+            yield revision
+        self._revision = revision
+        for table in (self.notes, self.chunks, self.links):
+            table.forget_rows()
+
+    def compact(self, now: float) -> bool:
+        """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way."""
+        self._database.set_meta("compacted", f"{now:.0f} {self._revision}")
+        return self._database.empty_log()
+
+    def compacted(self) -> tuple[float, int]:
+        """Return when the ledger was last compacted, in seconds since the epoch, and its revision then."""
+        seconds, revision = (self._database.meta("compacted") or "0 0").split()
+        return float(seconds), int(revision)
+
+    @property
+    def revision(self) -> int:
+        """The revision of the last commit."""
+        return self._revision
+
+    def counts(self) -> Counts:
+        """Return the counts, which triggers of the database keep; it takes as long for any vault."""
+        if self._counts is not None:
+            return self._counts
+        sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts"
+        notes, chunks, pending_notes, pending_chunks = self._database.one(sql)
+        return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
+
+    def languages(self) -> dict[str, int]:
+        """Return the number of notes of each language, "" for those that show none; kept by triggers, too."""
+        return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
+
+    def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield what links may point to: path and aliases of each note, then each attachment without any."""
+        yield from self.notes.aliases()
+        for path in self.attachments.paths():
+            yield path, ()
+
+    def latest_notes(self, ids: Sequence[int], most: int) -> list[int]:
+        """Return the ids of at most ``most`` of these notes: the last modified first, then by path."""
+        rows = self._database.all_in("SELECT id, modified, path FROM notes WHERE id IN ({})", ids)
+        return [id for id, _, _ in nsmallest(most, rows, key=lambda row: (-row[1], row[2]))]
+
+    def paths_of(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return the paths of notes by id; ids that no longer exist are left out."""
+        return dict(self._database.all_in("SELECT id, path FROM notes WHERE id IN ({})", ids))
+
+    def set_chunking_version(self, version: str) -> bool:
+        """Record how notes are parsed and chunked; if that changed, mark every note to be read again.
+
+        Returns True if it changed, False if it is the same or was never recorded.
+        """
+        old = self._database.meta("reading")
+        if old == version:
+            return False
+        with self.commit():
+            self._database.set_meta("reading", version)
+            self._database.run("UPDATE notes SET racy = 1, hash = x''")
+        return bool(old)
+
+    def select(self, sql: str, *values: Any) -> list[Any]:
+        """Return the rows of a query; ``sql`` must never hold text from outside."""
+        return self._database.all(sql, *values)

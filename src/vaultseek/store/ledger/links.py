@@ -1,0 +1,148 @@
+"""Links between notes: the key that each listens to, and the path that it resolves to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vaultseek.base.text import fold
+from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.row_cache import RowCache
+from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_row
+
+CACHED_CONTEXTS = 2000
+"""Notes whose link contexts are kept between two commits."""
+CONTEXTS_TO_NOTE = 1000
+"""Links to one note whose contexts are read: a note may be linked to any number of times."""
+
+_TARGETS = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
+_LINKS_TO = (
+    "SELECT l.note, l.line, c.start_line, c.text FROM"
+    " (SELECT DISTINCT note, line FROM links WHERE resolved = ? LIMIT ?) l"
+    " JOIN chunks c ON c.note = l.note AND c.start_line <= l.line + 1 AND c.end_line >= l.line - 1"
+)
+_ROWS = f"SELECT {LINK_COLUMNS} FROM links l JOIN notes n ON n.id = l.note"
+
+
+class LinkContext(NamedTuple):
+    """The path that a link resolves to, and the folded text of its line and of those beside it."""
+
+    resolved: str
+    text: str
+
+
+class Mention(NamedTuple):
+    """The id of a note with a link, and the folded text of the link's line and of those beside it."""
+
+    note: int
+    text: str
+
+
+class LinkTable:
+    """The table ``links``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._contexts: RowCache[Sequence[LinkContext]] = RowCache(CACHED_CONTEXTS)
+        self._mentions: RowCache[Sequence[Mention]] = RowCache(CACHED_CONTEXTS)
+
+    def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
+        """Write links, as ``NoteRows`` has them, of notes without any: pairs of note id and links.
+
+        They are unresolved until ``resolve``.
+        """
+        rows = ((note, i, *link) for note, links in notes for i, link in enumerate(links))
+        self._database.run_many("INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)", rows)
+
+    def remove(self, note: int) -> None:
+        """Delete a note's links."""
+        self._database.run("DELETE FROM links WHERE note = ?", note)
+
+    def resolve(self, links: Iterable[tuple[int, int, str | None]]) -> None:
+        """Set what links resolve to: (note id, ordinal, path or None)."""
+        sql = "UPDATE links SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
+        self._database.run_many(sql, links)
+
+    def resolved(self, notes: Sequence[int]) -> dict[tuple[int, int], str | None]:
+        """Return what the links of these notes resolve to, by note id and ordinal."""
+        sql = "SELECT note, ordinal, resolved FROM links WHERE note IN ({})"
+        return {(note, ordinal): path for note, ordinal, path in self._database.all_in(sql, notes)}
+
+    def targets_by_key(self, keys: Iterable[str]) -> list[LinkTarget]:
+        """Return the targets of all links with one of these keys."""
+        return list(self._database.all_in(_TARGETS + " WHERE l.key IN ({})", sorted(keys)))
+
+    def targets_of(self, notes: Sequence[int]) -> list[LinkTarget]:
+        """Return the targets of all links in these notes."""
+        return list(self._database.all_in(_TARGETS + " WHERE l.note IN ({})", notes))
+
+    def from_notes(self, notes: Sequence[int]) -> list[LinkRow]:
+        """Return the links in these notes."""
+        sql = _ROWS + " WHERE l.note IN ({}) ORDER BY l.note, l.ordinal"
+        return [link_row(row) for row in self._database.all_in(sql, notes)]
+
+    def to_paths(self, paths: Sequence[str]) -> list[LinkRow]:
+        """Return the links that resolve to these paths."""
+        sql = _ROWS + " WHERE l.resolved IN ({}) ORDER BY n.path, l.ordinal"
+        return [link_row(row) for row in self._database.all_in(sql, paths)]
+
+    def by_keys(self, keys: Sequence[str]) -> list[LinkRow]:
+        """Return the links with one of these keys."""
+        sql = _ROWS + " WHERE l.key IN ({}) ORDER BY n.path, l.ordinal"
+        return [link_row(row) for row in self._database.all_in(sql, keys)]
+
+    def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
+        """Return the resolved links in the text of each of these notes, with the words around them."""
+        return self._contexts.get_or_read(notes, self._read_contexts)
+
+    def contexts_to(self, paths: Mapping[int, str]) -> dict[int, Sequence[Mention]]:
+        """Return the links that resolve to each of these notes, given by id, with the words around them."""
+        return self._mentions.get_or_read(
+            list(paths), lambda notes: {note: self._read_mentions(paths[note]) for note in notes}
+        )
+
+    def forget_rows(self) -> None:
+        """Drop the contexts kept in memory, which a commit has outdated."""
+        self._contexts.clear()
+        self._mentions.clear()
+
+    def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
+        """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""
+        sql = "SELECT DISTINCT l.note, t.id FROM links l JOIN notes t ON t.path = l.resolved"
+        sql += " WHERE t.id != l.note"
+        if notes is None:
+            return self._database.all(sql)
+        return list(self._database.all_in(sql + " AND l.note IN ({})", notes))
+
+    def _read_contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
+        sql = "SELECT note, line, resolved FROM links WHERE note IN ({}) AND resolved IS NOT NULL"
+        links: dict[int, list[tuple[int, str]]] = {}
+        for note, line, resolved in self._database.all_in(sql, notes):
+            links.setdefault(note, []).append((line, resolved))
+        lines: dict[int, dict[int, str]] = {note: {} for note in links}
+        sql = "SELECT note, start_line, text FROM chunks WHERE note IN ({}) ORDER BY note, ordinal"
+        for note, start, text in self._database.all_in(sql, list(links)):
+            lines[note].update(enumerate(text.split("\n"), start))
+        contexts: dict[int, Sequence[LinkContext]] = {note: () for note in notes}
+        for note, of_note in links.items():
+            contexts[note] = list(_contexts(of_note, lines[note]))
+        return contexts
+
+    def _read_mentions(self, path: str) -> Sequence[Mention]:
+        beside: dict[tuple[int, int], dict[int, str]] = {}
+        for note, line, start, text in self._database.all(_LINKS_TO, path, CONTEXTS_TO_NOTE):
+            near = beside.setdefault((note, line), {})
+            for number, each in enumerate(text.split("\n"), start):
+                if line - 1 <= number <= line + 1:
+                    near[number] = each
+        return [
+            Mention(note, fold(" ".join(near[number] for number in sorted(near))))
+            for (note, _), near in beside.items()
+        ]
+
+
+def _contexts(links: Iterable[tuple[int, str]], lines: Mapping[int, str]) -> Iterator[LinkContext]:
+    for line, resolved in links:
+        text = fold(" ".join(lines.get(line + step, "") for step in (-1, 0, 1)))
+        if text:
+            yield LinkContext(resolved, text)

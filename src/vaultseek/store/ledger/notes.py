@@ -1,0 +1,246 @@
+"""Notes, with the names and tags that they are found by, and what changed since a revision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from vaultseek.base.model import NOT_EMBEDDED
+from vaultseek.base.text import fold
+from vaultseek.content.files.diff import FileState
+from vaultseek.content.files.scan import FileStat
+from vaultseek.content.markdown.title import file_stem
+from vaultseek.store.ledger.chunks import ChunkTable
+from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.files import ProblemTable
+from vaultseek.store.ledger.links import LinkTable
+from vaultseek.store.ledger.row_cache import RowCache
+from vaultseek.store.ledger.rows import (
+    NOTE_COLUMNS,
+    NOTE_VALUES,
+    IndexedNote,
+    NoteRow,
+    NoteRows,
+    UnchangedNote,
+    note_row,
+    note_rows,
+    note_vector_id,
+)
+
+CACHED_NOTES = 4000
+"""Notes whose decoded rows are kept between two commits, some 2 kB each."""
+LAST_NOTE = 2**62
+"""A number above those of all notes."""
+REMOVED_NOTES = 1000
+"""Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
+
+_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 21)})"
+_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 20)}) WHERE id = ?"
+_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 20)}, 0) WHERE id = ?"
+
+
+class NoteTable:
+    """The tables ``notes``, ``names``, ``tags`` and ``removed``; writes a note's rows in the others, too."""
+
+    def __init__(
+        self, database: Database, chunks: ChunkTable, links: LinkTable, problems: ProblemTable
+    ) -> None:
+        self._database = database
+        self._chunks = chunks
+        self._links = links
+        self._problems = problems
+        self._rows: RowCache[NoteRow] = RowCache(CACHED_NOTES)
+        self._name_words: RowCache[str] = RowCache(CACHED_NOTES)
+
+    # -- writing, inside a commit ----------------------------------------------------------------------
+
+    def put(self, indexed: IndexedNote, revision: int) -> int:
+        """Add or replace a note; only the chunks that differ are written. Returns the note's id."""
+        rows = note_rows(indexed)
+        number = self.numbers([rows.path])[rows.path]
+        self.put_all([(number, rows)], revision)
+        return number
+
+    def put_all(self, notes: Sequence[tuple[int, NoteRows]], revision: int) -> None:
+        """Add or replace notes; only the chunks that differ are written. The ids are those of ``numbers``."""
+        sql = "SELECT id, hash, title, title_source, aliases FROM notes WHERE id IN ({})"
+        stored = {row[0]: row for row in self._database.all_in(sql, [number for number, _ in notes])}
+        self._add([(number, rows) for number, rows in notes if number not in stored], revision)
+        for number, rows in notes:
+            if number in stored:
+                self._replace(number, rows, stored[number], revision)
+        self._problems.replace((rows.path, rows.problems) for _, rows in notes)
+
+    def numbers(self, paths: Sequence[str]) -> dict[str, int]:
+        """Return the id of each path: its own, or for a new note the next one that is free."""
+        stored = dict(self._database.all_in("SELECT path, id FROM notes WHERE path IN ({})", paths))
+        row = self._database.one("SELECT seq FROM sqlite_sequence WHERE name = 'notes'")
+        free = count(row[0] + 1 if row else 1)
+        return {path: stored[path] if path in stored else next(free) for path in paths}
+
+    def hashes(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """Return the hash of the bytes that each of these notes was read from; new notes are left out."""
+        return dict(self._database.all_in("SELECT path, hash FROM notes WHERE path IN ({})", paths))
+
+    def move(self, source: str, target: str) -> None:
+        """Change the path of the note at ``source``; ``put`` of its content has to follow."""
+        self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
+        if self._problems.has(source, NOT_EMBEDDED):
+            self._database.run(
+                "UPDATE chunks SET stored = 0 WHERE note = (SELECT id FROM notes WHERE path = ?)", target
+            )
+        if file_stem(source) != file_stem(target):
+            self._outdate_vectors(target)
+        self._problems.remove(source)
+
+    def remove(self, path: str, revision: int) -> int | None:
+        """Delete the note at ``path`` and all that belongs to it; returns the id that it had."""
+        row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
+        self._problems.remove(path)
+        if row is None:
+            return None
+        number = int(row[0])
+        self._chunks.remove(number)
+        self._links.remove(number)
+        self._remove_names_and_tags(number)
+        run = self._database.run
+        run("INSERT OR REPLACE INTO orphans VALUES (?)", note_vector_id(number))
+        run("DELETE FROM notes WHERE id = ?", number)
+        run("INSERT OR REPLACE INTO removed VALUES (?, ?)", number, revision)
+        return number
+
+    def touch(self, unchanged: Iterable[UnchangedNote]) -> None:
+        """Store the new ``stat`` values of notes with the same content as before."""
+        self._database.run_many(
+            "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?"
+            " WHERE path = ?",
+            ((*note.stat, int(note.racy), note.modified, note.path) for note in unchanged),
+        )
+
+    def prune_removed(self, revision: int) -> None:
+        """Forget removals up to ``revision`` if there are many; every index must be there or further."""
+        if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
+            return
+        revision = max(revision, int(self._database.meta("removals_pruned") or 0))
+        with self._database.transaction():
+            self._database.run("DELETE FROM removed WHERE revision <= ?", revision)
+            self._database.set_meta("removals_pruned", str(revision))
+
+    # -- reading ---------------------------------------------------------------------------------------
+
+    def ids(self) -> list[int]:
+        """Return the ids of all notes."""
+        return [row[0] for row in self._database.all("SELECT id FROM notes")]
+
+    def by_id(self, ids: Sequence[int]) -> dict[int, NoteRow]:
+        """Return notes by id; ids that no longer exist are left out."""
+        return self._rows.get_or_read(ids, self._read_rows)
+
+    def revisions(self, ids: Sequence[int]) -> dict[int, int]:
+        """Return the revision at which each of these notes was written last."""
+        return dict(self._database.all_in("SELECT id, revision FROM notes WHERE id IN ({})", ids))
+
+    def forget_rows(self) -> None:
+        """Drop the rows kept in memory, which a commit has outdated."""
+        self._rows.clear()
+        self._name_words.clear()
+
+    def name_words(self, ids: Sequence[int]) -> dict[int, str]:
+        """Return the folded names and headings of each of these notes, as one text."""
+        return self._name_words.get_or_read(ids, self._read_name_words)
+
+    def by_path(self, path: str) -> NoteRow | None:
+        """Return the note at a path."""
+        row = self._database.one(f"SELECT {NOTE_COLUMNS} FROM notes WHERE path = ?", path)
+        return None if row is None else note_row(row)
+
+    def ids_by_name(self, name: str) -> set[int]:
+        """Return the ids of notes whose title, alias or file name is ``name``, ignoring case."""
+        return {row[0] for row in self._database.all("SELECT note FROM names WHERE name = ?", fold(name))}
+
+    def aliases(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Yield the path and the aliases of every note."""
+        for path, aliases in self._database.all("SELECT path, aliases FROM notes"):
+            yield path, tuple(json.loads(aliases))
+
+    def changed_since(self, revision: int, limit: int, note: int = LAST_NOTE) -> list[tuple[int, int]]:
+        """Return (note id, revision) of notes that changed after ``revision``, in order of change.
+
+        With ``note`` also of those at ``revision`` that come after that one.
+        """
+        sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
+        return self._database.all(sql, revision, note, limit)
+
+    def removed_since(self, revision: int) -> list[int] | None:
+        """Return the ids of notes that were removed after ``revision``.
+
+        None if some of these removals were pruned: an index at ``revision`` has to be rebuilt.
+        """
+        rows = self._database.all("SELECT note FROM removed WHERE revision > ?", revision)
+        # Read after the rows, because another thread may prune in between.
+        pruned = int(self._database.meta("removals_pruned") or 0)
+        return None if revision < pruned else [row[0] for row in rows]
+
+    def file_states(self, folder: str = "") -> dict[str, FileState]:
+        """Return the file state of each path, of all notes or of those inside ``folder``."""
+        sql = "SELECT path, size, mtime_ns, ctime_ns, inode, racy FROM notes"
+        rows = self._database.all_below(sql, folder)
+        return {row[0]: FileState(FileStat(*row[1:5]), bool(row[5])) for row in rows}
+
+    def file_state(self, path: str) -> FileState | None:
+        """Return the file state of the note at one path."""
+        sql = "SELECT size, mtime_ns, ctime_ns, inode, racy FROM notes WHERE path = ?"
+        row = self._database.one(sql, path)
+        return None if row is None else FileState(FileStat(*row[:4]), bool(row[4]))
+
+    # -- rows ------------------------------------------------------------------------------------------
+
+    def _read_rows(self, ids: Sequence[int]) -> dict[int, NoteRow]:
+        rows = self._database.all_in(f"SELECT {NOTE_COLUMNS} FROM notes WHERE id IN ({{}})", ids)
+        return {row[0]: note_row(row) for row in rows}
+
+    def _read_name_words(self, ids: Sequence[int]) -> dict[int, str]:
+        return {
+            id: fold(" ".join((*row.names, *(heading.text for heading in row.headings))))
+            for id, row in self.by_id(ids).items()
+        }
+
+    def _add(self, notes: Sequence[tuple[int, NoteRows]], revision: int) -> None:
+        self._database.run_many(_INSERT, ((number, *rows.columns(revision)) for number, rows in notes))
+        self._chunks.add((number, rows.chunks) for number, rows in notes)
+        self._add_names_tags_links(notes)
+
+    def _replace(self, number: int, rows: NoteRows, stored: Sequence[Any], revision: int) -> None:
+        sql = _UPDATE_CONTENT if stored[1] != rows.hash else _UPDATE
+        self._database.run(sql, *rows.columns(revision), number)
+        # A passage that the model refused once is tried again; the vectors of the others are kept.
+        is_refused = self._problems.has(rows.path, NOT_EMBEDDED)
+        self._chunks.replace(number, rows.chunks, dirty=is_refused or _is_renamed(stored[2:], rows))
+        self._remove_names_and_tags(number)
+        self._links.remove(number)
+        self._add_names_tags_links([(number, rows)])
+
+    def _add_names_tags_links(self, notes: Sequence[tuple[int, NoteRows]]) -> None:
+        tags = ((number, tag) for number, rows in notes for tag in rows.folded_tags)
+        self._database.run_many("INSERT INTO tags (note, tag) VALUES (?, ?)", tags)
+        names = ((number, name) for number, rows in notes for name in rows.names)
+        self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
+        self._links.add((number, rows.links) for number, rows in notes)
+
+    def _outdate_vectors(self, path: str) -> None:
+        """Mark the vectors of a note whose file has another name; the keys decide which are computed."""
+        row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
+        if row is not None:
+            self._database.run("UPDATE notes SET stored = 0 WHERE id = ?", row[0])
+            self._database.run("UPDATE chunks SET stored = 0 WHERE note = ?", row[0])
+
+    def _remove_names_and_tags(self, number: int) -> None:
+        self._database.run("DELETE FROM tags WHERE note = ?", number)
+        self._database.run("DELETE FROM names WHERE note = ?", number)
+
+
+def _is_renamed(old: Sequence[str], rows: NoteRows) -> bool:
+    """True if title or aliases changed, which may be embedded with every chunk."""
+    return tuple(old) != (rows.title, rows.title_source, rows.aliases)

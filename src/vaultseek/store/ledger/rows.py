@@ -1,0 +1,274 @@
+"""The values that the ledger takes and returns, and their conversion to and from rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from vaultseek.base.model import JSON, BlockId, Chunk, Heading, Link, LinkKind, Note, Place
+from vaultseek.base.text import fold
+from vaultseek.content.files.scan import FileStat
+from vaultseek.content.kinds import Kind, kind_of, turn
+from vaultseek.content.languages.detect import NO_LANGUAGE
+from vaultseek.content.markdown.title import file_stem, note_name, other_name
+
+NOTE_COLUMNS = (
+    "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language, blocks"
+)
+CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place"
+LINK_COLUMNS = (
+    "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved,"
+    " l.first, l.last"
+)
+
+LinkTarget = tuple[int, int, str, str, LinkKind]
+"""A link to be resolved: note id, ordinal in the note, path of the note, target, kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedNote:
+    """A parsed note to be stored. ``modified`` and ``created`` are seconds since the epoch.
+
+    ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes. ``language`` is
+    "" if it is not clear.
+    """
+
+    note: Note
+    chunks: tuple[Chunk, ...]
+    link_keys: tuple[str, ...]
+    stat: FileStat
+    racy: bool
+    hash: bytes
+    modified: float
+    created: float
+    language: str = NO_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedNote:
+    """A note with the same content as before, and the new ``stat`` of its file."""
+
+    path: str
+    stat: FileStat
+    racy: bool
+    modified: float
+
+
+@dataclass(frozen=True, slots=True)
+class NoteRow:
+    """A note as the ledger stores it. ``modified`` and ``created`` are seconds since the epoch."""
+
+    id: int
+    path: str
+    title: str
+    title_is_name: bool
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    headings: tuple[Heading, ...]
+    properties: JSON
+    modified: float
+    created: float
+    language: str = NO_LANGUAGE
+    blocks: tuple[BlockId, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the file."""
+        return kind_of(self.path) or "note"
+
+    @property
+    def other_name(self) -> str | None:
+        """The name of the file, if it says something else than the title."""
+        return None if self.title_is_name else other_name(self.title, self.path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the note: title, name of the file if it says something else, aliases."""
+        name = self.other_name
+        return (self.title, name, *self.aliases) if name else (self.title, *self.aliases)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRow:
+    """A chunk as the ledger stores it, with the id of its note.
+
+    ``number`` stays the same as long as the text does, even if the note moves; vectors are stored under it.
+    """
+
+    note: int
+    chunk: Chunk
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRow:
+    """A link, the id and path of its note, and the path that it resolves to now."""
+
+    note: int
+    source: str
+    link: Link
+    resolved: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Numbers of notes, of chunks, of chunks with a stored vector, and of vectors still to be stored."""
+
+    notes: int
+    chunks: int
+    embedded: int
+    pending: int
+
+
+_OF_NOTE = "note:"
+
+
+def note_vector_id(note: int) -> str:
+    """Return the id under which the vector store keeps a note's own vector."""
+    return f"{_OF_NOTE}{note}"
+
+
+def note_of_vector(id: str) -> int | None:
+    """Return the note whose own vector has this id; None if it is the id of a chunk's."""
+    return int(id.removeprefix(_OF_NOTE)) if id.startswith(_OF_NOTE) else None
+
+
+class NoteRows(NamedTuple):
+    """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
+
+    ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
+    code are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place), a link is
+    (kind, target, heading, block, alias, line, property, first and last column, key), a problem (code,
+    message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and ``names`` are what the
+    note is found by.
+    """
+
+    path: str
+    stat: Sequence[int]
+    racy: int
+    hash: bytes
+    title: str
+    title_source: str
+    aliases: str
+    tags: str
+    headings: str
+    tasks: str
+    properties: str
+    modified: float
+    created: float
+    language: str
+    blocks: str
+    turn: int
+    chunks: Sequence[Sequence[Any]]
+    links: Sequence[Sequence[Any]]
+    folded_tags: Sequence[str]
+    names: Sequence[str]
+    problems: Sequence[Sequence[Any]]
+
+    def columns(self, revision: int) -> tuple[Any, ...]:
+        """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
+        return (self.path, revision, *self.stat, *self[2:16])
+
+
+NOTE_VALUES = (
+    "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
+    " headings, tasks, properties, modified, created, language, blocks, turn"
+)
+
+
+def note_rows(indexed: IndexedNote) -> NoteRows:
+    """Return the rows of a parsed note."""
+    note = indexed.note
+    return NoteRows(
+        note.path,
+        indexed.stat,
+        int(indexed.racy),
+        indexed.hash,
+        note.title,
+        note.title_source,
+        to_json(note.aliases),
+        to_json(note.tags),
+        to_json([(h.level, h.text, h.line) for h in note.headings]),
+        to_json([(t.mark, t.text, t.line) for t in note.tasks]),
+        to_json(note.frontmatter),
+        indexed.modified,
+        indexed.created,
+        indexed.language,
+        to_json([(block.id, block.line) for block in note.blocks]) if note.blocks else "[]",
+        turn(note.path),
+        [_chunk_values(chunk) for chunk in indexed.chunks],
+        [(*_link_values(link), key) for link, key in zip(note.links, indexed.link_keys, strict=True)],
+        sorted({fold(tag) for tag in note.tags}),
+        sorted(_names(note)),
+        [(problem.code, problem.message, problem.line) for problem in note.problems],
+    )
+
+
+def _link_values(link: Link) -> tuple[Any, ...]:
+    columns = (link.place.start, link.place.end) if link.place else (None, None)
+    return (link.kind, link.target, link.heading, link.block, link.alias, link.line, link.property, *columns)
+
+
+def _names(note: Note) -> set[str]:
+    """Return the names of a note: title, aliases, file name with and without extension, and what it means."""
+    file_name, path = note.path.rpartition("/")[2], note.path
+    names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
+    return {fold(name) for name in names} - {""}
+
+
+def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
+    return (
+        chunk.id,
+        to_json(chunk.heading_path),
+        chunk.start_line,
+        chunk.end_line,
+        chunk.text,
+        to_json(chunk.code) if chunk.code else "[]",
+        chunk.place,
+    )
+
+
+def note_row(row: Any) -> NoteRow:
+    """Return the note of a row of ``NOTE_COLUMNS``."""
+    return NoteRow(
+        id=row[0],
+        path=row[1],
+        title=row[2],
+        title_is_name=row[3] == "name",
+        aliases=tuple(_list(row[4])),
+        tags=tuple(_list(row[5])),
+        headings=tuple(Heading(*item) for item in _list(row[6])),
+        # Not by orjson: properties may hold integers of any size, NaN and infinity.
+        properties={} if row[7] == "{}" else json.loads(row[7]),
+        modified=row[8],
+        created=row[9],
+        language=row[10],
+        blocks=tuple(BlockId(*item) for item in _list(row[11])),
+    )
+
+
+def chunk_row(row: Any) -> ChunkRow:
+    """Return the chunk of a row of ``CHUNK_COLUMNS``."""
+    code = tuple((start, end) for start, end in _list(row[6]))
+    return ChunkRow(row[0], Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code, row[8]), row[7])
+
+
+def link_row(row: Any) -> LinkRow:
+    """Return the link of a row of ``LINK_COLUMNS``."""
+    kind, target, heading, block, alias, line, prop = row[2:9]
+    place = None if row[10] is None else Place(line, row[10], row[11])
+    return LinkRow(row[0], row[1], Link(kind, target, heading, block, alias, line, prop, place), row[9])
+
+
+def _list(text: str) -> Any:
+    """Return a list of strings or of short tuples, as ``to_json`` wrote it; most are empty."""
+    return () if text == "[]" else orjson.loads(text)
+
+
+def to_json(value: Any) -> str:
+    """Return compact JSON text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,208 @@
+"""The ledger's tables, and opening its file; a damaged one, or one of another version, is replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sqlite3
+import time
+import uuid
+from pathlib import Path
+
+from vaultseek.base.paths import clear_place, remove, write_atomically
+from vaultseek.store.ledger.database import Database, connect, says_nothing_of_file
+
+log = logging.getLogger(__name__)
+
+SCHEMA_VERSION = 6
+"""Version of the tables below, stored as SQLite's ``user_version``."""
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE notes (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, revision INTEGER NOT NULL,
+  size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
+  racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
+  aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
+  properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, language TEXT NOT NULL,
+  blocks TEXT NOT NULL, turn INTEGER NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX notes_by_revision ON notes (revision);
+CREATE INDEX notes_to_store ON notes (turn, modified DESC) WHERE stored = 0;
+CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
+CREATE TABLE chunks (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
+  heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
+  code TEXT NOT NULL, place TEXT, stored INTEGER NOT NULL DEFAULT 0
+);
+CREATE INDEX chunks_by_note ON chunks (note, ordinal);
+CREATE INDEX chunks_to_store ON chunks (note) WHERE stored = 0;
+CREATE TABLE tags (tag TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;
+CREATE INDEX tags_by_note ON tags (note);
+CREATE TABLE names (name TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (name, note)) WITHOUT ROWID;
+CREATE INDEX names_by_note ON names (note);
+CREATE TABLE links (
+  note INTEGER NOT NULL, ordinal INTEGER NOT NULL, kind TEXT NOT NULL, target TEXT NOT NULL, heading TEXT,
+  block TEXT, alias TEXT, line INTEGER NOT NULL, property TEXT, first INTEGER, last INTEGER,
+  key TEXT NOT NULL, resolved TEXT,
+  PRIMARY KEY (note, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX links_by_key ON links (key);
+CREATE INDEX links_by_resolved ON links (resolved);
+CREATE INDEX links_to_parts ON links (note) WHERE heading IS NOT NULL OR block IS NOT NULL;
+CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE problems (
+  path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL
+);
+CREATE INDEX problems_by_path ON problems (path);
+CREATE TABLE removed (note INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
+CREATE TABLE orphans (id TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE languages (language TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TRIGGER language_added AFTER INSERT ON notes BEGIN
+  INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
+CREATE TRIGGER language_removed AFTER DELETE ON notes BEGIN
+  UPDATE languages SET notes = notes - 1 WHERE language = old.language; END;
+CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.language != new.language BEGIN
+  UPDATE languages SET notes = notes - 1 WHERE language = old.language;
+  INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
+"""
+"""The table ``languages`` counts the notes of each language; "" stands for those that show none."""
+
+_ROW_COUNTS = """
+CREATE TABLE row_counts (notes INTEGER, chunks INTEGER, pending_notes INTEGER, pending_chunks INTEGER);
+INSERT INTO row_counts SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM chunks),
+  (SELECT count(*) FROM notes WHERE stored = 0), (SELECT count(*) FROM chunks WHERE stored = 0);
+"""
+_COUNTED = """
+CREATE TRIGGER {table}_added AFTER INSERT ON {table} BEGIN UPDATE row_counts
+  SET {table} = {table} + 1, pending_{table} = pending_{table} + (new.stored = 0); END;
+CREATE TRIGGER {table}_removed AFTER DELETE ON {table} BEGIN UPDATE row_counts
+  SET {table} = {table} - 1, pending_{table} = pending_{table} - (old.stored = 0); END;
+CREATE TRIGGER {table}_marked AFTER UPDATE OF stored ON {table} WHEN old.stored != new.stored
+  BEGIN UPDATE row_counts SET pending_{table} = pending_{table} + (new.stored = 0) - (old.stored = 0); END;
+"""
+"""Triggers that keep ``row_counts`` true: every search and every save asks for these numbers, and counting
+the rows would take longer the larger the vault is."""
+
+
+_NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
+"""Ends of the names of the ledger's files."""
+
+
+def open_database(file: Path) -> Database:
+    """Open or create the ledger at ``file``.
+
+    A file that is damaged or has another schema version is replaced by a new one, which inherits its vectors.
+    All pages are checked, unless the file is as ``close_database`` left it. Raises sqlite3.OperationalError,
+    and leaves the file alone, if it is locked or the disk is full.
+    """
+    for name in _NAMES:
+        clear_place(file.with_name(file.name + name))
+    if not _is_usable(file, check_pages=not _take_seal(file)):
+        log.warning("%s is damaged or of another version; it is made again from the notes", file)
+        _move_aside(file)
+    database = Database(file)
+    try:
+        _create_tables(database)
+        _inherit_vectors(database)
+        database.remember_files()
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def close_database(database: Database) -> None:
+    """Close the database, and seal its file, so that the next start need not read it all."""
+    database.close()
+    if not database.is_suspect and not _log(database.file).exists():
+        with contextlib.suppress(OSError):
+            write_atomically(_seal(database.file), _state(database.file))
+
+
+def _take_seal(file: Path) -> bool:
+    """Return true if the file is as it was closed; the seal is broken, for a crash leaves none."""
+    seal = _seal(file)
+    try:
+        sealed = not _log(file).exists() and seal.read_text() == _state(file)
+        seal.unlink()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return sealed
+
+
+def _state(file: Path) -> str:
+    state = file.stat()
+    return f"{state.st_ino} {state.st_size} {state.st_mtime_ns} {state.st_ctime_ns}"
+
+
+def _seal(file: Path) -> Path:
+    return file.with_name(f"{file.name}.closed")
+
+
+def _log(file: Path) -> Path:
+    return file.with_name(f"{file.name}-wal")
+
+
+def _is_usable(file: Path, *, check_pages: bool) -> bool:
+    if not file.exists():
+        return True
+    try:
+        with contextlib.closing(connect(file)) as connection:
+            connection.execute("BEGIN IMMEDIATE")  # fails if it can only be read
+            connection.execute("ROLLBACK")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            sound = not check_pages or connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+    except UnicodeDecodeError:  # of a damaged name
+        return False
+    except sqlite3.DatabaseError as error:
+        if says_nothing_of_file(error, file):
+            raise
+        return False
+    return bool(sound and version in (0, SCHEMA_VERSION))
+
+
+def _move_aside(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        part, aside = file.with_name(file.name + suffix), file.with_name(f"{file.name}.bad{suffix}")
+        if part.exists():
+            os.replace(part, aside)  # noqa: PTH105
+
+
+def _create_tables(database: Database) -> None:
+    connection = database.connection()
+    database.file.chmod(0o600)
+    if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+        _create_first_tables(connection)
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'row_counts'").fetchone():
+        triggers = "".join(_COUNTED.format(table=table) for table in ("notes", "chunks"))
+        connection.executescript("BEGIN IMMEDIATE;" + _ROW_COUNTS + triggers + "COMMIT;")
+
+
+def _create_first_tables(connection: sqlite3.Connection) -> None:
+    meta = {"generation": uuid.uuid4().hex, "revision": "0", "embeddings_computed": "0", "store": ""}
+    meta["made"] = str(time.time())
+    connection.executescript("BEGIN IMMEDIATE;" + _TABLES + f"PRAGMA user_version = {SCHEMA_VERSION};")
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    connection.execute("COMMIT")
+
+
+def _inherit_vectors(database: Database) -> None:
+    """Copy the vectors of a ledger that was moved aside, then delete it.
+
+    Vectors are expensive to compute. The rest is the text of notes that may have been deleted since.
+    """
+    old = database.file.with_name(f"{database.file.name}.bad")
+    if not old.exists():
+        return
+    connection = database.connection()
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("ATTACH ? AS old", (str(old),))
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
+    with contextlib.suppress(sqlite3.DatabaseError):
+        connection.execute("DETACH old")
+    for suffix in ("", "-wal", "-shm"):
+        remove(old.with_name(old.name + suffix))

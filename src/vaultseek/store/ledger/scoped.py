@@ -1,0 +1,116 @@
+"""A part of the ledger: the notes in some folders, and nothing that is not of these notes.
+
+SQLite itself draws the line. Connections of their own have temporary views with the names of the tables, so
+that every statement of every part of the program sees only rows of those notes. A table that is not known
+here has no rows. A link to a note outside leads nowhere.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from vaultseek.store.ledger.connections import Connections
+from vaultseek.store.ledger.database import Database
+
+Folders = tuple[str, ...]
+"""Folders by their paths from the root of the vault, without a slash at the end."""
+
+_WITHOUT_NOTES = frozenset(["meta"])
+"""Tables that say nothing of single notes, and are shared."""
+_OF_PATH = "EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {column} < s.high)"
+_OF_NOTE = (
+    "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
+)
+
+
+class ScopedConnections:
+    """A connection for each thread with the views; the folders are set whenever others are asked for."""
+
+    def __init__(self, file: Path) -> None:
+        self._connections = Connections(lambda: _connect(file))
+        self._local = threading.local()
+
+    def own(self, folders: Folders) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return the calling thread's connection, which sees the notes in ``folders`` only, and its lock."""
+        connection, lock = self._connections.own()
+        if getattr(self._local, "folders", None) != folders:
+            self._local.folders = None
+            with lock:
+                _set_folders(connection, folders)
+            self._local.folders = folders
+        return connection, lock
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self._connections.close()
+
+
+class ScopedDatabase(Database):
+    """The database as far as it is about the notes in ``folders``; it cannot be written."""
+
+    def __init__(self, whole: Database, connections: ScopedConnections, folders: Folders) -> None:
+        super().__init__(whole.file)
+        self._whole = whole
+        self._scoped = connections
+        self._folders = folders
+
+    def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        return self._scoped.own(self._folders)
+
+    @contextmanager
+    def _statement(self) -> Iterator[sqlite3.Connection]:
+        try:
+            with super()._statement() as connection:
+                yield connection
+        finally:
+            self._whole.is_suspect |= self.is_suspect
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
+    tables = [
+        row[0] for row in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
+    ]
+    connection.execute("CREATE TEMP TABLE scope (low TEXT NOT NULL, high TEXT NOT NULL)")
+    for table in tables:
+        if table not in _WITHOUT_NOTES and not table.startswith("sqlite_"):
+            columns = [row[1] for row in connection.execute(f'PRAGMA main.table_info("{table}")')]
+            connection.execute(f'CREATE TEMP VIEW "{table}" AS {_rows(table, columns)}')
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _rows(table: str, columns: Sequence[str]) -> str:
+    """Return the query for the rows of a table that are of visible notes."""
+    if "note" in columns and "resolved" in columns:
+        return _links(table, columns)
+    condition = "0"
+    if "path" in columns:
+        condition = _OF_PATH.format(column="t.path")
+    elif "note" in columns:
+        condition = _OF_NOTE
+    return f'SELECT * FROM main."{table}" AS t WHERE {condition}'
+
+
+def _links(table: str, columns: Sequence[str]) -> str:
+    """Return the query for links: two queries, so that the index of targets can be used for the first."""
+    seen = _OF_PATH.format(column="t.resolved")
+    nowhere = ", ".join("NULL AS resolved" if name == "resolved" else f't."{name}"' for name in columns)
+    return (
+        f'SELECT * FROM main."{table}" AS t WHERE {_OF_NOTE} AND (t.resolved IS NULL OR {seen})'
+        f' UNION ALL SELECT {nowhere} FROM main."{table}" AS t'
+        f" WHERE {_OF_NOTE} AND t.resolved IS NOT NULL AND NOT {seen}"
+    )
+
+
+def _set_folders(connection: sqlite3.Connection, folders: Folders) -> None:
+    connection.execute("PRAGMA query_only = OFF")
+    connection.execute("DELETE FROM temp.scope")
+    # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
+    rows = [(f"{folder}/", f"{folder}0") for folder in folders]
+    connection.executemany("INSERT INTO temp.scope VALUES (?, ?)", rows)
+    connection.execute("PRAGMA query_only = ON")

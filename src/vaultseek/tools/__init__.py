@@ -1,0 +1,1 @@
+"""Programs around the library: evaluation, diagnosis, indexing on a cluster."""

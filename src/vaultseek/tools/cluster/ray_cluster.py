@@ -1,0 +1,183 @@
+"""Ray as the cluster: one that runs, or one that is started on this machine for as long as the run takes."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import secrets
+import signal
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from vaultseek import __version__
+from vaultseek.base.text import one_line
+from vaultseek.errors import ConfigError, Unavailable, UsageError
+from vaultseek.tools.cluster.port import Batch, Result
+from vaultseek.tools.cluster.tasks import embed_texts, parse_notes
+
+LOCAL = "local"
+"""The address that starts a cluster on this machine."""
+RETRIES = 3
+"""Times that Ray gives a task to another worker whose own ended."""
+STORE_BYTES = 128 * 2**20
+"""Memory for objects of a cluster on this machine: notes, texts and vectors of a few seconds."""
+CONNECT_SECONDS = 10.0
+CLIENT_PORT = 10001
+"""Port of ``ray://`` unless the address names one."""
+_CLIENT = "ray://"
+_ERROR_CHARS = 300
+
+
+class RayCluster:
+    """The workers of a Ray cluster, for one model; made by ``connected``."""
+
+    def __init__(self, ray: Any, model: str, fingerprint: str, window: int) -> None:
+        self._ray = ray
+        named = (__version__, model, fingerprint)
+        self._tasks = {
+            work: (ray.remote(task).options(num_cpus=1, max_retries=RETRIES), arguments)
+            for work, task, arguments in (
+                ("embed", embed_texts, named),
+                ("parse", parse_notes, (*named, window)),
+            )
+        }
+        self._batches: dict[Any, Batch] = {}
+
+    def slots(self) -> int:
+        """Return the number of processors of the cluster."""
+        with _translated(self._ray):
+            return int(self._ray.cluster_resources().get("CPU", 0))
+
+    def submit(self, batch: Batch) -> None:
+        """Give a batch to a worker, again if that ends before it has answered."""
+        with _translated(self._ray):
+            task, arguments = self._tasks[batch.work]
+            self._batches[task.remote(*arguments, list(batch.parts.values()))] = batch
+
+    def results(self, seconds: float) -> list[Result]:
+        """Return what has been done, after ``seconds`` at the latest."""
+        with _translated(self._ray):
+            if not self._batches:
+                time.sleep(seconds)
+                return []
+            done, rest = self._ray.wait(list(self._batches), num_returns=1, timeout=seconds)
+            if done and rest:
+                done += self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]
+            return [self._result(reference) for reference in done]
+
+    def _result(self, reference: Any) -> Result:
+        batch = self._batches.pop(reference)
+        lost = self._ray.exceptions
+        try:
+            answer = self._ray.get(reference)
+        except (lost.WorkerCrashedError, lost.OutOfMemoryError, lost.NodeDiedError, lost.ObjectLostError):
+            return Result(batch, lost=True)
+        if "refusal" in answer:
+            raise Unavailable(str(answer["refusal"]))
+        failed = set(answer["failed"])
+        keys = list(batch.parts)
+        answers = {key: answer["answers"][place] for place, key in enumerate(keys) if place not in failed}
+        return Result(batch, answers, [keys[place] for place in failed])
+
+
+def check_installed() -> None:
+    """Raise ConfigError if Ray is not installed."""
+    if importlib.util.find_spec("ray") is None:
+        raise ConfigError("the package of Ray is not installed here; run `pip install 'vaultseek[ray]'`")
+
+
+@contextmanager
+def connected(address: str, model: str, fingerprint: str, window: int) -> Iterator[RayCluster]:
+    """Connect to the cluster at ``address``, and disconnect when the context is left.
+
+    The address is ``local``, ``host:port`` of a cluster that this machine belongs to, or ``ray://host:port``.
+    Raises ConfigError, UsageError, or Unavailable if nothing answers there.
+    """
+    check_installed()
+    place = _checked(address)
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to Ray's makers
+    with ExitStack() as stack:
+        options = {"address": place}
+        if place == LOCAL:
+            options |= _local_options(stack.enter_context(_private_folder()))
+        import ray
+
+        with _interrupts_deferred(), _translated(ray, f"the Ray cluster at {address} cannot be used"):
+            stack.callback(ray.shutdown)
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+        yield RayCluster(ray, model, fingerprint, window)
+
+
+def _checked(address: str) -> str:
+    """Return the address as Ray expects it, after a look whether somebody listens there."""
+    if address == LOCAL:
+        return address
+    scheme = _CLIENT if address.startswith(_CLIENT) else ""
+    host, colon, port = address.removeprefix(scheme).rpartition(":")
+    if scheme and not colon:
+        host, port = port, str(CLIENT_PORT)
+    if not host or "/" in host or not (port.isdecimal() and 0 < int(port) < 65536):
+        raise UsageError(f"{address!r} is no address of Ray; use local, HOST:PORT or ray://HOST:PORT")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise Unavailable(
+            f"no Ray cluster answers at {address} ({error.strerror or 'no answer'}); start one with"
+            " `ray start --head`, or use `--ray local`"
+        ) from None
+    return f"{scheme}{host}:{port}"
+
+
+@contextmanager
+def _interrupts_deferred() -> Iterator[None]:
+    """Let a Ctrl-C wait until the context is left: in the middle of connecting it makes Ray crash."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: interrupts.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _private_folder() -> Iterator[str]:
+    """Yield a folder for the files of a cluster on this machine, and remove it at the end."""
+    with tempfile.TemporaryDirectory(prefix="vs-ray-", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def _local_options(folder: str) -> dict[str, Any]:
+    """Return the options of a cluster on this machine. Ray's ports are open, so that they ask for a token."""
+    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    return {"object_store_memory": STORE_BYTES, "include_dashboard": False, "_temp_dir": folder}
+
+
+@contextmanager
+def _translated(ray: Any, what: str = "the Ray cluster is gone") -> Iterator[None]:
+    """Raise Unavailable in place of Ray's errors."""
+    try:
+        yield
+    except ray.exceptions.RayTaskError as error:
+        raise Unavailable(
+            f"a worker of the cluster cannot run vaultseek: {_line(error)};"
+            f" every machine of it needs vaultseek {__version__}"
+        ) from None
+    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise Unavailable(f"{what}: {_line(error)}") from None
+
+
+def _line(error: BaseException) -> str:
+    """Return the last line of the error, which names the cause."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return one_line(lines[-1] if lines else type(error).__name__, _ERROR_CHARS)

@@ -1,0 +1,143 @@
+"""One run: notes and texts from the daemon to the cluster, parsed notes and vectors back to it."""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from vaultseek.base.limits import FRAME_BYTES
+from vaultseek.errors import Unavailable
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.tools.cluster.port import Batch, Cluster, Result, Work
+
+BATCH_TEXTS = 64
+"""Texts of one task, which take a processor about a second."""
+BATCH_NOTES = 32
+"""Notes of one task, which take a processor about a tenth of a second."""
+QUEUED_BATCHES = 2
+"""Batches for each place of the cluster: one that is computed, and one that waits so that none is idle."""
+MOST_BATCHES = 4096
+"""Most batches at the cluster, however large it is: their texts are in this process's memory."""
+STALLED_SECONDS = 300.0
+"""Time without a result, while there is something to compute, after which the run ends."""
+_POLL_SECONDS = 0.2
+_FRAME_BYTES = FRAME_BYTES // 2
+
+
+class Daemon(Protocol):
+    """The daemon, which has the ledger."""
+
+    def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
+        """Return path and bytes of notes to parse, by key, each of them once; none if there are none now."""
+
+    def bring_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
+
+    def texts(self, limit: int) -> Mapping[str, str]:
+        """Return texts by key whose vectors are missing, each of them once; none if there are none now."""
+
+    def bring(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+        """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
+
+
+class ClusterRun:
+    """Hands notes and texts to the cluster, never more than it does soon, until there is nothing left to do.
+
+    Notes come first: those that are read are found by their words while their vectors follow.
+    """
+
+    def __init__(
+        self,
+        daemon: Daemon,
+        cluster: Cluster,
+        *,
+        stalled_seconds: float = STALLED_SECONDS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.parsed = 0
+        """Notes that the cluster has parsed."""
+        self.embedded = 0
+        """Vectors that it has computed."""
+        self._daemon = daemon
+        self._cluster = cluster
+        self._stalled_seconds = stalled_seconds
+        self._clock = clock
+        self._in_flight = 0
+        self._last_result = clock()
+
+    def run(self, is_over: Callable[[], bool]) -> None:
+        """Work until ``is_over``. Raises Unavailable if the cluster is gone or gives no result for long."""
+        while not is_over():
+            self._fill()
+            results = self._cluster.results(_POLL_SECONDS)
+            for result in results:
+                self._take(result)
+            if results or not self._in_flight:
+                self._last_result = self._clock()
+            elif self._clock() - self._last_result > self._stalled_seconds:
+                raise Unavailable(
+                    f"the cluster has given no result for {self._stalled_seconds:.0f} s; look at its log."
+                    " The daemon has all that came before, and embeds the rest"
+                )
+
+    def _fill(self) -> None:
+        self._submit("parse", BATCH_NOTES, self._daemon.notes)
+        self._submit("embed", BATCH_TEXTS, self._daemon.texts)
+
+    def _submit(self, work: Work, size: int, take: Callable[[int], Mapping[str, Any]]) -> None:
+        """Hand the cluster batches of what the daemon has, as many as there is room for."""
+        room = min(MOST_BATCHES, QUEUED_BATCHES * max(1, self._cluster.slots())) - self._in_flight
+        parts = list(take(room * size).items()) if room > 0 else []
+        for start in range(0, len(parts), size):
+            self._submit_batch(Batch(work, dict(parts[start : start + size])))
+
+    def _submit_batch(self, batch: Batch) -> None:
+        self._cluster.submit(batch)
+        self._in_flight += 1
+
+    def _take(self, result: Result) -> None:
+        self._in_flight -= 1
+        refused = set(result.failed)
+        if result.lost and len(result.batch.parts) > 1:
+            # One of the parts may end whatever process has it.
+            for half in result.batch.halves():
+                self._submit_batch(half)
+            return
+        if result.lost:
+            refused |= result.batch.parts.keys()
+        if result.batch.work == "parse":
+            self.parsed += len(result.answers)
+            self._bring(result.answers, refused, self._daemon.bring_notes)
+        else:
+            self.embedded += len(result.answers)
+            vectors = {key: _base64(vector) for key, vector in result.answers.items()}
+            self._bring(vectors, refused, self._daemon.bring)
+
+    def _bring(
+        self,
+        answers: Mapping[str, str],
+        refused: Collection[str],
+        bring: Callable[[Mapping[str, str], Collection[str]], None],
+    ) -> None:
+        """Hand over answers in requests that are no larger than the daemon allows."""
+        too_large = {key for key, text in answers.items() if len(text) > _FRAME_BYTES}
+        refused = {*refused, *too_large}
+        frame: dict[str, str] = {}
+        size = sum(map(len, refused))
+        for key, text in answers.items():
+            if key in too_large:
+                continue
+            if frame and size + len(key) + len(text) > _FRAME_BYTES:
+                bring(frame, ())
+                frame, size = {}, 0
+            frame[key] = text
+            size += len(key) + len(text)
+        bring(frame, refused)
+
+
+def _base64(vector: Vectors) -> str:
+    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()

@@ -1,0 +1,131 @@
+"""The checks of an engine that notes are kept in: whether it can be used, and whether it has them all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from vaultseek.base.limits import MIB
+from vaultseek.base.model import JSON
+from vaultseek.client import Client
+from vaultseek.errors import ConfigError, Unavailable, VaultseekError
+from vaultseek.settings.engine import EXTRA, MilvusOptions
+from vaultseek.settings.model import Settings
+from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
+
+VERIFY_SECONDS = 60.0
+"""Time for an engine to count what it has of a vault."""
+_ADVICE = "correct [index] in config.toml, then restart the daemon"
+_SINGULAR = {
+    "notes": "note",
+    "passages": "passage",
+    "vectors of passages": "vector of passages",
+    "vectors of notes": "vector of notes",
+}
+_FILL = "`vaultseek backend migrate --to milvus` fills it from the ledger"
+
+
+def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Finding]:
+    """Say which engine there is, and whether a server of Milvus answers.
+
+    A file of Milvus Lite belongs to the daemon while that runs, and is not opened here. ``vaults`` are their
+    folders by name.
+    """
+    options = settings.index.engine
+    if options is None:
+        return
+    place = f"Milvus at {options.place}"
+    try:
+        if options.is_lite:
+            look_at_file(options, vaults)
+            yield Finding("engine", OK, f"{place}, a file of Milvus Lite", public="a file of Milvus Lite")
+            return
+        version = look_at_engine(options, vaults)
+    except ConfigError as error:
+        yield Finding("engine", BROKEN, str(error), _ADVICE, "it cannot be used")
+    except Unavailable as error:
+        advice = "see that it runs and can be reached; what changed meanwhile is not lost"
+        yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
+    else:
+        message = f"{place}, version {version}; the text of notes is sent there"
+        yield Finding("engine", OK, message, public=f"a server of Milvus, version {version}")
+
+
+def check_numbers(name: str, root: str) -> Iterator[Finding]:
+    """Compare what the engine has of an open vault with the ledger; the daemon counts."""
+    check = f"engine of {name}"
+    try:
+        with Client(timeout=VERIFY_SECONDS, name="vaultseek.doctor") as client:
+            answer: JSON = client.call("index/verify", {"vault": root})
+    except VaultseekError as error:
+        advice = "see `vaultseek status`; what changed meanwhile is not lost"
+        yield Finding(check, WARNING, f"it cannot be compared: {error}", advice, "it cannot be compared")
+        return
+    numbers = in_words(answer)
+    if answer["same"]:
+        yield Finding(check, OK, f"{numbers}, as in the ledger")
+    elif answer["pending"] or answer["reason"]:
+        waits = answer["reason"] or f"{answer['pending']:,} changes are still on their way"
+        yield Finding(check, WARNING, f"{numbers}; {waits}", "see `vaultseek status`", numbers)
+    else:
+        yield Finding(check, BROKEN, numbers, _FILL)
+
+
+def in_words(answer: JSON) -> str:
+    """Return the numbers of an answer of ``index/verify`` as one line."""
+    return ", ".join(map(_in_words, answer["numbers"]))
+
+
+def _in_words(number: JSON) -> str:
+    of, ledger, engine = number["of"], number["ledger"], number["engine"]
+    if engine == ledger:
+        return f"{ledger:,} {_SINGULAR.get(of, of) if ledger == 1 else of}"
+    return f"{'unknown' if engine is None else f'{engine:,}'} of {ledger:,} {of}"
+
+
+def look_at_engine(options: MilvusOptions, vaults: Mapping[str, Path]) -> str:
+    """Return the version of an engine that can be used; nothing is created or changed.
+
+    Raises ConfigError or Unavailable, one line each: an address where nobody answers, a server that is too
+    old or refuses the token, collections of others, a file that cannot be written or is in a vault.
+    """
+    from vaultseek.engines.milvus.milvus_client import MilvusClient
+    from vaultseek.engines.milvus.milvus_connection import check_installed
+
+    check_installed()
+    options.check()
+    options.token()
+    if options.is_lite:
+        look_at_file(options, vaults)
+        if not options.file.exists():
+            return "Milvus Lite"
+    client = MilvusClient(options, only_looks=True)
+    try:
+        return client.version
+    finally:
+        client.close()
+
+
+def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
+    """Raise ConfigError or Unavailable if a file of Milvus Lite cannot be where it is to be."""
+    from importlib.util import find_spec
+    from shutil import disk_usage
+
+    from vaultseek.engines.milvus.milvus_connection import LEAST_FREE, check_installed, existing_folder
+
+    check_installed()
+    options.check()
+    if find_spec("milvus_lite") is None:
+        raise ConfigError(EXTRA)
+    options.refuse_vaults(vaults)
+    file = Path(os.path.realpath(options.file))
+    folder = existing_folder(file.parent)
+    place = file if file.exists() else folder
+    if not os.access(place, os.W_OK):
+        raise ConfigError(f"index.uri: {place} cannot be written; choose another place or `chmod u+w` it")
+    free = disk_usage(folder).free
+    if free < LEAST_FREE:
+        raise Unavailable(
+            f"the disk of {folder} is full: {free // MIB} MiB are free, it needs {LEAST_FREE // MIB}"
+        )

@@ -1,0 +1,76 @@
+"""Formatting findings for a bug report, without names of the user, the host, folders, vaults or notes."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import re
+import socket
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from vaultseek import __version__
+from vaultseek.tools.doctor.finding import Finding
+from vaultseek.tools.doctor.settings import usable_settings
+from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
+
+_SYSTEM = ("/usr", "/opt", "/etc", "/proc", "/dev", "/run/user", "/bin", "/lib")
+_PATH = re.compile(r"(?<![\w~<.])/[^\s'\"`,;:()]+")
+
+
+def report(findings: Iterable[Finding], config: Path | None = None) -> str:
+    """Format the findings as Markdown; ``config`` is the configuration file that was checked."""
+    lines = [f"vaultseek {__version__} on {platform.system()} {platform.release()} {platform.machine()}", ""]
+    redact = _Redactor(known_vaults(usable_settings(config)))
+    for finding in findings:
+        message = finding.public if finding.public is not None else finding.message
+        lines.append(f"- {finding.status}: {redact(finding.check)}: {redact(message)}")
+    return "\n".join(lines)
+
+
+class _Redactor:
+    """A callable that replaces the user's names and paths in a text."""
+
+    def __init__(self, vaults: Sequence[KnownVault]) -> None:
+        words: dict[str, str] = {}
+        for number, vault in enumerate(vaults, 1):
+            words |= {str(vault.root): f"<vault {number}>", vault.name: f"<vault {number}>"}
+        home = str(Path.home())
+        if home != "/":
+            words[home] = "~"
+        self._words = sorted(words.items(), key=lambda pair: -len(pair[0]))
+        self._names = {name: mark for name, mark in ((_user(), "<user>"), (_host(), "<host>")) if name}
+
+    def __call__(self, text: str) -> str:
+        for word, mark in self._words:
+            text = text.replace(word, mark) if "/" in word else _replace_name(word, mark, text)
+        for name, mark in self._names.items():
+            text = _replace_word(name, mark, text)
+        return _PATH.sub(lambda match: match[0] if match[0].startswith(_SYSTEM) else "<path>", text)
+
+
+def _replace_name(word: str, mark: str, text: str) -> str:
+    """Replace a vault's name; a common word only where it is clearly the name of a vault."""
+    if word.casefold() not in _COMMON_WORDS:
+        return _replace_word(word, mark, text)
+    return re.sub(rf"((?:vault|(?:index|vectors) of) ){re.escape(word)}(?!\w)", rf"\1{mark}", text)
+
+
+_COMMON_WORDS = frozenset(
+    {"notes", "note", "vault", "vaults", "index", "passages", "documents", "model", "memory"}
+)
+
+
+def _replace_word(word: str, mark: str, text: str) -> str:
+    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", mark, text)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return ""
+
+
+def _host() -> str:
+    return socket.gethostname()

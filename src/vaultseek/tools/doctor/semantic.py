@@ -1,0 +1,164 @@
+"""Checking the models, and the worker by embedding, storing and finding a text."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from vaultseek.errors import ConfigError, VaultseekError
+from vaultseek.semantic.models.catalogue import BUNDLED, LocalModel, find_directory, find_model, served_model
+from vaultseek.semantic.models.choice import AUTO, OFF, choose_models
+from vaultseek.semantic.models.directories import fetched_directory
+from vaultseek.semantic.models.fetch import recorded_digests
+from vaultseek.semantic.models.metadata import digest, window_of
+from vaultseek.semantic.models.packed import PACKED, PackedModel, verify_packed
+from vaultseek.semantic.models.safety import check_model, verify_bundled
+from vaultseek.semantic.models.service import SERVER
+from vaultseek.semantic.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
+from vaultseek.settings.model import Settings
+from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
+
+DOCTOR_WORKER_SECONDS = 60.0
+"""Time for each step of the worker."""
+
+_OTHER_LANGUAGES = "model for other languages"
+_TEXT = "A text to embed and to find again."
+_OTHER_MODEL = "see `vaultseek models list`; `vaultseek models use bundled` goes back to the bundled model"
+
+
+def check_models(settings: Settings) -> Iterator[Finding]:
+    """Check that the models in use exist, are complete and have not changed since they were fetched."""
+    yield from _servers(settings)
+    if settings.model.service is not None:
+        return
+    choice = choose_models(settings.model.name, settings.model.other_languages)
+    yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
+    if choice.other is not None:
+        yield _model(_OTHER_LANGUAGES, choice.other.name)
+    elif choice.advice and settings.model.other_languages not in (AUTO, OFF):
+        yield Finding(
+            _OTHER_LANGUAGES,
+            BROKEN,
+            choice.advice,
+            'correct model.other_languages, or set it to "auto" or "off"',
+            "it cannot be used",
+        )
+    elif choice.advice:
+        yield Finding(_OTHER_LANGUAGES, OK, f"there is none; {choice.advice}")
+    if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
+        yield _model("reranker", settings.search.rerank_model)
+
+
+def check_worker(settings: Settings) -> Iterator[Finding]:
+    """Start the worker, embed a text, store its vector and find it again."""
+    try:
+        if settings.model.service is not None:
+            model = served_model(settings.model.service)
+        else:
+            model = find_model(BUNDLED if settings.model.name == AUTO else settings.model.name)
+    except VaultseekError:
+        yield Finding("worker", BROKEN, "not started, since there is no model", _OTHER_MODEL)
+        return
+    start = time.monotonic()
+    try:
+        dimension = asyncio.run(_embed_and_find(model))
+    except VaultseekError as error:
+        advice = "see worker.log in the log folder; search by word works without it"
+        yield Finding("worker", BROKEN, f"no text could be embedded: {error}", advice)
+        return
+    seconds = time.monotonic() - start
+    yield Finding("worker", OK, f"started, embedded and found a text again in {seconds:.1f} s ({dimension})")
+
+
+def _servers(settings: Settings) -> Iterator[Finding]:
+    """Say which text goes to which server, and whether the settings for it can be used."""
+    for check, service, what in (
+        ("model", settings.model.service, "the text of notes and questions is sent to"),
+        ("reranker", settings.reranker.service, "what is reranked is sent to"),
+    ):
+        if service is None:
+            continue
+        fault = service.fault
+        try:
+            service.key()
+        except ConfigError as error:
+            fault = fault or str(error)
+        if fault is not None:
+            yield Finding(check, BROKEN, fault, f"correct [{check}] in config.toml", "it cannot be used")
+        else:
+            message = f"{what} {service.destination}"
+            yield Finding(check, OK, message, public=f"{what} a server, by {service.class_name}")
+
+
+def _model(check: str, name: str) -> Finding:
+    try:
+        if name in PACKED:
+            return _packed(check, PACKED[name])
+        directory = find_directory(name)
+        if directory is None:
+            return Finding(check, WARNING, f"{name}: the stand-in for tests, without meaning", _OTHER_MODEL)
+        if name == BUNDLED:
+            verify_bundled(directory)
+        check_model(directory)
+        actual = digest(directory)
+    except (ConfigError, OSError) as error:
+        return Finding(check, BROKEN, str(error), _OTHER_MODEL, "it cannot be used")
+    recorded = {fetched_directory(known): value for known, value in recorded_digests().items()}
+    if recorded.get(directory, actual) != actual:
+        message = f"{directory.name} is not what was fetched (digest {actual[:16]})"
+        return Finding(check, BROKEN, message, "run `vaultseek models fetch` for it again")
+    label = BUNDLED if name == BUNDLED else directory.name
+    details = f"digest {actual[:16]}, window {window_of(directory)} tokens"
+    is_private = name != BUNDLED and directory not in recorded
+    return Finding(
+        check, OK, f"{label}, {details}", public=f"the user's own, {details}" if is_private else None
+    )
+
+
+def _packed(check: str, model: PackedModel) -> Finding:
+    verify_packed(model)
+    return Finding(check, OK, f"{model.name}, digest {model.sha256[:16]}, window {model.window} tokens")
+
+
+async def _embed_and_find(model: LocalModel) -> str:
+    """Return the dimension of a vector, in words. Raises VaultseekError."""
+    down = asyncio.Event()
+
+    def on_state(state: WorkerState) -> None:
+        if state.status in ("down", "broken"):
+            down.set()
+
+    # One attempt only: a second would fail in the same way, later.
+    settings = WorkerSettings(backoff_seconds=(2 * DOCTOR_WORKER_SECONDS,))
+    worker = SemanticWorker(model, settings=settings, on_state=on_state)
+    with tempfile.TemporaryDirectory(prefix="vaultseek-") as folder:
+        try:
+            ready = asyncio.create_task(worker.ready(DOCTOR_WORKER_SECONDS))
+            dead = asyncio.create_task(down.wait())
+            await asyncio.wait([ready, dead], return_when=asyncio.FIRST_COMPLETED)
+            if not ready.done():
+                ready.cancel()
+            dead.cancel()
+            if worker.state.status != "ready":
+                reason = worker.state.reason
+                raise VaultseekError(reason.text if reason else "it did not start in time")
+            return await _store_and_find(worker, Path(folder) / "store")
+        finally:
+            await worker.stop()
+
+
+async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
+    deadline = DOCTOR_WORKER_SECONDS
+    vectors = await worker.embed([_TEXT], deadline=deadline)
+    if not np.isfinite(vectors).all():
+        raise VaultseekError("the model returned no numbers; fetch it again")
+    await worker.apply(store, NOTES, numbers=[1], notes=[1], vectors=vectors, deadline=deadline)
+    answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
+    if answer.note_ids.tolist() != [1]:
+        raise VaultseekError("a stored vector was not found; reinstall chromadb")
+    return f"{vectors.shape[1]} numbers a vector; {worker.state.computing}"

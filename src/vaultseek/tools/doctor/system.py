@@ -1,0 +1,148 @@
+"""Checking the system: Python, dependencies, directories, disk space and inotify watches."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from vaultseek.base import limits, paths
+from vaultseek.base.limits import MIB
+from vaultseek.content.files.watch import mounts, remote_file_system
+from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
+from vaultseek.tools.doctor.versions import versions
+
+DISK_LOW_BYTES = 500 * MIB
+"""Free disk space below which there is a warning."""
+WATCHES_ADVISED = 1_048_576
+"""Least number of inotify watches to advise."""
+
+_MINIMUM_PYTHON = (3, 11)
+_MAX_WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
+
+
+def check_python() -> Iterator[Finding]:
+    """Check the versions of Python and of the dependencies."""
+    installed = versions()
+    message = f"Python {installed.pop('Python')}, SQLite {sqlite3.sqlite_version}, {sys.platform}"
+    if sys.version_info < _MINIMUM_PYTHON:
+        yield Finding("python", BROKEN, message, "install Python 3.11 or newer and vaultseek into it")
+    else:
+        yield Finding("python", OK, message)
+    missing = [name for name, version in installed.items() if version is None]
+    if missing:
+        advice = f"run `{Path(sys.executable).name} -m pip install {' '.join(missing)}` where vaultseek is"
+        yield Finding("engines", BROKEN, f"not installed: {', '.join(missing)}", advice)
+    else:
+        yield Finding("engines", OK, ", ".join(f"{name} {version}" for name, version in installed.items()))
+
+
+def check_directories() -> Iterator[Finding]:
+    """Check that the directories of settings, indexes, logs and the socket are usable and private."""
+    for name, folder, private in (
+        ("settings", paths.config_file().parent, False),
+        ("indexes", paths.data_directory(), True),
+        ("logs", paths.state_directory(), True),
+        ("socket", paths.runtime_directory(), True),
+    ):
+        yield _directory(f"directory of {name}", folder, private=private)
+
+
+def check_disk() -> Iterator[Finding]:
+    """Check the free disk space for the indexes."""
+    folder = _nearest(paths.data_directory())
+    free = shutil.disk_usage(folder).free
+    message = f"{free // limits.MIB:,} MiB free where the indexes are"
+    advice = f"free some space on the disk of {folder}"
+    if free < limits.VECTOR_FREE_BYTES:
+        yield Finding("disk", BROKEN, message, advice)
+    elif free < DISK_LOW_BYTES:
+        yield Finding("disk", WARNING, message, advice)
+    else:
+        yield Finding("disk", OK, message)
+
+
+def check_file_system() -> Iterator[Finding]:
+    """Check that the indexes are on a disk of this machine."""
+    remote = remote_file_system(_nearest(paths.data_directory()).resolve(), mounts())
+    if remote is None:
+        yield Finding("file system", OK, "the indexes are on a disk of this machine")
+        return
+    place, kind = remote
+    yield Finding(
+        "file system",
+        WARNING,
+        f"the indexes are on {place}, a {kind} file system, where SQLite's locks may not work",
+        "set XDG_DATA_HOME to a folder on a local disk, then restart the daemon",
+        f"the indexes are on a {kind} file system",
+    )
+
+
+def check_watches(folders: int, daemon: int | None) -> Iterator[Finding]:
+    """Check that inotify allows a watch for each folder; those of the process ``daemon`` do not count."""
+    try:
+        limit = int(_MAX_WATCHES.read_text())
+    except (OSError, ValueError):
+        return
+    others = watches_in_use(without=daemon)
+    message = f"{folders:,} folders to watch, {others:,} watches of other programs, {limit:,} allowed"
+    if folders + others <= limit:
+        yield Finding("inotify", OK, message)
+        return
+    enough = max(WATCHES_ADVISED, 2 * (folders + others))
+    line = f"fs.inotify.max_user_watches={enough}"
+    yield Finding(
+        "inotify",
+        WARNING,
+        f"{message}: some changes are seen late",
+        f"run `sudo sysctl {line}`, and to keep it "
+        f"`echo {line} | sudo tee /etc/sysctl.d/60-vaultseek.conf`, then restart the daemon",
+    )
+
+
+def watches_in_use(*, without: int | None = None) -> int:
+    """Count the inotify watches of the processes that /proc lets the user see, except ``without``."""
+    total = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        if process.name == str(without):
+            continue
+        with suppress(OSError):
+            for descriptor in (process / "fd").iterdir():
+                with suppress(OSError):
+                    if "inotify" in os.readlink(descriptor):  # noqa: PTH115 - no path, a name
+                        info = (process / "fdinfo" / descriptor.name).read_text()
+                        total += info.count("inotify wd:")
+    return total
+
+
+def _directory(check: str, folder: Path, *, private: bool) -> Finding:
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        parent = _nearest(folder)
+        if os.access(parent, os.W_OK | os.X_OK):
+            return Finding(check, OK, f"{folder}, created when it is needed")
+        return Finding(check, BROKEN, f"{folder} cannot be created in {parent}", f"make {parent} writable")
+    except OSError as error:
+        return Finding(check, BROKEN, f"{folder}: {error.strerror}", "make the folders above it accessible")
+    if not folder.is_dir():
+        return Finding(check, BROKEN, f"{folder} is a file", "move it away")
+    if status.st_uid != os.geteuid():
+        return Finding(
+            check, BROKEN, f"{folder} belongs to uid {status.st_uid}", f"run `sudo chown -R $USER {folder}`"
+        )
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        return Finding(check, BROKEN, f"{folder} cannot be written to", f"run `chmod 700 {folder}`")
+    mode = status.st_mode & 0o777
+    if private and mode & 0o077:
+        message = f"{folder} is open to others (mode {mode:o})"
+        return Finding(check, WARNING, message, f"run `chmod 700 {folder}`")
+    return Finding(check, OK, f"{folder} (mode {mode:o})")
+
+
+def _nearest(folder: Path) -> Path:
+    return next((parent for parent in (folder, *folder.parents) if parent.exists()), Path("/"))

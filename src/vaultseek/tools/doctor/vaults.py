@@ -1,0 +1,203 @@
+"""Checking the vaults: readable notes, and intact indexes."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vaultseek.base import limits, paths
+from vaultseek.base.text import count
+from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.files.scan import scan
+from vaultseek.content.kinds import DEFAULT_SWITCHES
+from vaultseek.core.indexing.audit import Audit, audit
+from vaultseek.core.indexing.succession import store_folder
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
+from vaultseek.errors import Busy, IndexDamaged
+from vaultseek.semantic.models.catalogue import BUNDLED, find_model
+from vaultseek.semantic.vectors.chroma import examine as examine_store
+from vaultseek.semantic.worker import CHUNKS, NOTES
+from vaultseek.settings.model import Settings
+from vaultseek.settings.registry import read_registry
+from vaultseek.store.keyword import index as keyword
+from vaultseek.store.ledger import Ledger, examine_stored
+from vaultseek.store.ledger import examine as examine_ledger
+from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
+
+AUDIT_SECONDS = 20.0
+"""Time for the comparison of one vault; a small one is compared as a whole."""
+LISTED = 5
+"""Files that a finding names."""
+_OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
+_WAIT = "`vaultseek status` shows the progress; try again when all is embedded"
+_EXCLUDED = ("bad_rule", "link", "nested_vault")
+_REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVault:
+    """A vault with its name, its excluded globs and the kinds of files that are read."""
+
+    name: str
+    root: Path
+    exclude: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = DEFAULT_SWITCHES
+
+
+def known_vaults(settings: Settings) -> list[KnownVault]:
+    """Return the configured vaults, the registered ones, and those with an index."""
+    vaults: dict[Path, KnownVault] = {}
+    for vault in (*settings.vaults, *read_registry().vaults):
+        exclude = (*settings.index.exclude, *vault.exclude)
+        known = KnownVault(vault.name, vault.path, exclude, settings.index.kinds)
+        vaults.setdefault(vault.path, known)
+    for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
+        root = _root_of(folder)
+        # An unconfigured vault whose folder is gone is not a problem.
+        if root is not None and root.is_dir():
+            known = KnownVault(root.name, root, settings.index.exclude, settings.index.kinds)
+            vaults.setdefault(root, known)
+    return list(vaults.values())
+
+
+def check_notes(vault: KnownVault) -> Iterator[Finding]:
+    """Check that the vault exists and its notes can be read."""
+    check = f"vault {vault.name}"
+    if not vault.root.is_dir():
+        advice = "mount or restore it; or remove it from config.toml or with `vaultseek vault remove`"
+        yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is missing")
+        return
+    notes, unreadable, excluded = 0, Counter[str](), Counter[str]()
+    for file in scan(vault.root, Ignore(vault.root, vault.exclude, vault.kinds)):
+        if file.problem is not None:
+            (excluded if file.problem.code in _EXCLUDED else unreadable)[file.problem.code] += 1
+        elif file.stat is not None:
+            notes += 1
+            if not os.access(vault.root / file.path, os.R_OK):
+                unreadable["unreadable_note"] += 1
+    if unreadable:
+        message = _format_counts(unreadable)
+        advice = "`vaultseek status` lists them; `chmod u+rX` makes them readable"
+        yield Finding(check, WARNING, f"{count(notes, 'note')}, but {message}", advice)
+    else:
+        rest = f"; left out: {_format_counts(excluded)}, `vaultseek status` lists them" if excluded else ""
+        yield Finding(check, OK, f"{count(notes, 'note')} can be read{rest}")
+
+
+def _format_counts(codes: Counter[str]) -> str:
+    return ", ".join(f"{number} {code.replace('_', ' ')}" for code, number in sorted(codes.items()))
+
+
+def count_folders(vaults: Sequence[KnownVault]) -> int:
+    """Count the folders to watch; excluded ones are watched too."""
+    return sum(1 for vault in vaults for _ in os.walk(vault.root))
+
+
+def check_index(vault: KnownVault) -> Iterator[Finding]:
+    """Check that the ledger and the keyword index are intact."""
+    check = f"index of {vault.name}"
+    directory = paths.vault_data_directory(vault.root)
+    if not (directory / "ledger.sqlite").exists():
+        yield Finding(check, OK, "there is none yet; it is created when the vault is first opened")
+        return
+    try:
+        ledger = examine_ledger(directory / "ledger.sqlite")
+        searchable = keyword.examine(directory / "keyword")
+    except IndexDamaged as error:
+        yield Finding(check, BROKEN, str(error), _REBUILD)
+        return
+    parts = [count(ledger.notes, "note"), count(ledger.chunks, "passage")]
+    parts.append(f"{count(searchable, 'note')} by word")
+    if ledger.pending:
+        parts.append(f"{count(ledger.pending, 'text')} to embed")
+    size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    yield Finding(check, OK, f"{', '.join(parts)}; {size // limits.MIB:,} MiB")
+
+
+def check_vectors(vault: KnownVault) -> Iterator[Finding]:
+    """Check that the vector store exists, is intact and has the vectors that the ledger lists."""
+    check = f"vectors of {vault.name}"
+    directory = paths.vault_data_directory(vault.root)
+    ledger = directory / "ledger.sqlite"
+    try:
+        name, passages = examine_stored(ledger)
+    except sqlite3.DatabaseError:
+        return  # there is no ledger, or it has been reported as damaged
+    if not name:
+        yield Finding(check, OK, "there are none yet; they are created when the model is loaded")
+        return
+    store = directory / "semantic" / store_folder(name.rpartition(":")[0])
+    advice = f"`vaultseek stop`, delete {store}, `vaultseek start`: it is rebuilt without the model"
+    public = "the vector store does not match the ledger"
+    if not store.is_dir():
+        message = f"no vector store at {store}"
+        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start", public)
+        return
+    try:
+        collections = examine_store(store)
+    except Busy as error:
+        yield Finding(check, WARNING, str(error), "run `vaultseek doctor` again", public)
+        return
+    except IndexDamaged as error:
+        yield Finding(check, BROKEN, str(error), advice)
+        return
+    stored, version = collections.get(CHUNKS, (0, None))
+    of_notes, _ = collections.get(NOTES, (0, None))
+    if version != name:
+        message = "the vector store is not the one that the ledger names"
+        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
+    elif stored < passages and examine_stored(ledger) == (name, passages):
+        message = f"the vector store holds {count(stored, 'passage')}, {passages:,} were put into it"
+        yield Finding(check, BROKEN, message, advice)
+    else:
+        yield Finding(check, OK, f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning")
+
+
+def audit_vault(vault: KnownVault) -> Iterator[Finding]:
+    """Compare what the index has of the notes with what would be embedded now, for some seconds."""
+    check = f"audit of {vault.name}"
+    directory = paths.vault_data_directory(vault.root)
+    try:
+        examine_ledger(directory / "ledger.sqlite")
+    except (IndexDamaged, OSError):
+        return  # there is none, or it has been reported
+    ledger = Ledger(directory / "ledger.sqlite")
+    try:
+        model = find_model(ledger.vectors.store_model() or BUNDLED)
+        spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
+        if not ledger.vectors.store().startswith(f"{spec.name}:"):
+            yield Finding(check, WARNING, "its vectors are those of another version or model", _WAIT)
+            return
+        found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
+    finally:
+        ledger.close()
+    yield from _audited(check, found, len(found.outdated), len(found.unread))
+
+
+def _audited(check: str, found: Audit, outdated: int, unread: int) -> Iterator[Finding]:
+    if outdated:
+        message = f"{count(outdated, 'note')} of {found.notes:,} with vectors of other texts"
+        named = f"{message}: {_first(found.outdated)}"
+        yield Finding(check, BROKEN, named, _OUTDATED, message)
+    if unread:
+        message = f"{count(unread, 'file')} of {found.notes:,} not read, because a process ended"
+        named = f"{message}: {_first(found.unread)}"
+        yield Finding(check, WARNING, named, "`touch` has a file read again", message)
+    if not outdated and not unread:
+        yield Finding(check, OK, f"{count(found.notes, 'note')} with vectors of the present texts")
+
+
+def _first(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - LISTED:,} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + rest
+
+
+def _root_of(file: Path) -> Path | None:
+    try:
+        return Path(paths.read_json(file)["path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

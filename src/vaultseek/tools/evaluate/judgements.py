@@ -1,0 +1,150 @@
+"""Reading queries and relevance judgements (qrels) from files: vaultseek's own format, BEIR's and TREC's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vaultseek.base import limits
+from vaultseek.core.search.request import parse_with_fields
+from vaultseek.errors import BadQuery, UsageError
+
+Grades = Mapping[str, int]
+"""Relevance grades by path: higher is better; 0 and unjudged notes are not relevant."""
+ALL = "all"
+"""Name of the group of all queries, beside the categories."""
+_ITERATIONS = ("0", "Q0")
+"""Values of the unused second column in TREC's format."""
+_HEADINGS = ("query", "query-id", "query_id", "queryid", "qid", "id", "topic")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """A query and its relevant notes, if any; ``filters`` as in a search request."""
+
+    id: str
+    text: str
+    category: str = ""
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    grades: Grades = field(default_factory=dict)
+
+
+def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[JudgedQuery]:
+    """Read queries from a JSONL file, and their judgements from ``qrels``.
+
+    A line is ``{"id", "query"}`` with optional ``category`` and ``filters``. BEIR's ``_id`` and ``text`` and
+    lines ``id<TAB>query`` are read too. ``plain`` queries are words without operators.
+
+    Raises:
+        UsageError: names file and line; the file cannot be read or parsed, or a query is not valid.
+    """
+    grades = read_qrels(qrels)
+    judged: dict[str, JudgedQuery] = {}
+    for number, line in _lines(queries):
+        query = _query(f"{queries}:{number}", line, grades, plain)
+        if query.id in judged:
+            raise UsageError(
+                f"{queries}:{number}: the query {query.id!r} occurs twice; each query needs its own id"
+            )
+        judged[query.id] = query
+    if not judged:
+        raise UsageError(f"{queries}: no queries; expected one per line")
+    if unknown := set(grades) - set(judged):
+        raise UsageError(f"{qrels}: {sorted(unknown)[0]!r} is not a query of {queries}; add it there")
+    if not any(grade > 0 for of_query in grades.values() for grade in of_query.values()):
+        raise UsageError(f"{qrels}: no relevant note; give at least one note a grade of 1 or more")
+    return list(judged.values())
+
+
+def read_qrels(file: Path) -> dict[str, dict[str, int]]:
+    """Read grades by query id and path.
+
+    The columns decide the format: ``query path grade`` separated by tabs, with or without a heading
+    (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. A path without ``.md`` gets it.
+
+    Raises:
+        UsageError: names file and line.
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for number, line in _lines(file):
+        columns = _columns(line)
+        if number == 1 and columns[0].casefold() in _HEADINGS:
+            continue
+        if len(columns) != 3 and not (len(columns) == 4 and columns[1] in _ITERATIONS):
+            raise UsageError(f"{file}:{number}: expected query, path and grade, separated by tabs")
+        query, path, grade = columns[0], columns[-2], _grade(columns[-1], f"{file}:{number}")
+        path = path if "." in Path(path).name else f"{path}.md"
+        if grades.setdefault(query, {}).setdefault(path, grade) != grade:
+            raise UsageError(f"{file}:{number}: {path} is judged twice for {query!r}; keep one grade")
+    return grades
+
+
+def missing_notes(queries: Sequence[JudgedQuery], paths: set[str]) -> list[str]:
+    """Return the relevant notes that are not in the vault, sorted."""
+    return sorted({path for query in queries for path, grade in query.grades.items() if grade > 0} - paths)
+
+
+def categories(queries: Sequence[JudgedQuery]) -> list[str]:
+    """Return the categories in the order of the file."""
+    return [name for name in dict.fromkeys(query.category for query in queries) if name]
+
+
+def _lines(file: Path) -> Iterator[tuple[int, str]]:
+    try:
+        if file.stat().st_size > limits.JUDGEMENTS_BYTES:
+            raise UsageError(f"{file}: larger than {limits.JUDGEMENTS_BYTES // limits.MIB} MiB; split it")
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read ({error}); expected a text file") from None
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line.rstrip("\r")
+
+
+def _query(where: str, line: str, grades: Mapping[str, Grades], plain: bool) -> JudgedQuery:
+    if "\t" in line and not line.lstrip().startswith("{"):
+        values: dict[str, Any] = dict(zip(("id", "query"), map(str.strip, line.split("\t", 1)), strict=True))
+    else:
+        values = _object(where, line)
+    id, text = str(values.get("id", values.get("_id"))), values.get("query", values.get("text"))
+    filters = values.get("filters") or {}
+    if id == "None" or not isinstance(text, str) or not isinstance(filters, dict):
+        raise UsageError(f'{where}: expected {{"id": …, "query": …}}, and filters as an object')
+    try:
+        # A query that cannot be asked would count as one that finds nothing.
+        parse_with_fields(text, filters, plain=plain)
+    except BadQuery as error:
+        raise UsageError(f"{where}: {error}") from None
+    category = str(values.get("category") or "")
+    if category == ALL:
+        raise UsageError(f"{where}: the category {ALL!r} is reserved for all queries; choose another name")
+    return JudgedQuery(id, text, category, filters, grades.get(id, {}))
+
+
+def _object(where: str, line: str) -> dict[str, Any]:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, dict):
+        raise UsageError(f'{where}: expected {{"id": …, "query": …}}')
+    return values
+
+
+def _grade(text: str, where: str) -> int:
+    try:
+        grade = float(text)
+    except ValueError:
+        raise UsageError(f"{where}: expected query, path and grade, separated by tabs") from None
+    if not grade.is_integer() or abs(grade) >= limits.GRADE:
+        raise UsageError(f"{where}: the grade is {text}; expected a whole number below {limits.GRADE}")
+    return int(grade)
+
+
+def _columns(line: str) -> list[str]:
+    """Split at tabs if there are any, since paths contain spaces."""
+    columns = line.split("\t")
+    return [column.strip() for column in (columns if len(columns) > 1 else line.split())]

@@ -1,0 +1,110 @@
+"""Ranking metrics by ir_measures, confidence intervals by bootstrap, and significance by randomisation.
+
+Sources: nDCG, Järvelin and Kekäläinen, *Cumulated gain-based evaluation of IR techniques* (2002); percentile
+bootstrap, Efron and Tibshirani, *An Introduction to the Bootstrap* (1993); paired randomisation test,
+Smucker, Allan and Carterette, *A comparison of statistical significance tests for IR evaluation* (2007).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.tools.evaluate.judgements import Grades
+
+RESAMPLES = 2_000
+"""Samples of the bootstrap and of the randomisation test."""
+
+METRICS = ("nDCG@5", "nDCG@10", "MRR", "Hit@1", "Hit@5", "P@5", "Recall@10", "Recall@100")
+_SEED = 20260115
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean over queries with its 95 % bootstrap confidence interval."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The mean difference of a metric between two rankings of the same queries.
+
+    ``low`` and ``high`` are its 95 % bootstrap interval. ``p`` is the p-value of a two-sided paired
+    randomisation test, which flips the signs of the differences at random.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def compute_metrics(
+    rankings: Mapping[str, Sequence[str]], grades: Mapping[str, Grades]
+) -> dict[str, dict[str, float]]:
+    """Return every metric of every judged query, in [0, 1], as metric to query id to value.
+
+    ``rankings`` maps query ids to paths, best first; a missing ranking counts as no results. The gains of
+    nDCG are the grades themselves, discounted by log2(rank + 1). For all other metrics a note is relevant if
+    its grade is 1 or more. Queries without a relevant note are left out.
+    """
+    import ir_measures
+
+    judged = {id: dict(paths) for id, paths in grades.items() if any(g > 0 for g in paths.values())}
+    run = {id: {path: float(-rank) for rank, path in enumerate(rankings.get(id, ()))} for id in judged}
+    measures = {ir_measures.parse_measure(_NAMES.get(name, name)): name for name in METRICS}
+    values: dict[str, dict[str, float]] = {name: dict.fromkeys(judged, 0.0) for name in METRICS}
+    for value in ir_measures.iter_calc(list(measures), judged, run):
+        values[measures[value.measure]][value.query_id] = float(value.value)
+    return values
+
+
+def bootstrap_interval(values: Sequence[float]) -> Interval:
+    """Return the mean of a metric over queries and its interval; zeros if there are no values."""
+    if not len(values):
+        return Interval(0.0, 0.0, 0.0)
+    array = np.array(values, np.float64)
+    low, high = np.percentile(_resampled_means(array), [2.5, 97.5])
+    return Interval(float(array.mean()), float(low), float(high))
+
+
+def paired_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
+    """Compare two rankings: ``first`` minus ``second``, query by query in the same order."""
+    if not len(first):
+        return Difference(0.0, 0.0, 0.0, 1.0)
+    deltas = np.array(first, np.float64) - np.array(second, np.float64)
+    low, high = np.percentile(_resampled_means(deltas), [2.5, 97.5])
+    return Difference(float(deltas.mean()), float(low), float(high), _p_value(deltas))
+
+
+def latency_percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:
+    """Return the median and the 95th percentile; zeros if there are no values."""
+    if not len(milliseconds):
+        return 0.0, 0.0
+    p50, p95 = np.percentile(np.array(milliseconds, np.float64), [50, 95])
+    return float(p50), float(p95)
+
+
+_NAMES = {"MRR": "RR", "Hit@1": "Success@1", "Hit@5": "Success@5", "Recall@10": "R@10", "Recall@100": "R@100"}
+
+
+def _resampled_means(values: Values) -> Values:
+    random = np.random.default_rng(_SEED)
+    means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(RESAMPLES)]
+    return np.array(means)
+
+
+def _p_value(deltas: Values) -> float:
+    """Return the share of random sign flips whose sum is as far from 0."""
+    random = np.random.default_rng(_SEED)
+    observed = abs(deltas.sum()) - 1e-12
+    signs = (random.integers(0, 2, len(deltas)) * 2 - 1 for _ in range(RESAMPLES))
+    hits = sum(abs((deltas * sign).sum()) >= observed for sign in signs)
+    return float((hits + 1) / (RESAMPLES + 1))

@@ -1,0 +1,325 @@
+"""Running all queries with every variant, and computing the metrics of the results."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vaultseek.base import limits
+from vaultseek.content.query.fields import from_fields
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.search.filter import filter_notes
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.core.search.response import respond
+from vaultseek.core.search.selection import strongest_confidence
+from vaultseek.core.search.trace import Trace
+from vaultseek.errors import BadQuery, Unavailable, UsageError
+from vaultseek.tools.evaluate.grep import Grep
+from vaultseek.tools.evaluate.judgements import ALL, JudgedQuery, categories, missing_notes
+from vaultseek.tools.evaluate.metrics import (
+    METRICS,
+    Difference,
+    Interval,
+    bootstrap_interval,
+    compute_metrics,
+    latency_percentiles,
+    paired_difference,
+)
+from vaultseek.tools.evaluate.refusal import Refusal, keyboard_noise, refusals
+from vaultseek.tools.evaluate.variants import Variant, overrides
+
+OnQuery = Callable[[str, int, int], None]
+"""Progress callback: variant, queries done, queries in total."""
+_INVALID = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The results of one query: paths, best first, the top result's confidence in [0, 1], and the time.
+
+    ``partial`` names the lanes that were left out. ``strongest`` is the best confidence, in [0, 1], of the
+    notes that decide whether anything is found, whatever the threshold; None if the query is never refused.
+    """
+
+    paths: tuple[str, ...]
+    confidence: float | None
+    milliseconds: float
+    partial: tuple[str, ...] = ()
+    strongest: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The metrics of one variant.
+
+    ``metrics`` maps category (``all`` among them) and metric to the mean over queries; ``per_query`` maps
+    metric and query id to the value; ``differences`` maps metric to the first variant minus this one.
+    ``confidence`` is the mean confidence of the top result by category, 0 for no results; ``empty_share`` the
+    share of queries without results. ``refused`` are the ids of invalid queries, ``partial`` the lanes that
+    were missing for some queries.
+    """
+
+    name: str
+    metrics: Mapping[str, Mapping[str, Interval]]
+    per_query: Mapping[str, Mapping[str, float]]
+    differences: Mapping[str, Difference]
+    p50_ms: float
+    p95_ms: float
+    confidence: Mapping[str, float] = field(default_factory=dict)
+    empty_share: Mapping[str, float] = field(default_factory=dict)
+    refused: tuple[str, ...] = ()
+    partial: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole measurement.
+
+    ``sizes`` is the number of judged queries by category, ``unjudged`` the number of the others, ``results``
+    maps variant and query id to results, ``missing`` lists relevant notes that are not in the vault.
+    """
+
+    vault: str
+    notes: int
+    passages: int
+    sizes: Mapping[str, int]
+    unjudged: int
+    outcomes: Sequence[Outcome]
+    results: Mapping[str, Mapping[str, QueryResult]]
+    queries: Sequence[JudgedQuery]
+    missing: Sequence[str] = ()
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Settings in which each variant differs from the first one, the mode included."""
+    refusals: Sequence[Refusal] = ()
+    """The curve of refusals of the first variant."""
+    model: str = ""
+    """The model of the notes, and the one of questions in other languages if there is one."""
+
+
+async def evaluate(
+    vault: OpenVault,
+    queries: Sequence[JudgedQuery],
+    variants: Sequence[Variant],
+    *,
+    plain: bool = False,
+    limit: int = limits.MEASURED_CANDIDATES,
+    foreign: Sequence[str] | None = (),
+    on_query: OnQuery = lambda name, done, total: None,
+) -> Report:
+    """Run every query with every variant; the first variant is the one compared with the others.
+
+    ``plain`` treats queries as words without operators; ``limit`` is the number of results per query.
+    ``foreign`` are queries that the vault has no answer to, for the curve of refusals, as are judged queries
+    without a right note; None leaves the curve out.
+
+    Raises:
+        UsageError: the vault has no notes.
+    """
+    if not vault.ledger.counts().notes:
+        raise UsageError(f"{vault.name} has no notes; use another --vault")
+    results = {}
+    for variant in variants:
+        results[variant.name] = await _run_all(vault, queries, variant, plain, limit, on_query)
+    grades = {query.id: query.grades for query in queries}
+    groups = _groups(queries)
+    per_query = {
+        name: compute_metrics({id: result.paths for id, result in by_query.items()}, grades)
+        for name, by_query in results.items()
+    }
+    reference = per_query[variants[0].name]
+    counts = vault.ledger.counts()
+    paths = {path for path, _ in vault.ledger.link_targets()}
+    return Report(
+        vault=vault.name,
+        model=vault.models.in_words,
+        notes=counts.notes,
+        passages=counts.chunks,
+        sizes={name: sum(id in reference["MRR"] for id in ids) for name, ids in groups.items()},
+        unjudged=len(queries) - len(reference["MRR"]),
+        outcomes=[
+            _outcome(name, per_query[name], reference, by_query, groups) for name, by_query in results.items()
+        ],
+        results=results,
+        queries=queries,
+        missing=missing_notes(queries, paths),
+        overrides={variant.name: overrides(variant, variants[0]) for variant in variants},
+        refusals=await _refusals(vault, queries, results[variants[0].name], variants[0], foreign),
+    )
+
+
+async def _refusals(
+    vault: OpenVault,
+    queries: Sequence[JudgedQuery],
+    results: Mapping[str, QueryResult],
+    variant: Variant,
+    foreign: Sequence[str] | None,
+) -> list[Refusal]:
+    """Return the curve of refusals; of nothing for a variant that refuses nothing."""
+    if foreign is None or variant.grep or variant.mode != "hybrid":
+        return []
+    searcher, outage = Searcher(vault), _Outage()
+
+    async def strongest(texts: Sequence[str]) -> list[float]:
+        answers = [await _run(searcher, JudgedQuery("", text), variant, True, 1, outage) for text in texts]
+        return [answer.strongest for answer in answers if answer.strongest is not None]
+
+    of_queries = [(query, results[query.id].strongest) for query in queries]
+    without = [value for query, value in of_queries if value is not None and not _is_answerable(query)]
+    answerable: dict[str, list[float]] = {}
+    for query, value in of_queries:
+        if _is_answerable(query):
+            answerable.setdefault(query.category, []).append(1.0 if value is None else value)
+    return refusals(await strongest(keyboard_noise()), [*without, *await strongest(foreign)], answerable)
+
+
+def _is_answerable(query: JudgedQuery) -> bool:
+    return any(grade > 0 for grade in query.grades.values())
+
+
+async def _run_all(
+    vault: OpenVault,
+    queries: Sequence[JudgedQuery],
+    variant: Variant,
+    plain: bool,
+    limit: int,
+    on_query: OnQuery,
+) -> dict[str, QueryResult]:
+    searcher, outage = Searcher(vault), _Outage()
+    grep = Grep(vault.ledger) if variant.grep else None
+    results: dict[str, QueryResult] = {}
+    for done, query in enumerate(queries):
+        on_query(variant.name, done, len(queries))
+        start = time.perf_counter()
+        if grep is not None:
+            paths = tuple(grep.search(query.text, limit, _allowed_paths(vault, query)))
+            results[query.id] = QueryResult(paths, None, (time.perf_counter() - start) * 1000)
+        else:
+            results[query.id] = await _run(searcher, query, variant, plain, limit, outage)
+    on_query(variant.name, len(queries), len(queries))
+    return results
+
+
+def _allowed_paths(vault: OpenVault, query: JudgedQuery) -> set[str] | None:
+    """Return the notes that match the query's filters; None without filters."""
+    allowed = filter_notes(from_fields(query.filters), vault.ledger)
+    if allowed is None:
+        return None
+    return {row.path for row in vault.ledger.notes.by_id(allowed.ids.tolist()).values()}
+
+
+async def _run(
+    searcher: Searcher, query: JudgedQuery, variant: Variant, plain: bool, limit: int, outage: _Outage
+) -> QueryResult:
+    request = SearchRequest(
+        query=query.text,
+        settings=variant.settings,
+        limit=limit,
+        mode=variant.mode,
+        fields=query.filters,
+        plain=plain,
+    )
+    try:
+        trace, milliseconds = await _timed(searcher, request, outage)
+    except BadQuery:
+        return QueryResult((), None, 0.0, (_INVALID,))
+    if trace is None:
+        return QueryResult((), None, milliseconds, ("semantic",))
+    return QueryResult(
+        paths=tuple(candidate.note for candidate in trace.results),
+        confidence=round(trace.confidence(trace.results[0]), 4) if trace.results else None,
+        milliseconds=milliseconds,
+        partial=tuple(trace.partial),
+        strongest=strongest_confidence(trace.parsed, trace.retrieval, trace.ranking, trace.filtered is None),
+    )
+
+
+async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) -> tuple[Trace | None, float]:
+    """Return a search and its milliseconds; it is repeated while a worker that failed comes back.
+
+    None if no lane answers.
+    """
+    while True:
+        start = time.perf_counter()
+        trace: Trace | None = None
+        with contextlib.suppress(Unavailable):
+            trace = await searcher.run(request)
+            # Only for the time: users wait for the previews, too.
+            respond(trace, "", start)
+        milliseconds = (time.perf_counter() - start) * 1000
+        if not outage.may_end(trace):
+            return trace, milliseconds
+        await asyncio.sleep(limits.RETRY_SECONDS)
+
+
+class _Outage:
+    """The time for which the worker has answered nothing; one that stays away is not waited for twice."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None
+
+    def may_end(self, trace: Trace | None) -> bool:
+        """True if the search lacks the worker's answer and may have it if it is repeated."""
+        reasons = () if trace is None else trace.partial.values()
+        if trace is not None and not any(
+            reason.code in ("worker_unavailable", "loading") for reason in reasons
+        ):
+            self._since = None
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() - self._since < limits.STALLED_SECONDS
+
+
+def _groups(queries: Sequence[JudgedQuery]) -> dict[str, list[str]]:
+    """Return query ids by category, after the group of all queries."""
+    groups = {ALL: [query.id for query in queries]}
+    for name in categories(queries):
+        groups[name] = [query.id for query in queries if query.category == name]
+    return groups
+
+
+def _outcome(
+    name: str,
+    per_query: Mapping[str, Mapping[str, float]],
+    reference: Mapping[str, Mapping[str, float]],
+    results: Mapping[str, QueryResult],
+    groups: Mapping[str, Sequence[str]],
+) -> Outcome:
+    p50, p95 = latency_percentiles(
+        [result.milliseconds for result in results.values() if _INVALID not in result.partial]
+    )
+    return Outcome(
+        name=name,
+        metrics={group: dict(_means(per_query, ids)) for group, ids in groups.items()},
+        per_query=per_query,
+        differences={
+            metric: paired_difference(list(reference[metric].values()), list(per_query[metric].values()))
+            for metric in METRICS
+        },
+        p50_ms=p50,
+        p95_ms=p95,
+        confidence={group: _confidence(results, ids) for group, ids in groups.items()},
+        empty_share={group: _mean([not results[id].paths for id in ids]) for group, ids in groups.items()},
+        refused=tuple(id for id, result in results.items() if _INVALID in result.partial),
+        partial=tuple(sorted({lane for result in results.values() for lane in result.partial} - {_INVALID})),
+    )
+
+
+def _means(
+    per_query: Mapping[str, Mapping[str, float]], ids: Sequence[str]
+) -> Iterator[tuple[str, Interval]]:
+    for metric, values in per_query.items():
+        yield metric, bootstrap_interval([values[id] for id in ids if id in values])
+
+
+def _confidence(results: Mapping[str, QueryResult], ids: Sequence[str]) -> float:
+    """Return the mean confidence of the top result; no results count as 0."""
+    return _mean([results[id].confidence or 0.0 for id in ids])
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,368 @@
+"""Each kind of file gives the same value as a note: title, sections with a place, links, tags, problems."""
+
+from __future__ import annotations
+
+import json
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import made_files as made
+from vaultseek.base.model import Chunk, Note
+from vaultseek.content.extractors.codec import decode, encode
+from vaultseek.content.extractors.table import EXTRACTORS
+from vaultseek.content.kinds import kind_of
+from vaultseek.content.markdown.chunk import chunk
+
+
+def extracted(path: str, content: str | bytes, **options: bool) -> Note:
+    """Return what the extractor of the file's kind makes of it."""
+    kind = kind_of(path)
+    assert kind is not None
+    data = content.encode() if isinstance(content, str) else content
+    return EXTRACTORS[kind].function()(data, path, **options)
+
+
+def passages(note: Note) -> list[Chunk]:
+    return list(chunk(note, lambda text: len(text.split())))
+
+
+def codes(note: Note) -> list[str]:
+    return [problem.code for problem in note.problems]
+
+
+# -- canvas
+
+
+def test_a_canvas_is_cards_links_and_groups():
+    file = {"id": "f", "type": "file", "file": "Notes/Boiler.md", "subpath": "#Alarm", "x": 500, "y": 40}
+    group = {"id": "g", "type": "group", "label": "Pumps", "x": -10, "y": -10, "width": 300, "height": 200}
+    note = extracted(
+        "Boards/Plan.canvas",
+        made.canvas(
+            made.card("late", "Below all", y=900),
+            made.card("a", "# Float\nThe switch of [[Sump]] #work/pumps"),
+            file,
+            group,
+            {"id": "w", "type": "link", "url": "https://example.org/manual", "x": 800, "y": 0},
+            edges=[{"id": "e", "fromNode": "a", "toNode": "f", "label": "explains"}],
+        ),
+    )
+    assert (note.title, note.tags, note.problems) == ("Plan", ("work/pumps",), ())
+    assert [(h.level, h.text) for h in note.headings] == [(1, "Pumps"), (2, "Float")]
+    links = [(link.target, link.heading, link.alias) for link in note.links]
+    assert links == [
+        ("Notes/Boiler.md", "Alarm", None),
+        ("Sump", None, None),
+        ("Notes/Boiler.md", "Alarm", "explains"),
+    ]
+    found = {each.place: each for each in passages(note)}
+    assert set(found) == {"w", "f", "late", "g", "a"}
+    assert found["a"].heading_path == ("Pumps", "Float")
+    assert "explains → [[Notes/Boiler.md#Alarm]]" in found["a"].text
+    assert found["late"].heading_path == ()
+
+
+def test_a_card_that_is_not_closed_ends_with_itself():
+    note = extracted("a.canvas", made.canvas(made.card("a", "```\ncode"), made.card("b", "---\nwords", y=99)))
+    assert [(each.place, each.code != ()) for each in passages(note)] == [("a", True), ("b", False)]
+    assert extracted("new.canvas", "").problems == ()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{",
+        "[]",
+        "null",
+        '{"nodes": 3}',
+        '{"nodes": [1, null, {}, {"id": 1}]}',
+        "[" * 100_000,
+        b"\x00\xff" * 9,
+    ],
+)
+def test_no_canvas_is_too_strange(content):
+    note = extracted("a.canvas", content)
+    assert note.title == "a"
+    assert passages(note) == []
+
+
+def test_thousands_of_nodes_and_groups_in_groups_are_read():
+    groups = [
+        {
+            "id": f"g{n}",
+            "type": "group",
+            "label": f"G{n}",
+            "x": n,
+            "y": n,
+            "width": 9e3 - n,
+            "height": 9e3 - n,
+        }
+        for n in range(600)
+    ]
+    cards = [made.card(f"c{n}", f"card {n}", 4000, 4000) for n in range(10_000)]
+    note = extracted("big.canvas", made.canvas(*groups, *cards))
+    assert codes(note) == ["too_many_nodes", "too_many_groups"]
+    assert len(passages(note)) > 9_000
+
+
+# -- base
+
+BASE = """
+filters:
+  and:
+    - file.hasTag("book")
+    - file.inFolder("Reading/Shelf")
+    - or: ['status != "done"', 'note["my rating"] > 3']
+formulas:
+  pace: (pages / days).toFixed(1)
+properties:
+  note.status:
+    displayName: State
+views:
+  - type: table
+    name: To read
+    filters: 'author == link("Ann Lee") && file.hasLink("Textbook")'
+    order: [file.name, note.author, formula.pace]
+  - type: cards
+    name: Covers
+"""
+
+
+def test_a_base_is_its_names_views_and_mentions():
+    note = extracted("Books.base", BASE)
+    assert (note.title, note.tags, note.problems) == ("Books", (), ())
+    assert [link.target for link in note.links] == ["Ann Lee", "Textbook"]
+    text = "\n".join(note.lines)
+    for words in ("tags: #book", "folders: Reading/Shelf", "my rating", "property note.status: State"):
+        assert words in text
+    assert [each.place for each in passages(note)] == [None, "To read", "Covers"]
+    assert codes(extracted("a.base", "views: [")) == codes(extracted("b.base", "- 1")) == ["damaged"]
+    assert extracted("new.base", "").problems == ()
+
+
+# -- Excalidraw
+
+
+def test_a_drawing_in_markdown_is_its_texts_without_the_drawing():
+    note = extracted("Pit.excalidraw.md", made.DRAWING)
+    assert (note.title, note.tags, [link.target for link in note.links]) == (
+        "Pit",
+        ("excalidraw",),
+        ["Boiler"],
+    )
+    text = "\n".join(note.lines)
+    assert "Sump pit" in text
+    assert "words of the note" in text
+    assert "N4KAk" not in text
+    assert note.lines[note.blocks[0].line - 1] == "Sump pit ^a1b2"
+    places = [(each.place, each.text.split("\n")[0]) for each in passages(note)]
+    assert places == [
+        (None, "A note of its own."),
+        ("^a1b2", "Sump pit ^a1b2"),
+        ("^c3d4", "Pump of the [[Boiler]] ^c3d4"),
+    ]
+    assert note.headings == ()
+
+
+def test_a_drawing_in_json_is_its_texts_and_frames():
+    elements = [
+        {"id": "f", "type": "frame", "name": "Cellar"},
+        {"id": "t", "type": "text", "text": "Sump pit", "frameId": "f"},
+        {"id": "r", "type": "rectangle", "link": "[[Boiler#Alarm]]"},
+        {"id": "d", "type": "text", "text": "gone", "isDeleted": True},
+    ]
+    note = extracted("Pit.excalidraw", json.dumps({"type": "excalidraw", "elements": elements}))
+    assert [(each.place, each.heading_path) for each in passages(note)] == [
+        ("r", ()),
+        ("f", ("Cellar",)),
+        ("t", ("Cellar",)),
+    ]
+    assert [(link.target, link.heading) for link in note.links] == [("Boiler", "Alarm")]
+    assert "gone" not in "\n".join(note.lines)
+
+
+# -- text, Org, HTML
+
+
+def test_plain_text_has_no_markdown():
+    note = extracted("notes.txt", "first\n\n# no heading [[no link]] #notag\n")
+    assert (note.headings, note.links, note.tags) == ((), (), ())
+    assert [each.start_line for each in passages(note)] == [1]
+    assert codes(extracted("b.txt", bytes(range(256)) * 9)) == ["binary"]
+
+
+def test_an_org_file_has_headings_tags_links_and_tasks():
+    text = (
+        "#+TITLE: Boiler log\n#+FILETAGS: :work:\nSee [[file:pump.org::*Alarm][it]] and [[https://x.org]].\n"
+        "* TODO Replace seal :urgent:\n** DONE Order it\n#+begin_src sh\nmake\n#+end_src\n* Rest\nwords\n"
+    )
+    note = extracted("log.org", text)
+    assert (note.title, set(note.tags)) == ("Boiler log", {"work", "urgent"})
+    assert [(h.level, h.text, h.line) for h in note.headings] == [
+        (1, "Replace seal", 4),
+        (2, "Order it", 5),
+        (1, "Rest", 9),
+    ]
+    assert [(link.target, link.heading) for link in note.links] == [("pump.org", "Alarm")]
+    assert [(task.mark, task.line) for task in note.tasks] == [(" ", 4), ("x", 5)]
+    assert [block.lang for block in note.code_blocks] == ["sh"]
+    assert note.lines == tuple(text.rstrip("\n").split("\n"))
+
+
+def test_a_page_is_what_there_is_to_read():
+    page = (
+        "<html><head><title>Boiler &amp; pump</title>"
+        "<meta name=keywords content='heating, float switch'></head>"
+        "<body><nav><a href=/x>menu</a></nav><h1>Care</h1><p>A <a href='pump.html'>pump</a> page.</p>"
+        "<script>alert(1)</script><footer>imprint</footer></body></html>"
+    )
+    note = extracted("p.html", page)
+    assert (note.title, note.tags) == ("Boiler & pump", ("heating", "float-switch"))
+    assert [(h.level, h.text) for h in note.headings] == [(1, "Care")]
+    assert [link.target for link in note.links] == ["pump.html"]
+    text = "\n".join(note.lines)
+    assert not any(word in text for word in ("menu", "alert", "imprint"))
+    latin = "<meta charset=iso-8859-1><p>Käse</p>".encode("latin-1")
+    assert "Käse" in "\n".join(extracted("l.html", latin).lines)
+
+
+# -- PDF
+
+
+def test_a_pdf_is_its_pages_title_and_outline():
+    data = made.pdf(
+        "The float switch.",
+        "Alarm E-4107.",
+        title="Care of boilers",
+        outline=[(0, "Start", 1), (1, "Alarm", 2)],
+    )
+    note = extracted("manual.pdf", data)
+    assert (note.title, note.problems) == ("Care of boilers", ())
+    assert [(h.level, h.text) for h in note.headings] == [(1, "Start"), (2, "Alarm")]
+    assert [(each.place, each.heading_path) for each in passages(note)] == [
+        ("page=1", ("Start",)),
+        ("page=2", ("Start", "Alarm")),
+    ]
+    assert "E-4107" in passages(note)[1].text
+    assert extracted("manual.pdf", made.pdf("x", title="Microsoft Word - a.doc")).title == "manual"
+
+
+def test_the_problem_of_a_pdf_has_a_name():
+    data = made.pdf("The float switch. " * 50)
+    assert codes(extracted("a.pdf", made.pdf("secret", password="x"))) == ["locked"]
+    assert codes(extracted("a.pdf", data[: len(data) // 2])) == ["damaged"]
+    assert codes(extracted("a.pdf", b"no PDF")) == codes(extracted("a.pdf", b"")) == ["damaged"]
+    assert codes(extracted("a.pdf", made.scan("float"))) == ["no_text"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_ocr_reads_pictures_and_scans():
+    picture = extracted("s.png", made.picture("Replace the float switch"), ocr=True)
+    assert "float switch" in "\n".join(picture.lines)
+    scan = extracted("s.pdf", made.scan("Replace the float switch"), ocr=True)
+    assert [each.place for each in passages(scan)] == ["page=1"]
+    assert "float switch" in "\n".join(scan.lines)
+    assert codes(extracted("bad.png", b"no picture", ocr=True)) == ["damaged"]
+
+
+# -- all
+
+
+ANY_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(["a", "g", "text", "file"]),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(
+                ["id", "type", "nodes", "edges", "x", "text", "file", "label", "fromNode", "elements"]
+            ),
+            inner,
+            max_size=6,
+        )
+    ),
+    max_leaves=25,
+)
+
+
+@given(ANY_JSON)
+def test_any_json_gives_a_note(value):
+    for path in ("a.canvas", "a.excalidraw", "a.base"):
+        assert_sound(extracted(path, json.dumps(value)))
+
+
+@given(st.sampled_from(["a.base", "a.org", "a.html", "a.txt"]), st.text(string.printable + "é\u2028\ud7ff"))
+def test_any_text_gives_a_note(path, text):
+    assert_sound(extracted(path, text))
+
+
+def assert_sound(note: Note) -> None:
+    """Check that a note comes over a pipe as it is, and that its passages have all of its words, once."""
+    assert decode(encode(note)) == note
+    found = passages(note)
+    assert "".join("".join(each.text for each in found).split()) == "".join("".join(note.lines).split())
+    assert len({each.id for each in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Café crème, s'il vous plaît", "latin-1"),
+        ("It’s a “quoted” pump – 5€", "cp1252"),
+        ("Wymień pompę i sprawdź zawór, bo woda może być gorąca", "cp1250"),
+        ("Насос меняют каждые шесть месяцев", "cp1251"),
+        ("Насос меняют каждые шесть месяцев", "koi8-r"),
+        ("Η αντλία αντικαθίσταται κάθε έξι μήνες", "cp1253"),
+        ("ポンプの交換は六か月ごとに行います", "shift_jis"),
+        ("ポンプの交換は六か月ごとに行います", "euc-jp"),
+        ("这是一个测试文件，水泵的密封每六个月检查一次。", "gbk"),
+        ("펌프를 교체합니다", "euc-kr"),
+    ],
+)
+def test_texts_of_before_unicode_are_read_in_the_likeliest_encoding(text, encoding):
+    note = extracted("old.txt", text.encode(encoding))
+    assert (note.lines, codes(note)) == ((text,), ["bad_encoding"])
+    assert extracted("old.org", f"* {text}".encode(encoding)).headings[0].text == text
+    assert text in "\n".join(extracted("old.html", f"<p>{text}</p>".encode(encoding)).lines)
+
+
+def test_a_broken_byte_in_unicode_is_only_that():
+    note = extracted("a.txt", "Größe und Übermaß".encode() + b"\xff")
+    assert note.lines == ("Größe und Übermaß\ufffd",)
+
+
+def test_check_boxes_and_keywords_of_an_org_file():
+    text = (
+        "#+AUTHOR: Ana\n#+DATE: <2026-01-31 Sat>\n* TODO Heading\n- [ ] open\n  * [X] done\n1. [-] part\n"
+        "* [ ] no box\n#+begin_src org\n- [ ] code\n#+end_src\n"
+    )
+    note = extracted("a.org", text)
+    assert [(task.mark, task.text, task.line) for task in note.tasks] == [
+        (" ", "Heading", 3),
+        (" ", "open", 4),
+        ("x", "done", 5),
+        (" ", "part", 6),
+    ]
+    assert note.frontmatter == {"author": "Ana", "date": "2026-01-31"}
+
+
+def test_the_words_that_stand_for_an_image_are_text_and_its_address_is_not():
+    page = "<p>Before <img src='data:image/png;base64,QUJD' alt='a float switch'><img src='x.png'> after</p>"
+    text = "\n".join(extracted("a.html", page).lines)
+    assert "a float switch" in text
+    assert "QUJD" not in text
+    assert "x.png" not in text
+
+
+def test_a_base_of_thousands_of_keys_is_read_and_one_that_is_too_large_says_how_large():
+    formulas = "".join(f"  f{number}: 'price * {number}'\n" for number in range(3_000))
+    note = extracted("a.base", f"formulas:\n{formulas}views:\n  - name: Last view\n")
+    assert (note.problems, note.headings[0].text) == ((), "Last view")
+    assert "1 MiB" in EXTRACTORS["base"].too_large().message

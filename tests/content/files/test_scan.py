@@ -1,0 +1,179 @@
+"""A walk through a vault: the files that it returns and those that it skips."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from vaultseek.content.files import ignore
+from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.files.scan import scan
+
+
+def listed(root: Path, exclude: tuple[str, ...] = ()) -> list[str]:
+    return sorted(
+        f"{file.path}!{file.problem.code}" if file.problem else file.path
+        for file in scan(root, Ignore(root, exclude))
+    )
+
+
+def test_notes_and_attachments_are_found_at_any_depth(vault):
+    root = vault({"a.md": "", "b/c/d.MD": "", "b/pic.png": b"x", "notes.txt": ""})
+    assert listed(root) == ["a.md", "b/c/d.MD", "b/pic.png", "notes.txt"]
+
+
+@pytest.mark.fault("C6", "C21", "E8")
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".hidden.md",
+        ".obsidian/app.md",
+        ".trash/old.md",
+        ".git/x.md",
+        "node_modules/p/readme.md",
+        "a.md~",
+        ".#a.md",
+        "#a.md#",
+        "a.md.swp",
+        "4913",
+        "a.sync-conflict-20260101-120000-ABCDEFG.md",
+        "a (conflicted copy 2026-01-01).md",
+        "~$a.md",
+        "a.md.tmp",
+    ],
+)
+def test_leftovers_and_hidden_files_are_left_out(vault, path):
+    assert listed(vault({"a.md": "", path: ""})) == ["a.md"]
+
+
+@pytest.mark.fault("E8")
+def test_a_vault_inside_a_vault_is_a_vault_of_its_own(vault):
+    assert listed(vault({"a.md": "", "inner/.obsidian/app.json": "{}", "inner/b.md": ""})) == [
+        "a.md",
+        "inner!nested_vault",
+    ]
+
+
+def test_excluded_files_of_the_app_are_prefixes_or_expressions(vault):
+    rules = '{"userIgnoreFilters": ["Private/", "/draft-\\\\d+/", "/(a+)+$/", "/(/", 7]}'
+    slow = "a" * 40 + "!.md"
+    names = ("Private/x.md", "draft-12.md", "draft.md", slow)
+    root = vault({".obsidian/app.json": rules, **dict.fromkeys(names, "")})
+    assert listed(root) == [".obsidian/app.json!bad_rule", slow, "draft.md"]
+
+
+@pytest.mark.parametrize("content", ["[", "[1]", '{"userIgnoreFilters": 3}', "[" * 100_000, "\xff"])
+def test_broken_app_settings_exclude_nothing(vault, content):
+    assert listed(vault({".obsidian/app.json": content.encode("latin-1"), "a.md": ""})) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("Archive/", ["a.md", "b/Archive/d.md"]),
+        ("Archive", ["a.md"]),
+        ("**/d.md", ["Archive/c.md", "a.md"]),
+        ("*.md", []),
+        ("archive/*", ["a.md", "b/Archive/d.md"]),
+    ],
+)
+def test_globs_of_the_configuration(vault, pattern, left):
+    root = vault({"a.md": "", "Archive/c.md": "", "b/Archive/d.md": ""})
+    assert listed(root, (pattern,)) == left
+
+
+@pytest.mark.fault("E1", "E2")
+def test_links_and_special_files_are_named_and_never_followed(vault, tmp_path):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.md").write_text("secret")
+    root = vault({"a.md": ""})
+    (root / "folder").symlink_to(outside)
+    (root / "loop.md").symlink_to("loop.md")
+    (root / "link.md").symlink_to(outside / "secret.md")
+    os.mkfifo(root / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as s:
+        here = Path.cwd()
+        os.chdir(root)
+        s.bind("s.md")
+        os.chdir(here)
+    found = listed(root)
+    assert found == [
+        "a.md",
+        "folder!link",
+        "link.md!not_a_file",
+        "loop.md!not_a_file",
+        "pipe.md!not_a_file",
+        "s.md!not_a_file",
+    ]
+
+
+def test_what_is_meant_to_be_left_out_is_not_named(vault, tmp_path):
+    root = vault({"a.md": "", "Archive/inner/.obsidian/app.json": "{}", ".hidden/.obsidian/app.json": "{}"})
+    for name in ("Archive/link", ".link", "Linked", "image.png"):
+        (root / name).symlink_to(tmp_path / "nowhere")
+    assert listed(root, ("Archive/", "Linked/")) == ["a.md"]
+
+
+@pytest.mark.fault("E6")
+def test_strange_names_are_handled_or_reported(vault):
+    root = vault({"..x.md": "", "-a.md": "", "new\nline.md": "", "ünï 😀.md": "", "trailing .md": ""})
+    (root / os.fsdecode(b"bad\xff.md")).write_text("")
+    assert listed(root) == ["-a.md", "bad\\xff.md!bad_name", "new\nline.md", "trailing .md", "ünï 😀.md"]
+
+
+def test_a_closed_folder_costs_only_itself(vault, monkeypatch):
+    root = vault({"a.md": "", "locked/b.md": "", "open/c.md": ""})
+    is_dir = Path.is_dir
+
+    def closed(path, **options):
+        if "locked" in path.parts:
+            raise PermissionError(13, "Permission denied")
+        return is_dir(path, **options)
+
+    monkeypatch.setattr(Path, "is_dir", closed)
+    real_scandir = os.scandir
+
+    def scandir(path):
+        if Path(path).name == "locked":
+            raise PermissionError(13, "Permission denied")
+        return real_scandir(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert listed(root) == ["a.md", "locked!unreadable_folder", "open/c.md"]
+
+
+HOSTILE = "((((a{100}){100}){100}){100}){100}"
+
+
+@pytest.mark.fault("D10", "K1")
+def test_a_rule_that_would_take_all_memory_is_named_and_not_compiled(vault):
+    rules = json.dumps({"userIgnoreFilters": [f"/{HOSTILE}/", "Private/"]})
+    root = vault({".obsidian/app.json": rules, "Private/x.md": "", "a.md": ""})
+    assert listed(root) == [".obsidian/app.json!bad_rule", "a.md"]
+    (problem,) = (file.problem for file in scan(root, Ignore(root)) if file.problem)
+    assert HOSTILE in problem.message
+
+
+@pytest.mark.fault("K1")
+def test_many_slow_rules_have_little_time_together(vault, monkeypatch):
+    monkeypatch.setattr(ignore, "EXCLUDED_RULES_SECONDS", 0.1)
+    rules = json.dumps({"userIgnoreFilters": [f"/(a+)+{number}$/" for number in range(100)] + ["/x/"]})
+    slow = [f"{'a' * 40}{number}!.md" for number in range(10)]
+    root = vault({".obsidian/app.json": rules, **dict.fromkeys([*slow, "x.md"], "")})
+    began = time.thread_time()
+    found = listed(root)
+    assert time.thread_time() - began < 5  # a thousand timeouts would take ten seconds
+    assert found[0] == ".obsidian/app.json!bad_rule"
+    assert [path for path in found if "!bad_rule" not in path] == sorted(slow)
+
+
+def test_settings_of_the_app_that_are_a_pipe_do_not_block(vault):
+    root = vault({"a.md": "", ".obsidian/x": ""})
+    os.mkfifo(root / ".obsidian/app.json")
+    assert listed(root) == ["a.md"]

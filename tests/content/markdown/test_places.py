@@ -1,0 +1,66 @@
+"""Places of links and tags: what stands there is the link, in every container and with every script."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.base.model import Place
+from vaultseek.content.markdown.parse import parse
+
+TEXT = ["🧗", "漢字", "e\u0301", " ", "|", "**", "text", "\t"]
+LINKS = [
+    "[[a]]",
+    "![[b.png]]",
+    "[[a#h|c]]",
+    "[t](d.md)",
+    "![i](<p q.png>)",
+    "[r][x]",
+    "#tag",
+    "`[[no]]`",
+    "\\[[n]]",
+]
+PIECES = st.lists(st.sampled_from([*TEXT, *LINKS]), max_size=8)
+STARTS = st.sampled_from(["", "# ", "> ", ">> ", "- ", "- [ ] ", "  - ", "1. ", "| ", "    ", "## [[a]] "])
+
+
+@given(st.lists(st.tuples(STARTS, PIECES), max_size=6), st.sampled_from(["", "---\nup: '[[a]]'\n---\n"]))
+def test_a_link_stands_where_its_place_is(rows, front):
+    body = "\n".join(start + "".join(pieces) for start, pieces in rows)
+    note = parse(f"{front}{body}\n\n[x]: y.md\n", "n.md")
+    for link in note.links:
+        assert link.place is not None
+        assert link.written is not None
+        raw, written = at(note, link.place), at(note, link.written)
+        assert link.place.line == link.line
+        if raw.startswith(("[[", "![[")):
+            assert raw.lstrip("!") == f"[[{written}]]"
+        elif raw.endswith("]"):
+            assert written == "y.md"
+        else:
+            assert raw.endswith((f"({written})", f"(<{written}>)")) or link.place.end == len(
+                note.lines[link.line - 1]
+            )
+    for tag, place in note.placed_tags:
+        assert at(note, place._replace(start=place.start - 1)) == f"#{tag}"
+
+
+def at(note, place: Place) -> str:
+    return note.lines[place.line - 1][place.start : place.end]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("> - 漢字 [[a]]", (1, 7, 12)),
+        ("`[[a]]` [[a]]", (1, 8, 13)),
+        ("## x [[a]] ##", (1, 5, 10)),
+        ("a\n> b\n> [[a]]", (3, 2, 7)),
+        ("| x | [[a\\|b]] |\n| --- | --- |", (1, 6, 14)),
+        ("x [[a]]  \n===", (1, 2, 7)),
+    ],
+)
+def test_columns_are_those_of_the_line_in_the_file(text, place):
+    (link,) = parse(text, "n.md").links
+    assert link.place == place

@@ -1,0 +1,105 @@
+"""Dates as people write them; the present is a Wednesday."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.content.query.dates import parse_period
+
+NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
+
+
+def period(text: str) -> str:
+    found = parse_period(text, NOW)
+    if found is None:
+        return "none"
+    end = f"{found.end:%Y-%m-%d %H:%M}" if found.end else "…"
+    return f"{found.start:%Y-%m-%d %H:%M} {end}".replace(" 00:00", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2026", "2026-01-01 2027-01-01"),
+        ("2026-01", "2026-01-01 2026-02-01"),
+        ("2024-02", "2024-02-01 2024-03-01"),
+        ("2026-W05", "2026-01-26 2026-02-02"),
+        ("2026-01-15", "2026-01-15 2026-01-16"),
+        ("2026-01-15T10:30", "2026-01-15 10:30 2026-01-15 10:31"),
+        ("2026-01-15 10:30:05Z", "2026-01-15 10:30 2026-01-15 10:30"),
+        ("7d", "2026-10-14 15:30 …"),
+        ("12 hours", "2026-10-21 03:30 …"),
+        ("2w", "2026-10-07 15:30 …"),
+        ("last 3 months", "2026-07-21 15:30 …"),
+        ("1y", "2025-10-21 15:30 …"),
+        ("5 days ago", "2026-10-16 2026-10-17"),
+        ("today", "2026-10-21 2026-10-22"),
+        ("Yesterday", "2026-10-20 2026-10-21"),
+        ("this week", "2026-10-19 2026-10-26"),
+        ("last  week", "2026-10-12 2026-10-19"),
+        ("this month", "2026-10-01 2026-11-01"),
+        ("last month", "2026-09-01 2026-10-01"),
+        ("this year", "2026-01-01 2027-01-01"),
+        ("last year", "2025-01-01 2026-01-01"),
+        ("monday", "2026-10-19 2026-10-20"),
+        ("wednesday", "2026-10-21 2026-10-22"),
+        ("last wednesday", "2026-10-14 2026-10-15"),
+        ("last fri", "2026-10-16 2026-10-17"),
+        ("March 2026", "2026-03-01 2026-04-01"),
+        ("15 mar 2026", "2026-03-15 2026-03-16"),
+        ("march 15, 2026", "2026-03-15 2026-03-16"),
+        ("9999", "9999-01-01 …"),
+    ],
+)
+def test_periods(text, expected):
+    assert period(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "soon",
+        "1",
+        "0000",
+        "2026-13",
+        "2026-02-30",
+        "31 february 2026",
+        "99999y",
+        "999999d",
+        "٢٠٢٦",
+        "7",
+        "last",
+    ],
+)
+def test_what_is_no_date(text):
+    assert period(text) == "none"
+
+
+@pytest.mark.parametrize("day", range(7))
+def test_weeks_begin_on_monday_whatever_the_day(day):
+    now = datetime(2026, 10, 19, 8, tzinfo=UTC) + timedelta(days=day)
+    this, last = parse_period("this week", now), parse_period("last week", now)
+    assert this is not None
+    assert last is not None
+    assert (this.start.date().isoformat(), last.start.date().isoformat()) == ("2026-10-19", "2026-10-12")
+
+
+def test_dates_are_of_the_zone_of_now_unless_they_name_one():
+    now = datetime(2026, 10, 21, tzinfo=timezone(timedelta(hours=5)))
+    local, named = parse_period("2026-01-15T10:00", now), parse_period("2026-01-15T10:00Z", now)
+    assert local is not None
+    assert named is not None
+    assert named.start - local.start == timedelta(hours=5)
+
+
+@given(st.text(alphabet="0123456789-:TZWd agolstweky.+", max_size=24), st.datetimes())
+def test_any_text_is_a_period_in_order_or_nothing(text, now):
+    found = parse_period(text, now)
+    if found:
+        assert found.start.tzinfo is not None
+        assert found.end is None or found.start < found.end

@@ -1,0 +1,128 @@
+"""Regular expressions of queries, and the letters that every match of one has."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import pytest
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.base.patterns import problem_of
+from vaultseek.content.query import expression
+from vaultseek.content.query.filters import patterns_of
+from vaultseek.content.query.grammar import parse_query
+from vaultseek.errors import BadQuery
+
+
+@pytest.mark.parametrize(
+    ("pattern", "literal"),
+    [
+        (r"boiler", "boiler"),
+        (r"^E-\d{4}$", "E"),
+        (r"colou?r", "colo"),
+        (r"ab+c", "ab"),
+        (r"a*bcd*", "bc"),
+        (r"one|two", None),
+        (r"(one|two)three", "three"),
+        (r"(ab(c)d)*", None),
+        (r"x\bword\d", "word"),
+        (r"[a-z]+ing", "ing"),
+        (r"[]a]bc", "bc"),
+        (r"(?i)x(?x) a b", None),
+        (r"(?P<year>\d+) end", None),
+        (r"foo{2}bar", "bar"),
+        (r"\x41bc", None),
+        (r"\p{Lu}bc", None),
+        (r"", None),
+    ],
+)
+def test_the_letters_that_every_match_has(pattern: str, literal: str | None) -> None:
+    assert expression.literal_of(pattern) == literal
+
+
+PIECES = st.sampled_from(
+    [
+        "a",
+        "b",
+        "ab",
+        "ba",
+        "é",
+        "1",
+        ".",
+        "\\d",
+        "\\.",
+        "[ab]",
+        "[^a]",
+        "(",
+        ")",
+        "(?:",
+        "|",
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "^",
+        "$",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=8).map("".join), st.text(alphabet="aAbBéÉ1. \n", max_size=12))
+def test_what_matches_has_the_letters(pattern: str, text: str) -> None:
+    literal = expression.literal_of(pattern)
+    if literal is None or problem_of(pattern) is not None:
+        return  # most patterns; to assume otherwise is a failed health check at times
+    if expression.find(pattern, text) is not None:
+        assert str(literal).casefold() in text.casefold()
+
+
+SLOW = r"^(x|xx)+$"
+
+
+def test_an_expression_has_a_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expression, "EXPRESSION_SECONDS", 0.02)
+    with pytest.raises(BadQuery, match="takes too long"):
+        expression.find(SLOW, "x" * 60 + "!")
+    assert list(expression.find_all(SLOW, "x" * 60 + "!")) == []
+
+
+def test_the_expressions_of_a_request_share_their_time() -> None:
+    slow = ("x" * number + "!" for number in range(40, 1000))
+    budget = expression.Budget(time.monotonic() + 60, matching=0.05)
+    with expression.within(budget):
+        assert expression.find("b", "abc") == (1, 2)
+        with pytest.raises(BadQuery, match="takes too long"):
+            list(map(partial(expression.find, SLOW), slow))
+        assert expression.is_spent()
+        with pytest.raises(BadQuery, match="takes too long"):
+            expression.find("b", "abc")
+    assert expression.find("b", "abc") == (1, 2)
+    with expression.within(expression.Budget(time.monotonic())), pytest.raises(BadQuery):
+        expression.find("b", "abc")
+
+
+@pytest.mark.parametrize(
+    ("query", "patterns"),
+    [
+        (r"/a b/ c", ("a b",)),
+        (r"/a\/b/", ("a/b",)),
+        (r"-/a/", ()),
+        (r"line:(/a/ -/b/)", ("a",)),
+        (r"/a/ OR task:/b/", ("a", "b")),
+        (r"/usr/local/bin/", ()),
+        (r"path:/a/", ()),
+        (r"and/or a / b / c //", ()),
+        (r'"/a/"', ()),
+    ],
+)
+def test_what_stands_between_slashes(query: str, patterns: tuple[str, ...]) -> None:
+    assert patterns_of(parse_query(query).filter) == patterns
+
+
+@given(st.text(alphabet="/\\ab()[]*+?{}|^$ -", max_size=20))
+def test_any_slashes_can_be_asked_for(query: str) -> None:
+    for pattern in patterns_of(parse_query(query).filter):
+        regex.compile(pattern)

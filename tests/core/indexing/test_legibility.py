@@ -1,0 +1,59 @@
+"""Which texts a model of English reads, by their script, stop words and pieces per word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from vaultseek.core.indexing.legibility import foreign_share, legibility
+from vaultseek.semantic.models.catalogue import find_model
+
+JUDGED = Path(__file__).parents[2] / "data" / "judged"
+
+
+@pytest.fixture(scope="module")
+def count():
+    return find_model("bundled").counter()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    {
+        "how do plants turn light into sugar": "well",
+        "kubectl get pods --all-namespaces": "well",
+        "IL-6 signaling plays a major role in atherosclerotic disease": "well",
+        "Pyridostatin deregulates G2/M progression": "well",
+        "who made Linsen mit Spätzle": "well",
+        "TGF-β in fibrosis": "well",
+        "2024-11-03": "well",
+        "": "well",
+        "Wie viele Punkte gab die Verteidigung der Panthers ab?": "poorly",
+        "In welchem Jahr starb Tesla?": "poorly",
+        "¿Cuántos puntos dejaron escapar en defensa los Panthers?": "poorly",
+        "receita da broa farinha de milho": "poorly",
+        "Ile kosztuje łódź żaglowa średniej wielkości": "poorly",
+        "Сколько очков уступила защита Пэнтерс?": "not",
+        "黑豹队的防守丢了多少分？": "not",
+        "ป้องกันเสียกี่แต้ม": "not",
+        "كم عدد النقاط": "not",
+        "what is 麻婆豆腐 and 豆瓣酱 made of": "not",
+    }.items(),
+)
+def test_a_text_is_read_by_its_language(count, text, expected):
+    assert legibility(text, count) == expected
+
+
+def test_no_english_question_of_the_judged_sets_is_taken_for_another_language(count):
+    files = [JUDGED / name / "queries.jsonl" for name in ("dendron-site", "logseq-docs", "silverbullet")]
+    questions = [json.loads(line)["query"] for file in files for line in file.read_text().splitlines()]
+    assert len(questions) > 100
+    assert {text for text in questions if legibility(text, count) != "well"} == set()
+
+
+def test_the_share_is_of_the_texts_that_say_something(count):
+    english = "The valve lets water into the tank whenever the level is too low."
+    german = "Das Ventil lässt Wasser in den Tank, sobald der Pegel zu niedrig ist."
+    assert foreign_share([english, english, german, "x = 1", ""], count) == pytest.approx(1 / 3)
+    assert foreign_share(["", "42"], count) == 0.0

@@ -1,0 +1,99 @@
+"""A text that a server refused is tried again: after a start, a few times, and whenever its note changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semantic_here import WorkerHere
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.refused_texts import TRIES
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.semantic.models.catalogue import find_model
+
+NOTES = {"bad.md": "# Bad\n\nA poisonous passage.\n\n## More\n\nAnother one.", "good.md": "# Good\n\nFine."}
+
+
+class Refusing(WorkerHere):
+    """A worker whose server refuses texts with one word; ``asked`` are the texts that it was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.refuses = True
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Any, **more: Any) -> Any:
+        self.asked += texts
+        matrix = await super().embed(texts, **more)
+        matrix[[self.refuses and "poisonous" in text for text in texts]] = np.nan
+        return matrix
+
+
+@pytest.fixture
+def start(vault: Callable[..., Path], tmp_path: Path) -> tuple[Refusing, Path, Callable[[], Any]]:
+    """A server, the folder of notes, and a start of the daemon, which returns problems and stored vectors."""
+    root, worker = vault(NOTES), Refusing()
+    model = find_model("hashing")
+    spec = EmbeddingSpec("served-of-a-test", model.counter(), model.window)
+
+    async def step() -> tuple[list[str], int]:
+        opened = OpenVault.open(VaultOptions("notes", root), tmp_path / "index", worker, spec)
+        try:
+            await opened.in_writer(opened.indexer.load)
+            await opened.in_writer(opened.indexer.apply, opened.indexer.reconcile())
+            while await opened.embedding.step():
+                pass
+            assert not opened.ledger.counts().pending
+            return [path for path, _ in opened.ledger.problems.all()], sum(await opened.embedding.stored())
+        finally:
+            opened.close()
+
+    return worker, root, step
+
+
+async def test_it_is_tried_again_after_a_start_and_not_for_ever(start):
+    worker, _, step = start
+    problems, stored = await step()
+    assert problems == ["bad.md"]
+    for _ in range(TRIES):
+        worker.asked.clear()
+        assert await step() == (["bad.md"], stored)
+        assert worker.asked
+        assert all("poisonous" in text for text in worker.asked)
+    worker.asked.clear()
+    assert await step() == (["bad.md"], stored)
+    assert not worker.asked
+
+
+async def test_it_is_embedded_once_the_server_takes_it(start):
+    worker, _, step = start
+    _, stored = await step()
+    worker.refuses = False
+    problems, all_stored = await step()
+    assert not problems
+    assert all_stored > stored
+
+
+@pytest.mark.parametrize("moves", [False, True])
+async def test_it_is_tried_again_when_its_note_changes(start, moves):
+    worker, root, step = start
+    for _ in range(TRIES + 1):
+        _, stored = await step()
+    text = (root / "bad.md").read_text()
+    path = root / ("else/bad.md" if moves else "bad.md")
+    path.parent.mkdir(exist_ok=True)
+    if moves:
+        (root / "bad.md").rename(path)
+    else:
+        path.write_text(text + "\n\n## Third\n\nA new passage.\n")
+    problems, _ = await step()
+    assert problems == [str(path.relative_to(root))]
+    worker.refuses = False
+    path.write_text(text + "\n\n## Third\n\nAnother new passage.\n")
+    problems, all_stored = await step()
+    assert not problems
+    assert all_stored > stored

@@ -1,0 +1,60 @@
+"""Notes that are nearly the same: the text that they share, and the order."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.core.notes.duplicates import TEMPLATE_NOTES, nearest_pairs, shared_text
+
+STORY = "the lower car stops nine centimetres short of the platform whenever the rope is warm and dry "
+
+
+def test_the_same_text_is_shared_whole_and_other_text_not_at_all() -> None:
+    shares = shared_text([(1, STORY * 3), (2, STORY * 3), (3, "Slugs eat the lettuce in the night. " * 3)])
+    assert list(shares) == [(1, 2)]
+    assert 0.3 < shares[1, 2] < 1.0
+
+
+def test_a_note_within_a_longer_one_shares_more_than_a_sentence() -> None:
+    words = [f"word{number}" for number in range(300)]
+    whole, half, sentence = " ".join(words), " ".join(words[:150]), " ".join([*words[:8], *"abcdefghijklm"])
+    shares = shared_text([(1, whole), (2, half), (3, sentence)])
+    assert shares[1, 2] > shares[1, 3] > 0
+
+
+def test_what_many_notes_have_is_a_template() -> None:
+    notes = [(number, STORY * 2) for number in range(TEMPLATE_NOTES)]
+    assert shared_text(notes) == {}
+    assert shared_text(notes[:-1])
+
+
+def test_writing_without_spaces_has_words_of_one_character() -> None:
+    assert shared_text([(1, "安全要求和井下通风系统的检查"), (2, "安全要求和井下通风系统的检查。")])
+
+
+texts = st.lists(st.text(alphabet="ab ", max_size=40), max_size=6)
+
+
+@given(texts)
+def test_shares_are_shares_of_ordered_pairs_and_do_not_depend_on_the_order(notes: list[str]) -> None:
+    numbered = list(enumerate(notes))
+    shares = shared_text(numbered)
+    assert shares.keys() <= set(itertools.combinations(range(len(notes)), 2))
+    assert all(0.0 < share <= 1.0 for share in shares.values())
+    other = shared_text(reversed(numbered))
+    assert other.keys() == shares.keys()
+    assert all(abs(other[pair] - shares[pair]) < 1e-9 for pair in shares)
+
+
+def test_each_note_has_its_nearest_ones() -> None:
+    angles = {1: 0.0, 2: 0.1, 3: 2.0, 4: 2.1}
+    vectors: dict[int, Any] = {
+        note: np.array([np.cos(angle), np.sin(angle)], np.float32) for note, angle in angles.items()
+    }
+    assert {(1, 2), (3, 4)} <= set(nearest_pairs(vectors))
+    assert list(nearest_pairs({})) == list(nearest_pairs({1: vectors[1]})) == []

@@ -1,0 +1,190 @@
+"""Renaming: afterwards every link leads to the same note as before, and nothing else has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.resolve import Names
+from vaultseek.core.notes.rename import (
+    Edit,
+    Vault,
+    all_moves,
+    as_moves,
+    rename_heading,
+    rename_notes,
+    rename_tag,
+)
+from vaultseek.errors import NotFound, UsageError
+from worlds import World, write_files
+
+FILES = ("a.md", "b.md", "x/a.md", "x/c.md", "y/x/a.md", "y/p.png")
+TARGETS = (
+    *("a", "b", "c", "x/a", "y/x/a", "/a", "/x/c", "./a", "../a", "a.md", "p.png", "old", "C"),
+    *("x/c.md", "../x/c.md", "nowhere"),
+)
+LINKS = st.one_of(
+    st.sampled_from(TARGETS).map(lambda target: f"[[{target}]]"),
+    st.sampled_from(TARGETS).map(lambda target: f"[[{target}#H|t]]"),
+    st.sampled_from(TARGETS).map(lambda target: f"[t]({target})"),
+    st.sampled_from(TARGETS).map(lambda target: f"`[[{target}]]`"),
+)
+
+
+def vault_of(world) -> Vault:
+    return Vault(world.root, world.ledger, world.vault.indexer.names)
+
+
+def applied(files: Mapping[str, str], edits: list[Edit]) -> dict[str, str]:
+    """Apply edits as an editor does: the last of a line first."""
+    texts = {path: text.split("\n") for path, text in files.items()}
+    for edit in sorted(edits, key=lambda edit: (edit.path, edit.place), reverse=True):
+        number, start, end = edit.place
+        line = texts[edit.path][number - 1]
+        assert line[start:end] == edit.old
+        texts[edit.path][number - 1] = line[:start] + edit.new + line[end:]
+    return {path: "\n".join(lines) for path, lines in texts.items()}
+
+
+def resolved(files: Mapping[str, str]) -> dict[str, list[str | None]]:
+    names = Names()
+    for path, text in files.items():
+        names.add(path, parse(text, path).aliases)
+    return {
+        path: [names.resolve_link(link, path).path for link in parse(text, path).links]
+        for path, text in files.items()
+        if path.endswith(".md")
+    }
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.lists(LINKS, max_size=4), min_size=6, max_size=6),
+    st.sampled_from([*FILES, "x", "y"]),
+    st.sampled_from(["new.md", "z/new.md", "x/new.md", "c.md", "y/new.md"]),
+)
+def test_after_a_rename_every_link_leads_to_the_same_file(links, old, new):
+    if old in ("x", "y"):
+        new = new.removesuffix(".md")
+    texts = {path: " ".join(own) + "\n" for path, own in zip(FILES, links, strict=True)}
+    texts["b.md"] = f"---\naliases: [old]\n---\n{texts['b.md']}"
+    before = resolved(texts)
+    with TemporaryDirectory() as place:
+        here = World(write_files(Path(place) / "vault", texts), Path(place))
+        with closing(here):
+            moves = all_moves({old: new}, here.vault.indexer.names)
+            after = applied(texts, rename_notes({old: new}, vault_of(here)))
+    moved = {moves.get(path, path): text for path, text in after.items()}
+    for path, targets in resolved(moved).items():
+        source = next((was for was, now in moves.items() if now == path), path)
+        for was, now in zip(before.get(source, targets), targets, strict=True):
+            assert was is None or now == moves.get(was, was) or source not in before
+
+
+def test_only_the_targets_of_links_change(world):
+    texts = {
+        "Pump.md": "# Pump\n[[#Alarm]]\n",
+        "n.md": "- 🧗 [[pump#Alarm|the pump]] `[[Pump]]` ![[Pump]] [p](Pump.md) [r][r] \\[[Pump]]\n"
+        "\n[r]: Pump.md\n",
+        "t.md": "---\nup: '[[Pump]]'\n---\n| a | [[Pump\\|b]] |\n| --- | --- |\n",
+    }
+    here = world(texts)
+    after = applied(texts, rename_notes({"Pump.md": "sub/Big valve.md"}, vault_of(here)))
+    assert after == {
+        "Pump.md": "# Pump\n[[#Alarm]]\n",
+        "n.md": "- 🧗 [[Big valve#Alarm|the pump]] `[[Pump]]` ![[Big valve]] [p](sub/Big%20valve.md) [r][r]"
+        " \\[[Pump]]\n"
+        "\n[r]: sub/Big%20valve.md\n",
+        "t.md": "---\nup: '[[Big valve]]'\n---\n| a | [[Big valve\\|b]] |\n| --- | --- |\n",
+    }
+
+
+@pytest.mark.parametrize(
+    ("settings", "moves", "after"),
+    [
+        ({}, {"img": "x/img"}, "![i](../x/img/p.png) ![[p.png]] [t](Tea.md) [r]\n\n[r]: ../a/b/See.md"),
+        ({}, {"a/n.md": "n.md"}, "![i](img/p.png) ![[p.png]] [t](a/Tea.md) [r]\n\n[r]: a/b/See.md"),
+        (
+            {},
+            {"a/Tea.md": "Tea.md"},
+            "![i](../img/p.png) ![[p.png]] [t](../Tea.md) [r]\n\n[r]: ../a/b/See.md",
+        ),
+        ({".obsidian/app.json": "{}"}, {"a/Tea.md": "Tea.md"}, None),
+        (
+            {".obsidian/app.json": "{}"},
+            {"a/b": "b"},
+            "![i](../img/p.png) ![[p.png]] [t](Tea.md) [r]\n\n[r]: ../b/See.md",
+        ),
+    ],
+)
+def test_a_markdown_link_that_is_a_true_path_stays_one(world, settings, moves, after):
+    text = "![i](../img/p.png) ![[p.png]] [t](Tea.md) [r]\n\n[r]: ../a/b/See.md"
+    texts = {"a/n.md": text, "a/Tea.md": "", "a/b/See.md": "", "img/p.png": ""}
+    here = world(texts | settings)
+    edited = applied(texts, rename_notes(moves, vault_of(here)))["a/n.md"]
+    assert edited == (after or text)
+
+
+def test_a_note_that_changed_since_it_was_indexed_is_read_again(world):
+    here = world({"Pump.md": "", "n.md": "[[Pump]]\n"})
+    (here.root / "n.md").write_text("New first line.\n\n> [[Pump]] and [[pump|p]]\n")
+    edits = rename_notes({"Pump.md": "Valve.md"}, vault_of(here))
+    assert [(edit.path, edit.place, edit.new) for edit in edits] == [
+        ("n.md", (3, 4, 8), "Valve"),
+        ("n.md", (3, 17, 23), "Valve|p"),
+    ]
+
+
+def test_a_link_that_another_name_would_catch_is_made_longer(world):
+    texts = {"x/a.md": "", "b.md": "", "n.md": "[[a]]\n"}
+    here = world(texts)
+    assert applied(texts, rename_notes({"b.md": "a.md"}, vault_of(here)))["n.md"] == "[[x/a]]\n"
+
+
+def test_the_links_to_a_heading_follow_it(world):
+    texts = {
+        "Pump.md": "# Pump\n## Both dead?\n### Float\n[[#Both dead?]] [[#Both dead#Float]]\n"
+        "## Both dead? ##\n",
+        "n.md": "[[Pump#both dead|x]] [p](Pump.md#both-dead) [[Pump#Both dead?#Float]] [[n#Both dead?]]\n",
+    }
+    here = world(texts)
+    after = applied(texts, rename_heading(here.note("Pump.md"), "Both dead?", "One [left]", vault_of(here)))
+    assert after == {
+        "Pump.md": "# Pump\n## One [left]\n### Float\n[[#One left]] [[#One left#Float]]\n## Both dead? ##\n",
+        "n.md": "[[Pump#One left|x]] [p](Pump.md#one-left) [[Pump#One left#Float]] [[n#Both dead?]]\n",
+    }
+    with pytest.raises(NotFound):
+        rename_heading(here.note("Pump.md"), "Nowhere", "x", vault_of(here))
+
+
+def test_a_tag_is_renamed_with_those_below_it_and_in_frontmatter(world):
+    texts = {
+        "a.md": "---\ntags: [work/Pumps, workshop]\n---\n#work and #work/pumps/x, #workshop `#work`\n",
+        "b.md": '---\ntags:\n  - "#work"\n  - tea\nx: work\n---\n#Work\n',
+    }
+    here = world(texts)
+    assert applied(texts, rename_tag("work", "job/old", vault_of(here))) == {
+        "a.md": "---\ntags: [job/old/Pumps, workshop]\n---\n"
+        "#job/old and #job/old/pumps/x, #workshop `#work`\n",
+        "b.md": '---\ntags:\n  - "#job/old"\n  - tea\nx: work\n---\n#job/old\n',
+    }
+
+
+@pytest.mark.parametrize("new", ["/abs.md", "../out.md", "a//b.md", ""])
+def test_a_path_outside_the_vault_is_refused(new):
+    with pytest.raises(UsageError):
+        as_moves([("a.md", new)])
+
+
+def test_a_name_that_no_link_can_have_is_refused():
+    names = Names()
+    names.add("a.md")
+    with pytest.raises(UsageError):
+        all_moves({"a.md": "a#b.md"}, names)

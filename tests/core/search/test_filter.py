@@ -1,0 +1,156 @@
+"""Filters decided from a ledger: the same notes as reading every one of them gives."""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from notes_and_queries import NOTE, PATH, QUERY
+from vaultseek.base.text import fold
+from vaultseek.content.query.filters import Filter, matches
+from vaultseek.content.query.grammar import parse_query
+from vaultseek.core.search.filter import filter_notes, those_within
+from vaultseek.core.search.ledger_facts import COLUMNS, LedgerFacts
+from vaultseek.core.search.prefilter import prefilter
+from vaultseek.store.ledger import Ledger
+from worlds import World, write_files
+
+NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
+
+
+def by_reading(condition: Filter | None, ledger: Ledger) -> list[int]:
+    rows = ledger.select(f"SELECT {COLUMNS} FROM notes")
+    return sorted(row[0] for row in rows if matches(condition, LedgerFacts(ledger, row)))
+
+
+def paths(query: str, ledger: Ledger) -> set[str]:
+    found = filter_notes(parse_query(query, now=NOW).filter, ledger)
+    assert found is not None
+    return {row.path for row in ledger.notes.by_id(found.ids.tolist()).values()}
+
+
+SPELLINGS = {
+    "sharp.md": "Die Straße ist zu.",
+    "plain.md": "Die STRASSE ist zu.",
+    "ligature.md": "An oﬃce with a ﬁle, all ﬂat.",
+    "kelvin.md": "Kilometres on the ſtreet.",
+    "composed.md": "Grüne Möhren, Ärger, \u1ebf.",
+    "decomposed.md": unicodedata.normalize("NFD", "Grüne Möhren, ÄRGER, \u1ebf."),
+    "korean.md": unicodedata.normalize("NFD", "한국어 문서"),
+    "cyrillic.md": "ФАЙЛ и Йод",
+    "greek.md": "ΘΕΌΣ Σίσυφος",
+    "compat.md": "昆明 \uf90a",
+    "dotted.md": "İstanbul ŉ ẚ",
+}
+
+
+@pytest.fixture(scope="module")
+def spellings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    home = tmp_path_factory.mktemp("spellings")
+    with closing(World(write_files(home / "vault", SPELLINGS), home)) as here:
+        yield here.ledger
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"strasse"', {"sharp.md", "plain.md"}),
+        ('"straße"', {"sharp.md", "plain.md"}),
+        ('"file"', {"ligature.md"}),
+        ('"office"', {"ligature.md"}),
+        ('"ﬂat"', {"ligature.md"}),
+        ('"kilometres"', {"kelvin.md"}),
+        ('"street"', {"kelvin.md"}),
+        ('"grüne möhren"', {"composed.md", "decomposed.md"}),
+        ('"ärger"', {"composed.md", "decomposed.md"}),
+        ('"ế"', {"composed.md", "decomposed.md"}),
+        ('"한국어"', {"korean.md"}),
+        ('"файл"', {"cyrillic.md"}),
+        ('"йод"', {"cyrillic.md"}),
+        ('"θεός"', {"greek.md"}),
+        ('"σίσυφοσ"', {"greek.md"}),
+        ('"金"', {"compat.md"}),
+        ('"昆明"', {"compat.md"}),
+        ('"i\u0307stanbul"', {"dotted.md"}),
+        ("-d*", set(SPELLINGS) - {"sharp.md", "plain.md", "decomposed.md", "dotted.md"}),
+    ],
+)
+def test_a_text_is_found_however_it_is_spelled(spellings, query, expected):
+    assert paths(query, spellings) == expected
+
+
+_LETTERS = st.sampled_from(
+    [
+        *"aeksftilnjKSu -_",
+        *"ßẞſﬀﬁﬂﬃﬅﬆŉǰẚİKÅéÉüчЧйЙσςΣό",
+        *"\u0301\u0308\u0306\u0345\u0344\uf90a昆한が\U00010400",
+        "\u1112\u1161\u11ab",
+        "か\u3099",
+    ]
+)
+
+
+@given(st.lists(_LETTERS, max_size=8).map("".join), st.data())
+def test_a_pattern_misses_no_text(text, data):
+    folded = fold(text)
+    start = data.draw(st.integers(0, len(folded)))
+    words = folded[start : data.draw(st.integers(start, len(folded)))]
+    condition = prefilter(words)
+    if condition is not None and fold(words) in folded:
+        sql = f"SELECT {condition.sql('text')} FROM (SELECT ? AS text)"
+        # The text stands behind the condition in SQL, but before FROM, so its value comes last.
+        with sqlite3.connect(":memory:") as connection:
+            assert connection.execute(sql, (*condition.values, text)).fetchone()[0]
+        connection.close()
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(PATH, NOTE, min_size=1, max_size=5), st.lists(QUERY, min_size=5, max_size=12))
+def test_filters_admit_what_reading_every_note_admits(notes, queries):
+    with (
+        tempfile.TemporaryDirectory() as home,
+        closing(World(write_files(Path(home) / "vault", notes), Path(home))) as here,
+    ):
+        ledger = here.ledger
+        for query in queries:
+            condition = parse_query(query, now=NOW).filter
+            admitted = filter_notes(condition, ledger)
+            expected = by_reading(condition, ledger)
+            assert (ledger.notes.ids() if admitted is None else admitted.ids.tolist()) == expected, query
+
+
+def test_backlinks_and_the_count_of_each_step(world):
+    from vaultseek.content.query.fields import from_fields
+
+    ledger = world({"a.md": "[[b]] #x", "b.md": "#x", "sub/b2.md": "[[a]]", "c.md": ""}).ledger
+    condition = from_fields({"linked_from": "A", "tag": "x"}, now=NOW)
+    found = filter_notes(condition, ledger)
+    assert found is not None
+    assert found.steps == (("tag x", 2), ('linked from "A"', 1))
+    assert found.ids.tolist() == by_reading(condition, ledger)
+    assert filter_notes(None, ledger) is None
+
+
+def test_a_filter_is_decided_once_between_two_commits_and_anew_after_one(world):
+    ledger = world({"a.md": "#work", "b.md": "#home"}).ledger
+    condition = parse_query("tag:work", now=NOW).filter
+    first = filter_notes(condition, ledger)
+    assert filter_notes(parse_query("tag:work", now=NOW).filter, ledger) is first
+    world({"c.md": "#work"})
+    assert paths("tag:work", ledger) == {"a.md", "c.md"}
+
+
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_membership_in_the_notes_of_a_filter_is_that_of_sets(ids, allowed):
+    assert those_within(ids, np.array(sorted(allowed), np.int64)) == ids & allowed
+    assert those_within(ids, None) == ids

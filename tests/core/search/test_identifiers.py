@@ -1,0 +1,181 @@
+"""A query of identifiers finds the notes that have them, and nothing to fill the list."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.notes.why import why
+from vaultseek.core.search.identifiers import exact_pattern, similar_pattern, whole_words
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.keyword.answer import MatchedTerm
+
+NOTES = {
+    "Alarm log.md": "E-4107 rang at noon. See [[Pumps]] and [[Motor]].",
+    "Codes.md": "# Codes\n\nE-4107: high water. E-4170: no water.",
+    "Motor.md": "The motor hums. E-4170.",
+    "Pumps.md": "Two pumps, 4107 hours each.",
+    "Wheel.md": "RFC 2616 says so, and getUserName() too.",
+    "Paths.md": "Call os.path.join, or self.os.path; posix.os1.path is another.",
+    "Joined.md": "The path of the os is joined.",
+    **{f"2024/{month:02}.md": f"In 2024 the bread of month {month}." for month in range(1, 13)},
+}
+
+
+@pytest.fixture
+def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """The notes, indexed by word, link and meaning."""
+    index = index_here(vault(NOTES), tmp_path / "index")
+    yield index
+    index.close()
+
+
+def ask(index: OpenVault, query: str, **options: Any) -> dict[str, Any]:
+    settings = options.pop("settings", SearchSettings())
+    return asyncio.run(Searcher(index).search(SearchRequest(query, settings, **options)))
+
+
+def paths(answer: dict[str, Any]) -> list[str]:
+    return [result["path"] for result in answer["results"]]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_only_notes_with_the_whole_identifier_are_results(opened, mode):
+    answer = ask(opened, "E-4107", mode=mode)
+    assert sorted(paths(answer)) == ["Alarm log.md", "Codes.md"]
+    assert answer["interpreted"]["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("RFC 2616", ["Wheel.md"]), ("getUserName()", ["Wheel.md"]), ("os.path", ["Paths.md"])],
+)
+def test_identifiers_of_several_words_are_whole_too(opened, query, expected):
+    assert paths(ask(opened, query)) == expected
+
+
+def test_one_of_several_identifiers_is_enough_and_both_come_first(opened):
+    assert paths(ask(opened, "E-4107 E-4170"))[0] == "Codes.md"
+    assert sorted(paths(ask(opened, "E-4107 E-4170"))) == ["Alarm log.md", "Codes.md", "Motor.md"]
+
+
+def test_an_identifier_that_no_note_has_finds_nothing(opened):
+    answer = ask(opened, "PII-2024-0042")
+    assert answer["results"] == []
+    assert answer["nearest"]["confidence"] < 0.04
+
+
+def test_notes_with_one_like_it_come_only_where_no_note_has_it_and_are_said_to(opened):
+    answer = ask(opened, "X-4107")
+    assert set(paths(answer)) >= {"Pumps.md"}
+    assert "Motor.md" not in paths(answer), "only a link leads there"
+    assert answer["interpreted"]["notes"] == ["no note has X-4107 itself; what is shown is like it"]
+    filtered = ask(opened, "E-4107 path:Pumps")
+    assert paths(filtered) == ["Pumps.md"]
+    assert "none of these notes has E-4107" in filtered["interpreted"]["notes"][0]
+
+
+OTHERS = {
+    "Standard.md": "As RFC2119 says, e4107 means: stop.",
+    "Apart.md": "As RFC 3339 says, the date comes first.",
+    "Book.md": "ISBN 978-3-16-148410-0, on a shelf.",
+    "Hyphens.md": "Part X\u20112201 is out of stock.",
+    "Days/2023-09-12.md": "It rained.",
+    "Days/2023-09-30.md": "It was dry.",
+    "Days/2023-10-01.md": "It snowed.",
+    "Review.md": "2023-09 was wet, 2023-09 was cold, 2023-09 was long: 2023-09.",
+    "A-12.md": "A-12 is a road. See e 2024 and e 2023.",
+    "Ticket.md": "PII-2024-0007 is closed.",
+    "Year.md": "In 2024 the PII was safe.",
+}
+
+
+@pytest.fixture
+def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """Notes with identifiers written otherwise than they are asked for."""
+    index = index_here(vault(OTHERS), tmp_path / "index")
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("E-4107", ["Standard.md"]),
+        ("e4107", ["Standard.md"]),
+        ("RFC-2119", ["Standard.md"]),
+        ("rfc2119", ["Standard.md"]),
+        ("RFC3339", ["Apart.md"]),
+        ("x-2201", ["Hyphens.md"]),
+        ("X\u20112201", ["Hyphens.md"]),
+        ("x2201", ["Hyphens.md"]),
+        ("978-3-16-148410-0", ["Book.md"]),
+        ("978\u20113\u201116\u2011148410\u20110", ["Book.md"]),
+    ],
+)
+def test_an_identifier_is_found_however_its_hyphens_are_written(others, query, expected):
+    answer = ask(others, query)
+    assert (paths(answer), answer["interpreted"]["notes"]) == (expected, [])
+
+
+def test_a_few_letters_or_digits_in_common_are_not_like_it(others):
+    assert paths(ask(others, "B-12")) == [], "12 is in a date, and B nowhere"
+    assert paths(ask(others, "E-2024")) == [], "nor is e 2024 one"
+    assert paths(ask(others, "PII-2024-0042")) == ["Ticket.md"], "2024 and PII alone are not enough"
+
+
+def test_a_month_finds_its_days_first(others):
+    assert paths(ask(others, "2023-09"))[:3] == ["Days/2023-09-12.md", "Days/2023-09-30.md", "Review.md"]
+    assert "Days/2023-10-01.md" not in paths(ask(others, "2023-09"))
+
+
+def test_the_spellings_of_an_identifier_in_text():
+    for identifier, text in (
+        ("E-4107", "an e4107 here"),
+        ("rfc2119", "see rfc 2119."),
+        ("os.path", "os.path.join"),
+        ("30 CFR 75.1725", "30 cfr 75.1725"),
+        ("getUserName()", "call getusername() now"),
+    ):
+        assert re.search(exact_pattern(identifier), text), identifier
+    for identifier, text in (("e4107", "e 4107"), ("E-4107", "e-41070"), ("os.path", "posix.os1.path")):
+        assert not re.search(exact_pattern(identifier), text), identifier
+    assert similar_pattern("snake_case") is None
+    assert similar_pattern("2024") is None
+    assert re.search(similar_pattern("PII-2024-0042") or "", "pii-2024-0007")
+    assert not re.search(similar_pattern("PII-2024-0042") or "", "in 2024 pii")
+
+
+def test_other_words_beside_an_identifier_are_searched_as_ever(opened):
+    assert len(paths(ask(opened, "E-4107 motor hums"))) > 3
+
+
+def test_why_says_that_the_identifier_is_missing(opened):
+    row = opened.ledger.notes.by_path("Pumps.md")
+    answer = asyncio.run(why(row, SearchRequest("E-4107", SearchSettings(), explain=True), opened))
+    assert (answer["verdict"], answer["code"]) == ("cut", "no_match")
+    assert "E-4107" in answer["reason"]
+
+
+def terms(*words: str, kind: Any = "word") -> list[MatchedTerm]:
+    return [MatchedTerm(word, (word,), kind, False, 1.0, 1, 1.0) for word in words]
+
+
+def test_the_words_that_stand_for_a_whole_identifier():
+    parts = terms("e", "4107", kind="part")
+    assert whole_words("E-4107", [*terms("e-4107", kind="whole"), *parts]) == {"e-4107"}
+    cfr = [*terms("30", "cfr"), *terms("75.1725", kind="whole"), *terms("75", "1725", kind="part")]
+    assert whole_words("30 CFR 75.1725", cfr) == {"30", "cfr", "75.1725"}
+    address = [*terms("https"), *terms("a.org/b", "a.org", kind="whole")]
+    assert whole_words("https://a.org/b", address) == {"https", "a.org/b"}
+    assert whole_words("E-41", terms("e-41*", kind="prefix")) == {"e-41*"}
+    assert whole_words("E-4107", parts) == frozenset()

@@ -1,0 +1,34 @@
+"""Which passage of a note a result shows."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from semantic_here import index_here
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+
+PUMPS = "Pumps and valves of the house move water from the pit to the tank. " * 12
+HEADINGS = "\n\n".join(f"## Part {number}\n\n{PUMPS}" for number in range(4))
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_passage_without_words_is_not_shown(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path, mode: str
+):
+    cell = '<a href="https://mill.org/mill" title="mill of the mill"><img src="mill.png"/>💻</a>'
+    text = f"# Mill\n\n{HEADINGS}\n\n## Other\n\n<table><tr><td>{cell * 6}</td></tr></table>\n"
+    with contextlib.closing(
+        index_here(vault({"Mill.md": text, "Other.md": "Bread."}), tmp_path / "index")
+    ) as index:
+        for query in ("mill", "mill.org", "png", "who helped"):
+            request = SearchRequest(query, SearchSettings(nothing_below=0.0), mode=mode)
+            results = asyncio.run(Searcher(index).search(request))["results"]
+            shown = next(each["preview"] for each in results if each["path"] == "Mill.md")
+            assert "Pumps" in shown, query

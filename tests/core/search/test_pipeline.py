@@ -1,0 +1,190 @@
+"""The ladder of a search: each step returns a value, changes none, and the trace keeps them all."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from semantic_here import WorkerHere, index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.search.filter import filter_notes
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.ranking import rank
+from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.retrieve import Retrieval, ask_keyword, ask_semantic, combine_lanes
+from vaultseek.core.search.scoring import score_lanes
+from vaultseek.core.search.selection import select_results
+from vaultseek.core.search.trace import Trace
+from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.settings.search import SearchSettings
+
+NOTES = {
+    "Pump.md": "# Pump\n\nThe sump pump has a float switch. [[Valve]]",
+    "Valve.md": "# Valve\n\nA check valve keeps the water from coming back.",
+    "Garden.md": "---\ntags: [outside]\n---\n# Garden\n\nSlugs eat the lettuce beside the pump.",
+    "Soup.md": "# Soup\n\nTomato soup with basil.",
+}
+
+
+@pytest.fixture
+def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """The notes, indexed by word, link and meaning."""
+    index = index_here(vault(NOTES), tmp_path / "index")
+    yield index
+    index.close()
+
+
+def request(query: str, **options: Any) -> SearchRequest:
+    return SearchRequest(query, options.pop("settings", SearchSettings()), **options)
+
+
+def run(index: Any, query: str, **options: Any) -> Trace:
+    return asyncio.run(Searcher(index).run(request(query, **options)))
+
+
+def paths(trace: Trace) -> list[str]:
+    return [candidate.note for candidate in trace.results]
+
+
+def test_the_trace_keeps_what_each_step_returned(opened):
+    trace = run(opened, "pump tag:outside")
+    assert trace.parsed.query.rank_text == "pump"
+    assert trace.filtered is not None
+    assert len(trace.filtered.ids) == 1
+    assert trace.retrieval.keyword is not None
+    assert [hit.note for hit in trace.retrieval.keyword.hits] == trace.filtered.ids.tolist()
+    assert paths(trace) == ["Garden.md"]
+    assert set(trace.milliseconds) >= {"filter", "keyword", "semantic", "fuse", "passages"}
+
+
+def test_steps_change_nothing_that_they_are_given(opened):
+    parsed = parse_request(request("sump pump"))
+    semantic = asyncio.run(ask_semantic(parsed, None, opened))
+    retrieval = combine_lanes(ask_keyword(parsed, None, opened), semantic)
+    lanes = score_lanes(parsed, retrieval, len(NOTES))
+    vectors = {1: np.ones(4, np.float32) / 2, 2: np.ones(4, np.float32) / 2}
+    given = copy.deepcopy((parsed, retrieval.keyword, lanes))
+    ranking = rank(parsed, retrieval, lanes, vectors, None, opened.ledger, opened.graph)
+    candidates = list(ranking.candidates)
+    select_results(parsed, retrieval, ranking, None, opened.index_state())
+    assert (parsed, retrieval.keyword, lanes) == given
+    assert list(ranking.candidates) == candidates
+    assert rank(parsed, retrieval, lanes, vectors, None, opened.ledger, opened.graph) is not ranking
+
+
+def test_the_same_retrieval_ranks_the_same(opened):
+    trace = run(opened, "sump pump")
+    again = rank(trace.parsed, trace.retrieval, trace.lanes, trace.vectors, None, opened.ledger, opened.graph)
+    assert [each.note for each in again.candidates] == [each.note for each in trace.ranking.candidates]
+
+
+def test_similar_notes_support_each_other_as_far_as_the_model_reads_the_query(opened):
+    trace = run(opened, "sump pump")
+    ids = opened.ledger.notes.ids()
+    vectors = dict.fromkeys(ids, np.ones(4, np.float32) / 2)
+    assert trace.retrieval.semantic is not None
+    gains = []
+    for reading in (1.0, 0.0):
+        retrieval = replace(trace.retrieval, semantic=replace(trace.retrieval.semantic, reading=reading))
+        ranking = rank(trace.parsed, retrieval, trace.lanes, vectors, None, opened.ledger, opened.graph)
+        gains.append([each.regularization for each in ranking.candidates])
+    assert any(gains[0])
+    assert not any(gains[1])
+
+
+def test_a_query_of_filters_alone_asks_no_lane(opened):
+    trace = run(opened, "tag:outside")
+    assert paths(trace) == ["Garden.md"]
+    assert trace.retrieval == Retrieval()
+
+
+def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch):
+    async def down(*_: object, **__: object) -> None:
+        raise WorkerUnavailable("the worker is down")
+
+    monkeypatch.setattr(WorkerHere, "query", down)
+    trace = run(opened, "sump pump")
+    assert paths(trace)[0] == "Pump.md"
+    assert trace.partial["semantic"].code == "worker_unavailable"
+    assert trace.lanes.semantic.scores == {}
+
+
+def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):
+    reported: list[bool] = []
+
+    def damaged(*_: object, **__: object) -> None:
+        raise IndexDamaged("a segment is cut short")
+
+    monkeypatch.setattr(type(opened.keyword_index), "search", damaged)
+    monkeypatch.setattr(type(opened), "rebuild_keyword_index", lambda self: reported.append(True))
+    trace = run(opened, "sump pump")
+    assert trace.results
+    assert trace.partial["keyword"].code == "index_damaged"
+    assert reported == [True]
+
+
+@pytest.mark.fault("H8")
+def test_without_any_lane_there_is_no_answer(opened, monkeypatch):
+    def damaged(*_: object, **__: object) -> None:
+        raise IndexDamaged("a segment is cut short")
+
+    monkeypatch.setattr(type(opened.keyword_index), "search", damaged)
+    with pytest.raises(Unavailable, match="a segment is cut short"):
+        run(opened, "sump pump", mode="keyword")
+
+
+def test_an_expired_deadline_leaves_the_semantic_lane_out(opened, monkeypatch):
+    async def slow(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(WorkerHere, "query", slow)
+    trace = run(opened, "sump pump", seconds=0.01)
+    assert trace.partial["semantic"].code == "deadline"
+    assert paths(trace)[0] == "Pump.md"
+
+
+def test_what_is_below_the_confidence_asked_for_is_dropped_and_the_rest_is_scaled_to_one(opened):
+    trace = run(opened, "sump pump float switch")
+    confidences = [trace.confidence(each) for each in trace.results]
+    strict = SearchSettings(min_confidence=max(confidences), nothing_below=0.0)
+    kept = run(opened, "sump pump float switch", settings=strict)
+    assert [kept.confidence(each) for each in kept.results] == [max(confidences)]
+    assert kept.results[0].score == 1.0
+
+
+def test_nothing_is_a_result_that_names_the_nearest(opened):
+    settings = SearchSettings(nothing_below=1.0)
+    trace = run(opened, "quicksilver barometer", settings=settings)
+    assert trace.results == []
+    assert trace.nearest is not None
+    filtered = run(opened, "quicksilver barometer tag:outside", settings=settings)
+    assert paths(filtered) == ["Garden.md"], "what filters leave was asked for"
+
+
+def test_a_longer_answer_begins_with_the_shorter_one(opened):
+    long = run(opened, "pump valve water", limit=4)
+    short = run(opened, "pump valve water", limit=1)
+    assert paths(short) == paths(long)[:1]
+
+
+def test_selecting_again_with_other_settings_needs_no_search(opened):
+    trace = run(opened, "sump pump")
+    strict = replace(trace.parsed.request, settings=SearchSettings(min_confidence=1.0))
+    selection = select_results(
+        replace(trace.parsed, request=strict), trace.retrieval, trace.ranking, None, trace.index_state
+    )
+    assert selection.results == []
+
+
+def test_filters_are_decided_without_a_search(opened):
+    parsed = parse_request(request("tag:outside"))
+    filtered = filter_notes(parsed.query.filter, opened.ledger)
+    assert filtered is not None
+    assert filtered.steps == (("tag outside", 1),)

@@ -1,0 +1,55 @@
+"""A note with none of the words does not stand before one with rare ones, whatever they seem to mean."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from semantic_here import WorkerHere, index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+
+SOUPS = {f"Soup {number}.md": f"Tomato soup with basil and water, number {number}." for number in range(30)}
+ROUNDUPS = {
+    f"2026-0{month}-{day} Ideas.md": "---\nauthor: Eleanor Konik\ntype: roundup\n---\nNews of plugins."
+    for month in (1, 2, 3)
+    for day in ("07", "21")
+}
+BIRDS = {"Birds.md": "Many birds live in the valley, most of them small. " * 300 + "One is a kestrel."}
+
+
+@pytest.fixture
+def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path, monkeypatch: Any) -> Iterator[OpenVault]:
+    """Soups and roundups, by a model that takes every question for one about soup."""
+    query = WorkerHere.query
+
+    async def about_soup(self: WorkerHere, store: Path, text: Any, k: int, **options: Any) -> Any:
+        return await query(self, store, "tomato soup with basil", k, **options)
+
+    monkeypatch.setattr(WorkerHere, "query", about_soup)
+    index = index_here(vault({**SOUPS, **ROUNDUPS, **BIRDS}), tmp_path / "index")
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize("query", ["roundup 2026-03", "Eleanor Konik roundup 2026-03"])
+@pytest.mark.parametrize("weights", [{}, {"keyword_weight": 0.1, "semantic_weight": 1.5}])
+def test_the_notes_with_rare_words_come_first(opened, query, weights):
+    for limit in (3, 10, 30):
+        request = SearchRequest(query, SearchSettings(**weights), limit=limit)
+        results = asyncio.run(Searcher(opened).search(request))["results"]
+        first = [result["path"] for result in results][:2]
+        assert first[0].startswith("2026-03"), first
+        assert not any(path.startswith("Soup") for path in first), first
+
+
+def test_the_only_note_with_the_word_comes_first_however_little_it_is_about_it(opened):
+    settings = SearchSettings(keyword_weight=0.1, semantic_weight=1.5)
+    results = asyncio.run(Searcher(opened).search(SearchRequest("kestrel", settings)))["results"]
+    assert results[0]["path"] == "Birds.md"

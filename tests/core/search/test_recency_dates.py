@@ -1,0 +1,78 @@
+"""When a note is from: its properties, its name, the file."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from semantic_here import measured_here
+from vaultseek.content.markdown.dates import file_name_time, property_time
+from vaultseek.settings.search import RecencySettings, SearchSettings
+
+
+def day(year: int, month: int, date: int) -> float:
+    return datetime(year, month, date).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("Daily/2026-03-01.md", day(2026, 3, 1)),
+        ("Daily/2026-03-01 Sunday.md", day(2026, 3, 1)),
+        ("2026_03_01.md", day(2026, 3, 1)),
+        ("Minutes of 2026.03.01.md", day(2026, 3, 1)),
+        ("20260301 Plan.md", day(2026, 3, 1)),
+        ("202603011245 Thought.md", day(2026, 3, 1)),
+        ("20260301124501.md", day(2026, 3, 1)),
+    ],
+)
+def test_a_file_name_may_hold_a_day(path, expected):
+    assert file_name_time(path) == expected
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "Plan.md",
+        "2026-13-01.md",
+        "2026-02-30.md",
+        "Part 20260301.md",
+        "2026030112.md",
+        "2026-03_01.md",
+        "2026-03-01/Plan.md",
+    ],
+)
+def test_what_is_no_day_is_none(path):
+    assert file_name_time(path) is None
+
+
+def test_the_first_property_that_is_a_date_counts():
+    stated: dict[str, Any] = {"due": "soon", "date": "2026-03-01", "created": "2020-01-01"}
+    assert property_time(stated, ("missing", "due", "date", "created")) == day(2026, 3, 1)
+    assert property_time(stated, ("due",)) is None
+
+
+@pytest.mark.parametrize(
+    ("recency", "fresh"),
+    [
+        ({"date": "filename"}, "{today} Rope.md"),
+        ({"date": "created"}, "{today} Rope.md"),
+        ({"date": "created", "properties": ["reviewed"]}, "Reviewed.md"),
+    ],
+)
+def test_age_is_counted_from_the_date_that_is_wished(vault, tmp_path, recency, fresh):
+    today = datetime.now().strftime("%Y-%m-%d")
+    text = "---\n{}\n---\n\nrope and wheel\n"
+    notes = {
+        f"{today} Rope.md": text.format("reviewed: 2001-01-01"),
+        "Reviewed.md": text.format(f"created: 2001-01-01\nreviewed: {today}"),
+        "2001-01-01 Old.md": text.format("reviewed: 2001-01-01"),
+    }
+    settings = SearchSettings(recency=RecencySettings.model_validate(recency))
+    with measured_here(vault(notes), tmp_path) as ask:
+        answer = ask("rope wheel", settings)
+    multipliers = {result["path"]: result["recency"] for result in answer["results"]}
+    assert multipliers.pop(fresh.format(today=today)) == 1.2
+    assert multipliers["2001-01-01 Old.md"] == 1.0

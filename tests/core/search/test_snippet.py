@@ -1,0 +1,308 @@
+"""Previews: what is shown and what of it is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.core.search.snippet import Preview, TermMatcher, preview
+from vaultseek.store.keyword.analysis import Analyzer
+from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
+from vaultseek.store.keyword.spans import SpanFinder
+
+FILLER = "lorem ipsum dolor sit amet consectetur " * 8
+ENGLISH = SpanFinder(Analyzer("en"))
+
+Highlight = Callable[..., str]
+
+
+def with_marks(preview: Preview) -> str:
+    """The preview with its marks in angle brackets."""
+    marked, position = "", 0
+    for start, end in preview.highlights:
+        marked += f"{preview.text[position:start]}<{preview.text[start:end]}>"
+        position = end
+    return marked + preview.text[position:]
+
+
+def unsearched(text: str, query: str, width: int = 60) -> str:
+    """The preview for a query that the keyword index was not asked for."""
+    return with_marks(preview(text, width, TermMatcher.of_query(query, ENGLISH)))
+
+
+@pytest.fixture
+def highlight(tmp_path: Path) -> Highlight:
+    """``highlight(text, query)``: the preview of a note with this text in the answer to the query."""
+
+    def search(text: str, query: str, language: str | None = "en") -> str:
+        index = KeywordIndex.create(tmp_path / "index", language=language)
+        index.apply([KeywordDocument(1, "", "", chunks=(KeywordChunk("1.0", text),))], (), "first")
+        matcher = TermMatcher.of_answer(index.search(query, 10), index.span_finder)
+        return with_marks(preview(text, 80, matcher))
+
+    return search
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("The Rope is old", "rope", "The <Rope> is old"),
+        ("ropes, roped and roping", "rope", "<ropes>, <roped> and <roping>"),
+        ("he runs and was running, a runner", "running", "he <runs> and was <running>, a runner"),
+        ("run to the study", "running studies", "<run> to the <study>"),
+        ("contract or contrast", "contract", "<contract> or contrast"),
+        ("organs of the organisation", "organ", "<organs> of the organisation"),
+        ("Café cafe", "café", "<Café> <cafe>"),
+        ("the user's and users", "user", "the <user>'s and <users>"),
+        ("a **rope**", "rope", "a <rope>"),
+        ("nothing here", "rope", "nothing here"),
+    ],
+)
+def test_words_match_by_the_stems_of_the_index(highlight: Highlight, text: str, query: str, expected: str):
+    assert highlight(text, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "query", "expected"),
+    [
+        ("de", "Häuser am Haus, Hausboot", "Haus", "<Häuser> am <Haus>, Hausboot"),
+        ("fr", "les chevaux, un cheval", "cheval", "les <chevaux>, un <cheval>"),
+        (None, "runs run", "run", "runs <run>"),
+    ],
+)
+def test_the_language_of_the_index_decides(
+    highlight: Highlight, language: str | None, text: str, query: str, expected: str
+):
+    assert highlight(text, query, language) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("wlan-router, WLAN and a router", "wlan-router", "<wlan-router>, <WLAN> and a <router>"),
+        ("the wlan-router", "router", "the wlan-<router>"),
+        ("call getUserName here", "user", "call get<User>Name here"),
+        ("in src/my_file.py", "my_file", "in src/<my_file>.py"),
+        ("in snake_case or snakes", "snake_case", "in <snake_case> or <snakes>"),
+        ("E-4107 not E-4170, E-41077", "E-4107", "<E-4107> not E-4170, E-41077"),
+        ("D40 and D401 and D41", "d40", "<D40> and D401 and D41"),
+        ("see 30 CFR 75.1725 there", "30 CFR 75.1725", "see <30> <CFR> <75.1725> there"),
+    ],
+)
+def test_compounds_match_whole_and_by_their_parts(highlight: Highlight, text: str, query: str, expected: str):
+    assert highlight(text, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("索道的安全要求是每月检查", "安全要求是什么", "索道的<安全要求是>每月检查"),
+        ("索道的安全", "索", "<索>道的安全"),
+        ("東京タワーの高さ", "タワー", "東京<タワー>の高さ"),
+        ("人々の国々", "人々", "<人々>の国々"),
+        ("한국어 검색", "한국", "<한국>어 검색"),
+    ],
+)
+def test_scripts_without_spaces_match_by_pairs(highlight: Highlight, text: str, query: str, expected: str):
+    assert highlight(text, query) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("linked linking links", "link*", "<linked> <linking> <links>"),
+        ("the boiler room", "biler", "the <boiler> room"),
+        ("schedules of trains", "schedu", "<schedules> of trains"),
+    ],
+)
+def test_terms_that_stand_for_a_word_are_marked(highlight: Highlight, text: str, query: str, expected: str):
+    assert highlight(text, query) == expected
+
+
+def test_a_misspelling_is_not_marked_where_the_word_itself_was_found(highlight: Highlight):
+    assert highlight("the boiler and the broiler", "boiler") == "the <boiler> and the broiler"
+
+
+@pytest.mark.parametrize(
+    ("text", "query", "expected"),
+    [
+        ("the rope of the keel", "the keel of", "the rope of the <keel>"),
+        ("to be or not", "to be", "<to> <be> or not"),
+    ],
+)
+def test_stop_words_are_marked_only_alone(highlight: Highlight, text: str, query: str, expected: str):
+    assert highlight(text, query) == expected
+
+
+def test_without_a_keyword_search_the_words_of_the_query_are_marked():
+    assert unsearched("he runs to the wlan-router", "running router") == "he <runs> to the wlan-<router>"
+    assert unsearched("linked", "link*") == "<linked>"
+
+
+def test_without_a_query_nothing_is_marked():
+    assert with_marks(preview("nothing here", 60)) == "nothing here"
+    assert unsearched("nothing here", "") == "nothing here"
+
+
+def test_the_window_with_most_distinct_words_is_shown():
+    text = f"rope rope rope. {FILLER} the keel and the rope. {FILLER}"
+    assert "<keel> and the <rope>" in unsearched(text, "rope keel")
+
+
+def test_cuts_fall_between_words_and_show():
+    line = unsearched(f"{FILLER} the keel is here {FILLER}", "keel")
+    assert line.startswith("…")
+    assert line.endswith("…")
+    assert set(line.strip("…").replace("<keel>", "keel").split()) <= {
+        *FILLER.split(),
+        "the",
+        "keel",
+        "is",
+        "here",
+    }
+
+
+def test_without_a_match_the_beginning_is_shown():
+    assert unsearched(FILLER, "rope", width=30) == "lorem ipsum dolor sit amet…"
+
+
+def test_a_short_text_is_shown_whole():
+    assert preview("keel", 4, TermMatcher.of_query("keel", ENGLISH)).text == "keel"
+
+
+def test_a_word_longer_than_the_window_is_cut():
+    cut = preview("x" * 500, 40, TermMatcher.of_query("x" * 500, ENGLISH))
+    assert len(cut.text) <= 40
+    assert cut.highlights
+
+
+@pytest.mark.parametrize("width", [-1, 0, 1, 2, 5])
+def test_a_narrow_window_holds_no_more_than_its_width(width: int):
+    matcher = TermMatcher.of_query("keel", ENGLISH)
+    assert len(preview(f"{FILLER} keel", width, matcher).text) <= max(width, 0)
+
+
+HOSTILE = [
+    "[[a|",
+    "[a](",
+    "`",
+    "> ",
+    " ",
+    "-",
+    "|",
+    "- - ",
+    "\t^a",
+    "[x ",
+    "<a ",
+    "*",
+    "\x1b[0",
+    "\n",
+    "~~~",
+    "=",
+    "--|",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_hostile_text_takes_linear_time(piece: str):
+    """Quadratic patterns would take minutes here and meet the test's time limit."""
+    assert len(preview(piece * 40_000 + "x", 80, TermMatcher.of_query("rope a b x", ENGLISH)).text) <= 80
+
+
+words = st.sampled_from(
+    ["rope", "ropes", "keel", "the", "E-4107", "安全要求", "e\u0301te\u0301", "x" * 30, "**b**", "\n- "]
+)
+
+
+@given(
+    st.lists(words | st.text(max_size=10), max_size=60).map(" ".join),
+    st.lists(words | st.text(max_size=10), max_size=6).map(" ".join),
+    st.integers(-2, 120),
+)
+def test_a_preview_is_one_clean_line_within_its_width(text: str, query: str, width: int):
+    line = preview(text, width, TermMatcher.of_query(query, ENGLISH))
+    assert len(line.text) <= max(width, 0)
+    assert line.text == line.text.replace("\n", "").replace("\x00", "")
+    line.text.encode()
+    last = -1
+    for start, end in line.highlights:
+        assert last < start < end <= len(line.text)
+        last = end
+
+
+@given(
+    st.lists(st.sampled_from(["lorem", "ipsum", "dolor"]), max_size=80),
+    st.integers(0, 80),
+    st.integers(20, 80),
+)
+def test_a_word_that_is_there_is_shown_and_marked(filler: list[str], place: int, width: int):
+    text = " ".join([*filler[:place], "keelson", *filler[place:]])
+    line = preview(text, width, TermMatcher.of_query("keelson", ENGLISH))
+    assert [line.text[start:end] for start, end in line.highlights] == ["keelson"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Flour %%buy the other one%% and water", "Flour and water"),
+        ("Flour\n%%\nbuy the other one\n%%\nand water", "Flour and water"),
+        ("Flour <!-- buy\nthe other --> and water", "Flour and water"),
+        ("one %%a%% two <!--b--> three %%c%%", "one two three"),
+        ("half %% a comment", "half %% a comment"),
+        ("`%%` and `%%` are signs", "%% and %% are signs"),
+        ("```python\nx = 1  # %%\n# %%\ny = 2\n```", "x = 1 # %% %% y = 2"),
+        ("a ` tick, then\n%%hidden%% text", "a tick, then text"),
+        ("<!-- never ends", "<!-- never ends"),
+    ],
+)
+def test_comments_are_not_shown(text: str, shown: str) -> None:
+    assert preview(text, 240).text == shown
+
+
+def test_headings_that_stand_above_the_preview_are_not_repeated() -> None:
+    text = "# The *Float* Switch\n\n## Wiring\n\nRed is live.\n\n# The Float Switch\n"
+    above = ("The Float Switch", "Wiring")
+    assert preview(text, 240, headings=above).text == "Red is live. The Float Switch"
+    assert preview(text, 240, headings=above[:1]).text == "Wiring Red is live. The Float Switch"
+    assert preview("# Float\n", 240, headings=("Float",)).text == ""
+    assert preview("#float and more", 240, headings=("float and more",)).text == "#float and more"
+
+
+@given(st.text(alphabet="a%`<!->\n", max_size=60))
+def test_any_signs_of_comments_are_read_to_the_end(text: str) -> None:
+    assert len(preview(text, 240).text) <= len(text) + 60
+
+
+def shown_line(text: str, query: str, width: int = 60, headings: tuple[str, ...] = ()) -> tuple[str, str]:
+    """The line that the preview names, from its column on, and the preview."""
+    shown = preview(text, width, TermMatcher.of_query(query, ENGLISH), headings=headings)
+    return text.split("\n")[shown.line][shown.column :], shown.text
+
+
+def test_the_preview_shows_the_line_that_it_names():
+    far = f"A sail, {FILLER}\n\n{FILLER}\n- a sail and a mast\n{FILLER}\nsail, sail, sail"
+    assert shown_line(far, "sail mast")[0] == "sail and a mast"
+    assert "a sail and a mast" in shown_line(far, "sail mast")[1]
+    long = f"One rope. {FILLER} Two ropes, a rope and a rope."
+    named, text = shown_line(long, "rope")
+    assert (named, "Two ropes, a rope" in text) == ("ropes, a rope and a rope.", True)
+
+
+def test_a_heading_above_the_preview_is_named_only_if_no_line_below_is_as_good():
+    text = "## The rope\n\nA rope is long."
+    assert shown_line(text, "rope", headings=("The rope",)) == ("rope is long.", "A rope is long.")
+    assert shown_line("## The rope\n\nIt is long.", "rope", headings=("The rope",))[0] == "rope"
+
+
+PARTS = st.sampled_from(["rope", "mast", "[[Rope]]", "**sail**", "x", "lorem ipsum dolor", "\n", "\n- ", " "])
+
+
+@given(st.lists(PARTS, max_size=40).map(" ".join), st.integers(20, 60))
+def test_the_line_that_is_named_has_a_word_that_is_shown(text: str, width: int):
+    shown = preview(text, width, TermMatcher.of_query("rope sail mast", ENGLISH))
+    words = {shown.text[low:high] for low, high in shown.highlights}
+    assert not words or any(word in text.split("\n")[shown.line] for word in words)

@@ -1,0 +1,132 @@
+"""Searches while the query is typed: the last word goes on, names come first, and nothing flickers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from semantic_here import index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.notes.complete import VaultCompleter
+from vaultseek.daemon.follow import VaultFollower
+from vaultseek.daemon.methods.search import SearchMethods
+from vaultseek.protocol.wire.context import RequestContext
+from vaultseek.settings.model import Settings
+
+SAMPLE = Path(__file__).parents[2] / "data" / "vault"
+FIRST = 3
+TITLES = 30
+
+Search = Callable[..., list[str]]
+
+
+class Typist:
+    """Sends the daemon's method `search` what a picker would send, without the daemon."""
+
+    def __init__(self, index: OpenVault) -> None:
+        self.index = index
+        self._follower = SimpleNamespace(
+            vault=index,
+            completer=VaultCompleter(index.ledger),
+            wait_if_new=self._nothing,
+            degraded_reason=lambda: None,
+            keep_names_ranked=lambda: None,
+        )
+        self._methods = SearchMethods(self._find, self._every, Settings)
+
+    def __call__(self, query: str, **options: Any) -> list[str]:
+        """Return the paths of the results for a query that is being typed."""
+        params = {"query": query, "typing": True, "limit": 10, **options}
+        answer = asyncio.run(self._methods.search(params, RequestContext()))
+        return [result["path"] for result in answer["results"]]
+
+    async def _nothing(self) -> None:
+        return None
+
+    async def _find(self, _: Any) -> VaultFollower:
+        return cast(VaultFollower, self._follower)
+
+    async def _every(self) -> dict[str, VaultFollower | Exception]:
+        return {"notes": cast(VaultFollower, self._follower)}
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Typist]:
+    index = index_here(SAMPLE, tmp_path_factory.mktemp("sample") / "index")
+    yield Typist(index)
+    index.close()
+
+
+@pytest.fixture
+def typing(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[Callable[..., Typist]]:
+    opened: list[OpenVault] = []
+
+    def make(notes: dict[str, str]) -> Typist:
+        opened.append(index_here(vault(notes), tmp_path / "index"))
+        return Typist(opened[-1])
+
+    yield make
+    for index in opened:
+        index.close()
+
+
+def test_a_note_whose_title_is_typed_never_leaves_the_first_three_once_it_has_come(sample):
+    rows = sample.index.ledger.notes.by_id(sample.index.ledger.notes.ids()).values()
+    spread = sorted(rows, key=lambda row: row.path)
+    for row in spread[:: len(spread) // TITLES][:TITLES]:
+        come = False
+        for end in range(1, len(row.title) + 1):
+            first = sample(row.title[:end])[:FIRST]
+            assert not come or row.path in first, (row.title[:end], first)
+            come = come or row.path in first
+        assert come, row.title
+
+
+NOTES = {
+    "Slip-box.md": "# Slip-box\n\nLuhmann called it Zettelkasten, a box of paper slips.",
+    "Index.md": "# Index\n\nA zettel about lists, and one more zettel.",
+    "Soup.md": "# Soup\n\nTomatoes, basil and water.",
+    "Zoo.md": "# Zoo\n\nThe lists of animals that we saw.",
+}
+
+
+@pytest.mark.parametrize("typed", ["zette", "zettel", "zettelk", "paper zettel", "Zettelkasten"])
+def test_the_last_word_is_a_prefix_whether_a_note_has_it_or_not(typing, typed):
+    assert "Slip-box.md" in typing(NOTES)(typed, mode="keyword")[:2]
+
+
+def test_the_word_itself_counts_more_than_a_longer_one(typing):
+    assert typing(NOTES)("zettel", mode="keyword") == ["Index.md", "Slip-box.md"]
+
+
+def test_only_the_last_word_goes_on_and_none_after_a_space(typing):
+    type_ = typing(NOTES)
+    assert type_("tomat", mode="keyword", typing=False) == ["Soup.md"]  # no note has the word itself
+    assert "Slip-box.md" not in type_("zettel ", mode="keyword")
+    assert "Slip-box.md" not in type_("zettel lists", mode="keyword")
+    assert "Slip-box.md" not in type_("zettel", mode="keyword", typing=False)
+
+
+def test_names_that_begin_with_what_is_typed_come_first_the_shortest_before_the_others(typing):
+    notes = {
+        "Pump.md": "---\naliases: [Bilge pump]\n---\nwater",
+        "Pumpkin soup.md": "pump pump pump pump",
+        "Pumps.md": "",
+        "Garden.md": "The pump, the pump, the pump. A pump.",
+    }
+    type_ = typing(notes)
+    assert type_("pum") == ["Pump.md", "Pumps.md", "Pumpkin soup.md", "Garden.md"]
+    assert type_("bil")[0] == "Pump.md"
+    assert type_("pump -water") == ["Pumps.md", "Pumpkin soup.md", "Garden.md"]
+    assert type_("PUMPK")[0] == "Pumpkin soup.md"
+
+
+def test_what_is_typed_is_answered_by_every_vault(typing):
+    type_ = typing({"Pump.md": "water", "Garden.md": "The pump. " * 9})
+    answer = asyncio.run(type_._methods.search_all({"query": "pum", "typing": True}, RequestContext()))
+    assert [result["path"] for result in answer["results"]] == ["Pump.md", "Garden.md"]

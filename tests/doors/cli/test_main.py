@@ -1,0 +1,142 @@
+"""The program in a process of its own: exit codes and messages without a daemon."""
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy
+import pytest
+
+from vaultseek import __version__
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_version_and_help(run: Run) -> None:
+    versions = dict(line.split(" ", 1) for line in run("--version").stdout.splitlines())
+    assert (versions["vaultseek"], versions["Python"]) == (__version__, platform.python_version())
+    assert versions["numpy"] == numpy.__version__
+    assert "not installed" not in versions.values()
+    for arguments in (["-h"], ["--help"], ["search", "-h"], ["status", "--help"], ["inspect", "-h"]):
+        shown = run(*arguments)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        assert shown.stdout.startswith("Usage: ")
+    assert "3 daemon or vault unavailable" in " ".join(run("-h").stdout.split())
+
+
+@pytest.mark.parametrize("command", ["search", "index", "status", "serve", "start", "stop", "inspect"])
+def test_every_command_says_what_it_does(run: Run, command: str) -> None:
+    assert command in run("-h").stdout
+    assert run(command, "-h").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["serach", "x"], "No such command 'serach'. Did you mean 'search'"),
+        (["link", "x"], "Did you mean 'links' or 'unlinked'?"),
+        (["xyzzy"], "No such command 'xyzzy'."),
+        (["vault", "lst"], "No such command 'lst'. Did you mean 'list'?"),
+        (["search"], "search needs a word, a phrase or a filter"),
+        (["search", "--jsn", "x"], "No such option '--jsn'. Did you mean '--json'?"),
+        (["search", "-n", "ten", "x"], "'ten' is not a valid integer"),
+        (["search", "-n", "0", "x"], "0 is not in the range"),
+        (["search", "--mode", "fast", "x"], "'fast' is not one of"),
+        (["--config", "none.toml", "search", "x"], "none.toml: no such file; set --config to a TOML file"),
+        (["inspect", "--path", "a.md", "b.md"], "--path is for a note from standard input"),
+    ],
+)
+def test_wrong_use_is_exit_code_two(run: Run, arguments: list[str], said: str) -> None:
+    ended = run(*arguments)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    first = ended.stderr.splitlines()[0]
+    assert first.startswith("vaultseek: ")
+    assert said in first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "exit_code"),
+    [
+        (["search", "--json"], "bad_request", 2),
+        (["serach", "--json", "x"], "bad_request", 2),
+        (["search", "-n", "ten", "x", "--json"], "bad_request", 2),
+        (["--config", "none.toml", "status", "--json"], "bad_config", 2),
+        (["search", "--no-start", "--json", "x"], "unavailable", 3),
+        (["inspect", "--json", "none.md"], "not_found", 1),
+    ],
+)
+def test_with_json_a_failure_is_an_object_too(
+    run: Run, arguments: list[str], code: str, exit_code: int
+) -> None:
+    ended = run(*arguments)
+    error = json.loads(ended.stdout)["error"]
+    assert (ended.returncode, error["code"]) == (exit_code, code)
+    assert ended.stderr.splitlines()[0] == f"vaultseek: {error['message']}"
+
+
+def test_json_behind_two_dashes_is_a_word_of_the_query(run: Run) -> None:
+    assert run("search", "--no-start", "--", "--json").stdout == ""
+
+
+def test_without_a_command_the_help_is_shown(run: Run) -> None:
+    assert "Usage: " in run().stderr
+    assert run().returncode == 2
+
+
+def test_status_and_stop_without_a_daemon(run: Run) -> None:
+    status = run("status")
+    assert (status.returncode, status.stdout, status.stderr) == (3, "no daemon is running\n", "")
+    shown = run("status", "--json")
+    assert (shown.returncode, json.loads(shown.stdout)) == (3, {"daemon": None, "vaults": []})
+    assert (run("stop").returncode, run("stop").stdout) == (0, "no daemon is running\n")
+
+
+@pytest.mark.fault("G13")
+def test_a_wrong_configuration_is_reported_before_a_daemon_is_started(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[[vaults]]\nname = 'a'\npath = 'config.toml'\n")
+    wrong = f"expected an existing folder, found a file: {file}"
+    for arguments in (["search", "x"], ["index"], ["start"]):
+        ended = run(*arguments, VAULTSEEK_CONFIG=str(file))
+        assert ended.returncode == 2
+        assert ended.stderr == f"vaultseek: {file}: vaults[0].path: {wrong}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [(["--no-start"], {}), ([], {"VAULTSEEK_DAEMON__AUTOSTART": "false"})],
+)
+def test_no_daemon_is_started_where_that_is_forbidden(
+    run: Run, arguments: list[str], environment: dict[str, str]
+) -> None:
+    ended = run("search", "x", *arguments, **environment)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr == (
+        "vaultseek: no daemon is running, and this command may not start one; run `vaultseek start`\n"
+    )
+
+
+def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "vaultseek", "-h"]
+        ended = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    finally:
+        os.close(writing)
+    assert (ended.returncode, ended.stderr) == (141, b"")
+
+
+def test_the_way_of_a_search_imports_nothing_heavy() -> None:
+    heavy = ["pydantic", "rich", "asyncio", "numpy", "platformdirs", "subprocess", "shutil", "logging"]
+    script = (
+        "import sys, vaultseek.doors.cli.commands.search, vaultseek.doors.cli.search_page, vaultseek.client;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    bare = [sys.executable, "-c", script]
+    ended = subprocess.run(bare, capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "[]\n"

@@ -1,0 +1,50 @@
+"""The unit for systemd and the agent for launchd."""
+
+import plistlib
+from pathlib import Path
+
+from vaultseek.doors.cli.service_files import is_ours, launchd_agent, systemd_units
+
+
+def unit(command: list[str], *, sandbox: bool = True) -> str:
+    made = systemd_units(command, Path("/run/s"), {}, [Path("/a b"), Path("/c%d")], sandbox=sandbox)
+    return made["vaultseek.service"]
+
+
+def test_words_that_systemd_would_take_for_something_else_are_escaped() -> None:
+    text = unit(["/opt/my python", "-m", 'a"b\\c', "100%", "$HOME", "new\nline"])
+    assert 'ExecStart="/opt/my python" -m "a\\x22b\\x5cc" 100%% $$HOME "new\\x0aline"\n' in text
+    assert 'ReadWritePaths="/a b" /c%%d\n' in text
+    assert is_ours(text)
+
+
+def test_the_unit_is_shut_off_where_the_system_allows_it() -> None:
+    for line in ("PrivateNetwork=yes", "ProtectSystem=strict", "PrivateTmp=yes"):
+        assert line in unit(["x"]).splitlines()
+        assert line not in unit(["x"], sandbox=False).splitlines()
+    for line in ("NoNewPrivileges=yes", "UMask=0077", "WatchdogSec=60", "Restart=on-failure"):
+        assert line in unit(["x"], sandbox=False).splitlines()
+
+
+def test_the_agent_for_launchd() -> None:
+    ((name, text),) = launchd_agent(["/py", "-m", "vaultseek", "serve"], {"A": "<&>"}, Path("/log")).items()
+    assert is_ours(text)
+    agent = plistlib.loads(text.encode())
+    assert name == f"{agent['Label']}.plist"
+    assert agent["ProgramArguments"] == ["/py", "-m", "vaultseek", "serve"]
+    assert agent["EnvironmentVariables"] == {"A": "<&>"}
+    assert (agent["RunAtLoad"], agent["KeepAlive"], agent["Umask"]) == (
+        True,
+        {"SuccessfulExit": False},
+        0o077,
+    )
+
+
+def test_a_daemon_that_asks_a_server_keeps_the_network_and_the_rest_of_the_sandbox():
+    def unit(network: bool) -> str:
+        made = systemd_units(["v"], Path("/run/s"), {}, [], sandbox=True, network=network)
+        return made["vaultseek.service"]
+
+    assert "PrivateNetwork=yes" in unit(False)
+    assert "PrivateNetwork" not in unit(True)
+    assert "ProtectSystem=strict" in unit(True)

@@ -1,0 +1,114 @@
+"""The page of `vaultseek status`."""
+
+from typing import Any
+
+from vaultseek.doors.cli.status_page import page
+from vaultseek.doors.cli.terminal import Terminal, width_of
+
+NOW = 1_700_000_000.0
+
+
+def vault(**more: Any) -> dict[str, Any]:
+    return {
+        "name": "notes",
+        "path": "/home/me/Notes",
+        "state": "ready",
+        "notes": 1003,
+        "chunks": 6210,
+        "embedded": 6210,
+        "pending": 0,
+        "embeddings_computed": 6210,
+        "rate": 0.0,
+        "eta_seconds": None,
+        "last_change": NOW - 200,
+        "problems": [],
+        "lanes": {"keyword": {"up": True, "reason": None}, "semantic": {"up": False, "reason": "loading"}},
+        **more,
+    }
+
+
+def status(*vaults: dict[str, Any]) -> dict[str, Any]:
+    worker = {"status": "ready", "reason": None, "model": "all-MiniLM-L6-v2", "memory_bytes": 412 * 1024**2}
+    return {
+        "daemon": {
+            "pid": 12,
+            "version": "0.1.0",
+            "uptime_seconds": 7400,
+            "memory_bytes": 81 * 1024**2,
+            "config": "/home/me/config.toml",
+            "socket": "/run/daemon.sock",
+            "worker": worker,
+        },
+        "vaults": list(vaults),
+    }
+
+
+def test_everything_at_a_glance() -> None:
+    assert page(status(vault()), Terminal(), now=NOW).splitlines() == [
+        "vaultseek 0.1.0 · pid 12 · up 2 h 3 min · 81 MB",
+        "model: all-MiniLM-L6-v2 · ready · 412 MB",
+        "config: /home/me/config.toml",
+        "socket: /run/daemon.sock",
+        "",
+        "notes  /home/me/Notes  ready",
+        "  1,003 notes · 6,210 passages · all embedded",
+        "  last change seen 3 min ago",
+        "  lanes: keyword up, semantic down (loading)",
+    ]
+
+
+def test_how_vectors_are_computed() -> None:
+    about = status()
+    about["daemon"]["worker"]["computing"] = "float32 by onnxruntime"
+    text = page(about, Terminal(), now=NOW)
+    assert "model: all-MiniLM-L6-v2 · ready · 412 MB · float32 by onnxruntime" in text
+
+
+def test_a_vault_that_is_being_indexed() -> None:
+    text = page(
+        status(vault(state="indexing", share=0.839, pending=1210, rate=33.2, eta_seconds=36)),
+        Terminal(),
+        now=NOW,
+    )
+    assert "/home/me/Notes  indexing" in text
+    assert "83 % indexed · 33/s · 36 s left" in text
+
+
+def test_no_line_is_wider_than_the_terminal() -> None:
+    lines = page(status(vault(embedded=5000, pending=1210, rate=33.2)), Terminal(width=40), now=NOW)
+    assert max(map(width_of, lines.splitlines())) <= 40
+
+
+def test_a_vault_whose_folder_is_gone() -> None:
+    assert "missing; its index is kept (no such folder)" in page(
+        status(vault(state="vault_missing", reason="no such folder")), Terminal(), now=NOW
+    )
+
+
+def test_the_first_problems_are_named_and_the_rest_counted() -> None:
+    problems = [
+        {"path": f"a\x1b{n}.md", "code": "too_large", "message": "larger than 2 MiB"} for n in range(7)
+    ]
+    lines = page(status(vault(problems=problems, problem_count=40)), Terminal(), now=NOW).splitlines()
+    assert lines[-7] == "  40 problems"
+    assert lines[-6] == r"    a\x1b0.md: larger than 2 MiB"
+    assert lines[-1] == "    and 35 more; `vaultseek status --json` lists them"
+
+
+def test_no_vault_and_hardly_anything_known() -> None:
+    assert "no vault is open" in page(status(), Terminal(), now=NOW)
+    assert page({}, Terminal(), now=NOW).startswith("vaultseek · pid ?")
+    assert "0 notes" in page({"vaults": [{"name": "a"}]}, Terminal(), now=NOW)
+
+
+def test_why_a_vault_has_its_model_and_what_fails_of_the_second() -> None:
+    models = {
+        "main": "bundled",
+        "why": "chosen by the notes, 4% of which are not in English",
+        "second": "multilingual-e5-small",
+        "second_notes_left": 7,
+        "second_problem": "the disk is\x1b full",
+    }
+    text = " ".join(page(status(vault(models=models)), Terminal(width=200), now=NOW).split())
+    assert "model: bundled (chosen by the notes, 4% of which are not in English)" in text
+    assert "multilingual-e5-small, 7 notes to go; it fails and is tried again: the disk is\\x1b full" in text

@@ -1,0 +1,274 @@
+"""The server for agents, with a daemon that is a function: what it asks, and what it says when that fails."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+
+import pytest
+from mcp import Client
+
+from vaultseek.base import limits
+from vaultseek.doors.mcp import tools
+from vaultseek.doors.mcp.server import Place, note_uri, server
+from vaultseek.errors import Busy, NotFound, NotRunning, VaultMissing
+
+NAMES = ["Pump", "Pumpkin"]
+PATHS = [f"{n}.md" for n in range(25)]
+
+
+def search(*paths: str, partial=(), pending=0, revision=7, **more):
+    results = [
+        {
+            "path": path,
+            "title": path,
+            "score": 1.0,
+            "modified": "2026-11-21T03:12:16+00:00",
+            "preview": "text",
+        }
+        for path in paths
+    ]
+    index = {"pending": pending, "revision": revision}
+    return {
+        "vault": "notes",
+        "results": results,
+        "partial": list(partial),
+        "index": index,
+        "interpreted": {},
+        **more,
+    }
+
+
+@asynccontextmanager
+async def client(ask, vault: str | None = None, *, structured: bool = False):
+    async with Client(server(ask, Place(vault, "/home/ana/notes"), structured=structured)) as client:
+        yield client
+
+
+def text_of(answer) -> str:
+    (block,) = answer.content
+    return block.text
+
+
+@pytest.mark.parametrize("structured", [False, True])
+async def test_partial_lanes_and_pending_texts_are_reported(structured):
+    async def ask(method, params):
+        partial = [{"lane": "semantic", "reason": "the model is loading; see `vaultseek status`"}]
+        return search("Pump.md", partial=partial, pending=12)
+
+    async with client(ask, structured=structured) as agent:
+        answer = await agent.call_tool("search", {"query": "pump"})
+    assert "[partial: semantic search did not take part: the model is loading]" in text_of(answer)
+    assert "[indexing: 12 texts are not yet searched by meaning]" in text_of(answer)
+    if structured:
+        assert answer.structured_content["partial"][0]["lane"] == "semantic"
+        assert answer.structured_content["pending"] == 12
+        assert "Pump.md" not in text_of(answer)
+    else:
+        assert answer.structured_content is None
+
+
+async def test_what_is_wrong_is_told_in_one_line_without_the_name_of_the_tool():
+    async def ask(method, params):
+        raise Busy("too many clients; try again")
+
+    async with client(ask) as agent:
+        for tool, arguments in (
+            ("search", {"query": "x"}),
+            ("search", {"query": ["x", "y"]}),
+            ("list_links", {"note": "x"}),
+            ("vault_status", {}),
+        ):
+            answer = await agent.call_tool(tool, arguments)
+            assert answer.is_error
+            assert text_of(answer) == "too many clients; try again"
+        for arguments, told in (
+            ({"query": "x", "max_tokens": tools.AGENT_TOKENS_LEAST - 1}, "max_tokens: "),
+            ({"query": "x", "max_tokens": limits.AGENT_TOKENS_MOST + 1}, "max_tokens: "),
+            ({"query": "x", "mode": "fuzzy"}, "mode: "),
+            ({"query": ["x"] * 9}, "query: "),
+            ({}, "query: "),
+        ):
+            answer = await agent.call_tool("search", arguments)
+            assert answer.is_error
+            assert text_of(answer).startswith(told)
+            assert len(text_of(answer).splitlines()) == 1
+        with pytest.raises(Exception, match="too many clients"):
+            await agent.list_resources()
+
+
+async def test_a_missing_note_brings_the_nearest_names():
+    async def ask(method, params):
+        if method == "complete":
+            return {"vault": "notes", "items": [{"path": f"{name}.md"} for name in (*NAMES, NAMES[0])]}
+        raise NotFound('no note matches "Pmup"; did you mean "Pump" or "A; b"?')
+
+    async with client(ask) as agent:
+        for tool in ("read_note", "related_notes", "list_links"):
+            answer = await agent.call_tool(tool, {"note": "Pmup"})
+            told = 'no note matches "Pmup"; the nearest are "Pump.md", "Pumpkin.md"'
+            assert (answer.is_error, text_of(answer)) == (True, told)
+
+
+async def test_without_similar_names_the_notes_that_the_name_finds_are_the_nearest():
+    asked = []
+
+    async def ask(method, params):
+        if method == "complete":
+            return {"vault": "notes", "items": []}
+        if method == "search":
+            asked.append(params["query"])
+            sure, unsure = search("graph.md")["results"][0], search("far.md")["results"][0]
+            return {**search(), "results": [{**sure, "confidence": 0.8}, {**unsure, "confidence": 0.4}]}
+        raise NotFound('no note matches "x"; search for its words instead')
+
+    async with client(ask) as agent:
+        answer = await agent.call_tool("read_note", {"note": "-graf: visualization/"})
+    assert text_of(answer) == 'no note matches "x"; the nearest are "graph.md"'
+    assert asked == ["graf visualization"]
+
+
+async def test_a_property_that_no_note_has_brings_the_nearest():
+    async def ask(method, params):
+        if method == "complete":
+            names = ["categories"] if params["text"] != "zzz" else []
+            return {"vault": "notes", "items": [{"text": name} for name in names]}
+        return {"vault": "notes", "property": params["name"], "values": [], "total": 0}
+
+    async with client(ask) as agent:
+        told = {
+            name: text_of(await agent.call_tool("list_properties", {"name": name}))
+            for name in ("categoris", "zzz", "Categories")
+        }
+    assert told["categoris"] == 'no note has the property "categoris"; the nearest are "categories"'
+    assert told["zzz"] == 'no note has the property "zzz"; list them without a name'
+    assert "0 values of Categories" in told["Categories"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        ("Features/", '"docs/user/features"'),
+        ("user/fetures", '"docs/user/features"'),
+        ("Fetures", '"docs/user/features"'),
+        ("nowhere", '"dev", "docs"'),
+    ],
+)
+async def test_a_folder_without_notes_brings_those_it_may_be(folder, told):
+    async def ask(method, params):
+        return search() if "filters" in params else search("docs/user/features/a.md", "dev/b.md", "c.md")
+
+    async with client(ask) as agent:
+        answer = await agent.call_tool("list_notes", {"folder": folder})
+    assert answer.is_error
+    assert text_of(answer).endswith(f"; use one of {told}")
+
+
+async def test_no_shell_is_needed_to_understand_an_error():
+    async def ask(method, params):
+        raise NotRunning
+
+    async with client(ask) as agent:
+        answer = await agent.call_tool("search", {"query": "x"})
+    assert text_of(answer) == "vaultseek is not running on this computer; the user has to start it"
+
+
+async def test_a_server_for_one_vault_does_not_name_the_others():
+    async def ask(method, params):
+        raise VaultMissing(
+            "no vault named 'notes'; use --vault NAME (known: diary), or add one: vaultseek vault add DIR"
+        )
+
+    async with client(ask, "notes") as agent:
+        answer = await agent.call_tool("search", {"query": "x"})
+        assert text_of(answer) == "no vault named 'notes'; ask the user to check the folder"
+    async with client(ask) as agent:
+        answer = await agent.call_tool("search", {"query": "x"})
+        assert text_of(answer) == "no vault named 'notes'; give vault one of: diary"
+
+
+async def test_pages_of_a_search_follow_its_cursor():
+    asked = []
+
+    async def ask(method, params):
+        asked.append(params)
+        return search(*PATHS[: params["limit"]])
+
+    async with client(ask, structured=True) as agent:
+        seen, cursor = [], None
+        while True:
+            more = {"cursor": cursor} if cursor else {}
+            answer = await agent.call_tool("search", {"query": "pump", "limit": 10, **more})
+            assert not answer.is_error
+            seen.append([result["path"] for result in answer.structured_content["results"]])
+            cursor = answer.structured_content["next_cursor"]
+            if cursor is None:
+                break
+        other = await agent.call_tool("search", {"query": "tea", "cursor": "10-0000-7"})
+        assert "another search" in text_of(other)
+    assert [len(page) for page in seen] == [10, 10, 5]
+    assert [path for page in seen for path in page] == PATHS
+    assert [params["limit"] for params in asked] == [11, 21, 31]
+
+
+async def test_a_page_says_if_the_notes_have_changed_since_the_last():
+    revisions = iter([7, 8])
+
+    async def ask(method, params):
+        return search("a.md", "b.md", "c.md", revision=next(revisions))
+
+    async with client(ask, structured=True) as agent:
+        first = await agent.call_tool("search", {"query": "x", "limit": 1})
+        cursor = first.structured_content["next_cursor"]
+        second = await agent.call_tool("search", {"query": "x", "limit": 1, "cursor": cursor})
+    assert "changed" not in text_of(first)
+    assert "[note: notes have changed since the last page" in text_of(second)
+
+
+async def test_several_wordings_are_asked_at_once_and_a_query_may_look_like_json():
+    asked = []
+
+    async def ask(method, params):
+        asked.append(params["query"])
+        return search(f"{len(params['query'])}.md", "both.md")
+
+    async with client(ask) as agent:
+        text = text_of(await agent.call_tool("search", {"query": ["pump", "float"]}))
+        assert asked == ["pump", "float"]
+        assert [text.count(f"- {path}") for path in ("4.md", "5.md", "both.md")] == [1, 1, 1]
+        for query in ("[1]", "null", '{"a": 1}', '["pump", 2]', '"a phrase"', "2026", "true"):
+            asked.clear()
+            assert not (await agent.call_tool("search", {"query": query})).is_error
+            assert asked == [query]
+
+
+async def test_a_vault_known_from_its_folder_is_found_by_name_after_a_restart():
+    opened: set[str] = set()
+
+    async def ask(method, params):
+        if "vault" not in params:
+            opened.add("notes")
+        elif params["vault"] not in opened:
+            raise VaultMissing("no vault named so")
+        return search("Pump.md")
+
+    async with client(ask) as agent:
+        answer = await agent.call_tool("search", {"query": "x", "vault": "notes"})
+        assert not answer.is_error
+        assert (await agent.call_tool("search", {"query": "x", "vault": "other"})).is_error
+
+
+@pytest.mark.parametrize("structured", [False, True])
+async def test_schemas_are_short_and_only_structured_answers_have_one(structured):
+    async def ask(method, params):
+        return search()
+
+    async with client(ask, structured=structured) as agent:
+        for tool in (await agent.list_tools()).tools:
+            assert (tool.output_schema is not None) is structured
+            assert '"title"' not in tool.model_dump_json(include={"input_schema"})
+            assert tool.input_schema["properties"]["max_tokens"]["type"] == "integer"
+            assert len(tool.description) < 600
+
+
+def test_addresses_of_resources_are_encoded():
+    assert note_uri("my notes", "sub/a b#1.md") == "vaultseek:///my%20notes/sub/a%20b%231.md"

@@ -1,0 +1,244 @@
+"""A packed model is read as data from an installed package, checked before use, and embeds as it should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from tokenizers.models import Unigram
+from tokenizers.pre_tokenizers import Metaspace, Sequence, WhitespaceSplit
+
+from tiny_packed import POSITIONS, WIDTH, TinyPacked, installed_package
+from vaultseek.errors import ConfigError
+from vaultseek.semantic.inference import embed
+from vaultseek.semantic.inference.bert import BertEncoder
+from vaultseek.semantic.inference.bert_graph import Tensors
+from vaultseek.semantic.inference.packed_encoder import read_parts
+from vaultseek.semantic.models import packed
+from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.models.counters import describe_counter, load_counter
+from vaultseek.semantic.models.packed import PackedModel
+from vaultseek.semantic.models.packed_file import PackedFile
+from vaultseek.semantic.models.quantized import QuantizedMatrix
+from vaultseek.semantic.models.unigram import UnigramTokenizer
+
+TEXTS = ["the note", "", "ä\tб?", "the notes and the others " * 9, "中文 x"]
+DATA = TinyPacked().to_bytes()
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Iterator[PackedModel]:
+    """The tiny packed model, installed."""
+    with installed_package(tmp_path / "site", DATA) as model:
+        yield model
+
+
+def test_texts_become_unit_vectors(tiny: PackedModel) -> None:
+    encoder = embed.load(tiny.name)
+    assert (encoder.dimension, encoder.window) == (WIDTH, POSITIONS - 4)
+    vectors = encoder.encode(TEXTS)
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+    for text, vector in zip(TEXTS, vectors, strict=True):
+        assert encoder.encode([text])[0] @ vector == pytest.approx(1, abs=1e-3)
+
+
+def test_queries_and_passages_have_prompts(tiny: PackedModel) -> None:
+    encoder = embed.load(tiny.name)
+    as_query, as_passage = encoder.encode(["the"], query=True)[0], encoder.encode(["the"])[0]
+    assert as_query @ as_passage < 0.999
+
+
+class _InFull:
+    """The tensors of a packed file, all as float32."""
+
+    def __init__(self, tensors: Tensors) -> None:
+        self.get, self.rows = tensors.get, tensors.rows
+
+    def quantized(self, name: str, rows: int, width: int) -> None: ...
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_few_bits_compute_what_float32_computes(tiny: PackedModel, half: bool) -> None:
+    encoder = embed.load(tiny.name, half=half)
+    parts = read_parts(tiny)
+    exact = BertEncoder(replace(parts, tensors=_InFull(parts.tensors)))
+    assert (encoder.encode(TEXTS) * exact.encode(TEXTS)).sum(axis=1).min() > 0.999
+
+
+def test_the_package_is_found_but_not_imported(tiny: PackedModel) -> None:
+    model = find_model(tiny.name)
+    assert model.fingerprint == f"tiny-packed-{tiny.sha256[:16]}"
+    assert model.counter()("the note") == 2
+
+
+def test_a_model_that_is_not_installed_says_how_to_install_it(
+    tiny: PackedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(packed.PACKED, tiny.name, replace(tiny, package="no_such_package"))
+    for use in (embed.load, find_model):
+        with pytest.raises(ConfigError, match=r"pip install 'vaultseek\[tiny\]'"):
+            use(tiny.name)
+
+
+def test_a_file_that_is_not_the_known_one_is_refused(tiny: PackedModel) -> None:
+    file = tiny.file()
+    file.write_bytes(DATA[:-1] + bytes([DATA[-1] ^ 1]))
+    with pytest.raises(ConfigError, match="not the model that vaultseek trusts"):
+        embed.load(tiny.name)
+    with pytest.raises(ConfigError, match="not the model that vaultseek trusts"):
+        find_model(tiny.name).counter()("text")
+
+
+def test_a_file_that_is_too_large_is_not_read(tiny: PackedModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vaultseek.base.limits.PACKED_BYTES", len(DATA) - 1)
+    with pytest.raises(ConfigError, match="not the model that vaultseek trusts"):
+        embed.load(tiny.name)
+
+
+def _is_refused_or_works(data: bytes, folder: Path) -> None:
+    """Whatever the file holds, there is a model, or an error that says why there is none."""
+    with installed_package(folder, data) as model:
+        try:
+            encoder = embed.load(model.name)
+        except ConfigError:
+            return
+        embed.embed(encoder, TEXTS)
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.005, 0.02, 0.1, 0.5, 0.999])
+def test_a_file_that_is_cut_off_is_refused(share: float, tmp_path: Path) -> None:
+    with (
+        installed_package(tmp_path, DATA[: int(share * len(DATA))]) as model,
+        pytest.raises(ConfigError),
+    ):
+        embed.load(model.name)
+
+
+HEAD = DATA.index(b"l1.oln.b") + 64
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.integers(0, HEAD), st.sampled_from([0, 1, 0x7F, 0x80, 0xFF]), st.integers(1, 8))
+def test_no_damage_does_harm(
+    tmp_path_factory: pytest.TempPathFactory, place: int, value: int, length: int
+) -> None:
+    damaged = bytearray(DATA)
+    damaged[place : place + length] = bytes([value]) * length
+    _is_refused_or_works(bytes(damaged), tmp_path_factory.mktemp("damaged"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"block": 64},
+        {"pieces": ("<s>",)},
+        {"positions": 0},
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(change: dict[str, object], tmp_path: Path) -> None:
+    data = TinyPacked(**change).to_bytes()  # type: ignore[arg-type]
+    with installed_package(tmp_path, data) as model, pytest.raises(ConfigError):
+        embed.load(model.name)
+
+
+def test_a_tensor_of_another_size_is_refused(tmp_path: Path) -> None:
+    tiny = TinyPacked()
+    kind, count, content = tiny.tensors["l1.fi.w"]
+    for wrong in ((kind, count, content[:-18]), (kind, count + 32, content), (0, count, content)):
+        tiny.tensors["l1.fi.w"] = wrong
+        folder = tmp_path / f"{wrong[:2]}-{len(wrong[2])}"
+        with (
+            installed_package(folder, tiny.to_bytes()) as model,
+            pytest.raises(ConfigError, match=r"l1\.fi\.w"),
+        ):
+            embed.load(model.name)
+    del tiny.tensors["l1.fi.w"]
+    with (
+        installed_package(tmp_path / "none", tiny.to_bytes()) as model,
+        pytest.raises(ConfigError, match=r"no tensor l1\.fi\.w"),
+    ):
+        embed.load(model.name)
+
+
+def test_rows_of_four_bits_are_those_that_were_packed() -> None:
+    numbers = np.random.default_rng(1).integers(-8, 8, (5, 2, 32))
+    scales = np.array([0.5, 2.0], "<f2").view(np.uint8).reshape(2, 2)
+    raised = (numbers + 8).astype(np.uint8)
+    pairs = raised[..., :16] | raised[..., 16:] << 4
+    blocks = np.concatenate((np.broadcast_to(scales, (5, 2, 2)), pairs), axis=-1)
+    matrix = QuantizedMatrix(blocks.tobytes(), 5, 64)
+    expected = (numbers * np.array([[0.5], [2.0]])).reshape(5, 64)
+    assert np.array_equal(matrix[:], expected)
+    assert np.array_equal(matrix[np.array([[3, 1], [1, 0]])], expected[[[3, 1], [1, 0]]])
+    with pytest.raises(ValueError, match="does not have"):
+        QuantizedMatrix(blocks.tobytes()[1:], 5, 64)
+
+
+# Tokens
+
+VOCABULARY = PackedFile(DATA).vocabulary
+TOKENIZER = UnigramTokenizer(VOCABULARY)
+
+
+def _library() -> Tokenizer:
+    tokenizer = Tokenizer(Unigram(list(zip(VOCABULARY.pieces, VOCABULARY.scores, strict=True)), unk_id=3))
+    tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Metaspace()])
+    return tokenizer
+
+
+LIBRARY = _library()
+
+
+@given(st.lists(st.sampled_from([*"abcdeghinorst ?:äюб中文 x", "the", "ing ", "note"])).map("".join))
+def test_tokens_are_those_of_the_tokenizers_library(text: str) -> None:
+    tokens = TOKENIZER.encode(text, 1000)
+    assert tokens[1:-1] == LIBRARY.encode(text, add_special_tokens=False).ids
+    assert (tokens[0], tokens[-1]) == (VOCABULARY.begin, VOCABULARY.end)
+    assert TOKENIZER.count(text) == len(tokens) - 2
+
+
+@given(st.text(max_size=40), st.text(max_size=40))
+def test_counts_add_up_over_white_space(one: str, other: str) -> None:
+    assert TOKENIZER.count(f"{one}\n{other}") == TOKENIZER.count(one) + TOKENIZER.count(other)
+
+
+@given(st.text(max_size=200), st.integers(2, 30))
+def test_long_texts_are_cut(text: str, most: int) -> None:
+    tokens = TOKENIZER.encode(text, most)
+    whole = TOKENIZER.encode(text, 1000)
+    assert len(tokens) == min(most, len(whole))
+    assert tokens[-1] == VOCABULARY.end
+
+
+def test_spelling_does_not_decide_tokens() -> None:
+    assert TOKENIZER.encode("a\u0308 ﬁn\x01e", 99) == TOKENIZER.encode("ä fine", 99)
+
+
+def test_letters_that_are_in_no_piece_are_counted() -> None:
+    assert TOKENIZER.unknown_letters("the ж aжжжб— a") == 4
+
+
+def test_a_counter_can_be_made_again_in_another_process(tiny: PackedModel) -> None:
+    description = describe_counter(find_model(tiny.name).counter())
+    assert description == tiny.name
+    assert load_counter(description)("the note and") == 3
+
+
+@pytest.mark.model
+def test_the_multilingual_model_knows_a_sentence_in_two_languages() -> None:
+    encoder = embed.load("multilingual-e5-small")
+    query = encoder.encode(["Wie viele Menschen wohnen in der Stadt?"], query=True)[0]
+    texts = [
+        "The city has two million inhabitants.",
+        "Bread is baked at two hundred degrees.",
+        "Население города составляет два миллиона.",
+        "Хлеб пекут при двухстах градусах.",
+    ]
+    cosines = encoder.encode(texts) @ query
+    assert min(cosines[0], cosines[2]) > max(cosines[1], cosines[3]) + 0.03

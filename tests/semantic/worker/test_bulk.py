@@ -1,0 +1,220 @@
+"""Long runs go to another process if it is faster; nothing depends on it."""
+
+from __future__ import annotations
+
+import stat
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from vaultseek.errors import WorkerUnavailable
+from vaultseek.semantic.inference import embed
+from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder
+from vaultseek.semantic.worker.bulk_process import BulkProcess
+from vaultseek.semantic.worker.measurement import Measurement, Measurements
+
+FASTER = Measurement(gain=2.0, cosine=0.9995, mean_cosine=0.99995)
+SLOWER = Measurement(gain=0.8, cosine=1.0, mean_cosine=1.0)
+BATCH = [f"text number {i} " * 40 for i in range(32)]
+
+
+class Elsewhere(BulkProcess):
+    """A process that is not one: it embeds here, after ``fault``, and counts."""
+
+    def __init__(self, fault: Callable[[], None] = lambda: None, usable: bool = True) -> None:
+        self.texts = 0
+        self.has_ended = False
+        self._fault = fault
+        self._is_usable = usable
+
+    @property
+    def is_loading(self) -> bool:
+        return False
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
+        self._fault()
+        self.texts += len(texts)
+        return HashingEncoder().encode(texts, query=query)
+
+    def end(self) -> None:
+        self.has_ended = True
+
+
+class Slow(HashingEncoder):
+    """Embeds a text in a millisecond."""
+
+    def encode(
+        self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
+    ) -> Vectors:
+        time.sleep(len(texts) / 1000)
+        return super().encode(texts)
+
+
+@pytest.fixture
+def measurements(tmp_path: Path) -> Measurements:
+    return Measurements(tmp_path / "state" / "speed.json", "model")
+
+
+def run(encoder: BulkEncoder, batches: int = 5) -> None:
+    """Embed in the background, and check every vector."""
+    exact = HashingEncoder().encode(BATCH)
+    for _ in range(batches):
+        assert np.array_equal(encoder.encode(BATCH, pause=lambda: None), exact)
+
+
+def test_short_runs_and_urgent_texts_stay_here(measurements: Measurements) -> None:
+    measurements.write(FASTER)
+    process = Elsewhere()
+    encoder = BulkEncoder(HashingEncoder(), lambda: process, measurements)
+    run(encoder, BULK_TEXTS // len(BATCH))
+    encoder.encode(BATCH * 10)
+    assert process.texts == 0
+    run(encoder)
+    assert process.texts > 0
+
+
+def test_the_faster_way_is_measured_once(measurements: Measurements) -> None:
+    process = Elsewhere()
+    encoder = BulkEncoder(Slow(), lambda: process, measurements)
+    assert "until bfloat16 is measured" in encoder.computing
+    run(encoder)
+    measured = measurements.read()
+    assert measured is not None
+    assert measured.is_better
+    assert "in bulk bfloat16" in encoder.computing
+    assert process.texts > 2 * 32
+    assert BulkEncoder(Slow(), lambda: process, measurements).computing == encoder.computing
+
+
+def test_short_texts_are_no_measure(measurements: Measurements) -> None:
+    process = Elsewhere()
+    encoder = BulkEncoder(Slow(), lambda: process, measurements)
+    for _ in range(6):
+        encoder.encode(["short"] * 32, pause=lambda: None)
+    assert process.texts == 0
+    assert measurements.read() is None
+
+
+def test_the_slower_way_is_never_started_again(measurements: Measurements) -> None:
+    measurements.write(SLOWER)
+    encoder = BulkEncoder(HashingEncoder(), lambda: pytest.fail("started"), measurements)
+    run(encoder)
+    assert "bfloat16 is 0.8 times as fast" in encoder.computing
+
+
+@pytest.mark.parametrize(
+    "measurement", [SLOWER, Measurement(2.0, 0.99, 0.99995), Measurement(2.0, 0.9995, 0.9998)]
+)
+def test_speed_is_not_bought_with_wrong_vectors(measurement: Measurement) -> None:
+    assert not measurement.is_better
+
+
+@pytest.mark.parametrize(("gain", "clear"), [(2.0, True), (1.1, False), (0.9, False), (0.5, True)])
+def test_a_close_result_is_not_final(gain: float, clear: bool) -> None:
+    assert Measurement(gain, 1.0, 1.0).is_clear == clear
+
+
+def crash() -> None:
+    raise WorkerUnavailable("it has ended")
+
+
+@pytest.mark.parametrize("process", [Elsewhere(crash), Elsewhere(usable=False)])
+def test_a_failure_costs_no_text(measurements: Measurements, process: Elsewhere) -> None:
+    measurements.write(FASTER)
+    encoder = BulkEncoder(HashingEncoder(), lambda: process, measurements)
+    run(encoder)
+    assert process.has_ended
+    assert "failed" in encoder.computing
+
+
+def test_a_process_that_cannot_be_started_costs_no_text(measurements: Measurements) -> None:
+    def start() -> BulkProcess:
+        raise OSError("no memory")
+
+    measurements.write(FASTER)
+    run(BulkEncoder(HashingEncoder(), start, measurements))
+
+
+def test_the_process_ends_with_the_run(measurements: Measurements) -> None:
+    measurements.write(FASTER)
+    process = Elsewhere()
+    run(BulkEncoder(HashingEncoder(), lambda: process, measurements, idle_seconds=0.1))
+    end = time.monotonic() + 20
+    while not process.has_ended and time.monotonic() < end:
+        time.sleep(0.01)
+    assert process.has_ended
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', "\xff", "[" * 100_000])
+def test_a_damaged_file_of_measurements_is_as_none(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "speed.json"
+    file.write_text(text, encoding="latin-1")
+    measurements = Measurements(file, "model")
+    assert measurements.read() is None
+    measurements.write(FASTER)
+    assert measurements.read() == FASTER
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_measurement_is_of_one_model(tmp_path: Path) -> None:
+    Measurements(tmp_path / "speed.json", "one").write(FASTER)
+    assert Measurements(tmp_path / "speed.json", "other").read() is None
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_the_process_gives_the_vectors_of_the_worker() -> None:
+    encoder = embed.load("bundled")
+    process = BulkProcess("bundled", None, encoder.fingerprint)
+    try:
+        while process.is_loading:
+            time.sleep(0.05)
+        assert process.is_usable
+        cosines = (process.embed(BATCH[:8], query=False) * encoder.encode(BATCH[:8])).sum(axis=1)
+        assert cosines.min() > 0.999
+    finally:
+        process.end()
+    with pytest.raises(WorkerUnavailable):
+        process.embed(["one"], query=False)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.fault("A9")
+def test_a9_a_kill_of_the_process_that_embeds_in_bulk_costs_no_text(measurements: Measurements) -> None:
+    encoder = embed.load("bundled")
+    process = BulkProcess("bundled", None, encoder.fingerprint)
+    measurements.write(FASTER)
+    bulk = BulkEncoder(encoder, lambda: process, measurements)
+    exact = encoder.encode(BATCH[:8])
+    end = time.monotonic() + 120
+    while "bfloat16," not in bulk.computing or process.is_loading:
+        bulk.encode(BATCH, pause=lambda: None)
+        assert time.monotonic() < end
+    (child,) = (
+        each
+        for each in psutil.Process().children()
+        if "vaultseek.semantic.worker.bulk_main" in each.cmdline()
+    )
+    child.kill()
+    assert (bulk.encode(BATCH[:8], pause=lambda: None) * exact).sum(axis=1).min() > 0.999
+    assert "failed" in bulk.computing
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "fingerprint"), [("bundled", "another"), ("no such model", "any")])
+def test_another_model_is_not_used(name: str, fingerprint: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        process = BulkProcess(name, None, fingerprint)
+        while process.is_loading:
+            time.sleep(0.05)
+        assert not process.is_usable
+        process.end()

@@ -1,0 +1,80 @@
+"""Where terms stand in a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.content.languages.stems import LANGUAGES
+from vaultseek.store.keyword.analysis import Analyzer
+from vaultseek.store.keyword.spans import SpanFinder
+
+ENGLISH = SpanFinder(Analyzer("en"))
+PLAIN = SpanFinder(Analyzer(None))
+
+
+def spans(text: str, finder: SpanFinder = PLAIN) -> str:
+    """Compact form: each term with the characters that it stands for."""
+    return " ".join(f"{span.term}={text[span.start : span.end]}" for span in finder.spans(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, World!", "hello=Hello world=World"),
+        ("the wlan-router", "the=the wlan-router=wlan-router wlan=wlan router=router"),
+        ("getUserName", "getusername=getUserName get=get user=User name=Name"),
+        ("src/my_file.py", "src/my_file.py=src/my_file.py src=src my_file.py=my_file.py"
+            " my_file=my_file my=my file=file py=py"),
+        ("#1234 C++ C#", "#1234=#1234 1234=1234 c++=C++ c#=C#"),
+        ("user's user’s l'homme", "user=user user=user l=l homme=homme"),
+        ("ｶﾞｽ", "ガス=ｶﾞｽ ガ=ｶﾞ ス=ｽ"),
+        ("_emphasis_ __init__", "emphasis=emphasis init=init"),
+        ("Cafe\u0301 ﬁne ＡＢ", "cafe=Cafe\u0301 fine=ﬁne ab=ＡＢ"),
+        ("北京大a学", "北京=北京 北=北 京大=京大 京=京 大=大 a=a 学=学"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_terms_and_their_characters(text: str, expected: str) -> None:
+    assert spans(text) == expected
+
+
+def test_words_are_stemmed_as_in_the_index() -> None:
+    assert spans("runs running runner", ENGLISH) == "run=runs run=running runner=runner"
+
+
+@given(st.text(alphabet="abcXYZ01 _-./:#+'’‐äé\u0301ﬁ北京カ한ｶﾞ") | st.text(max_size=40))
+def test_the_terms_are_those_of_the_index(text: str) -> None:
+    for finder in (ENGLISH, PLAIN):
+        indexed = [term.text for _, term in finder.analyzer.main.terms(text)]
+        assert [span.term for span in finder.spans(text)] == indexed
+
+
+words = st.text("abcdeghilmnorstuyAEIOY", min_size=1, max_size=12) | st.text(
+    "aehiostuäæßéèêíñóøöőúüžščъыёийокаеσαίοςέάλ", min_size=1, max_size=12
+)
+
+
+@pytest.mark.parametrize("language", [None, *LANGUAGES])
+@given(st.lists(words | st.sampled_from(["user-id", "l'homme", "größer", "Ab12"]), max_size=8), st.data())
+def test_the_spans_of_some_terms_are_those_among_all(
+    language: str | None, words: list[str], data: st.DataObject
+) -> None:
+    finder, text = SpanFinder(Analyzer(language)), " ".join(words)
+    spans = list(finder.spans(text))
+    some = data.draw(st.sets(st.sampled_from([span.term for span in spans] or ["none"])))
+    expected = sorted((span for span in spans if span.term in some), key=lambda span: span.start)
+    assert sorted(finder.spans(text, some), key=repr) == sorted(expected, key=repr)
+
+
+@pytest.mark.parametrize("word", ["ъ", "съ", "Ъ", "съезд"])
+def test_a_hard_sign_that_the_stemmer_makes_a_soft_one_is_found(word: str) -> None:
+    finder = SpanFinder(Analyzer("ru"))
+    (span,) = finder.spans(word)
+    assert list(finder.spans(word, {span.term})) == [span]
+
+
+@given(st.text())
+def test_spans_are_ranges_of_the_text(text: str) -> None:
+    assert all(0 <= span.start < span.end <= len(text) for span in PLAIN.spans(text))

@@ -1,0 +1,346 @@
+"""The ledger: one transaction is the commit point, and nothing is forgotten or kept too long."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.base.model import Chunk, Link, Note, Problem
+from vaultseek.content.files.scan import FileStat
+from vaultseek.store.ledger import IndexedNote, Ledger, UnchangedNote, note_vector_id
+from vaultseek.store.ledger.examine import count
+
+STAT = FileStat(1, 2, 3, 4)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    opened = Ledger(tmp_path / "ledger.sqlite")
+    yield opened
+    opened.close()
+
+
+def indexed(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = (), **parts) -> IndexedNote:
+    chunks = tuple(Chunk(f"{path}:{text}", (), 1, 1, text) for text in texts)
+    note = Note(path, title, links=links, **parts)
+    keys = tuple(link.target.casefold() for link in links)
+    return IndexedNote(note, chunks, keys, STAT, False, repr(texts).encode(), 100.0, 50.0)
+
+
+def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
+    with ledger.commit() as revision:
+        return [ledger.notes.put(note, revision) for note in notes]
+
+
+def numbers(ledger: Ledger) -> list[int]:
+    """The numbers of the chunks that wait for the vector store."""
+    return [row.number for row in ledger.vectors.pending_chunks(100)]
+
+
+def link(target: str) -> Link:
+    return Link("wikilink", target, None, None, None, 1)
+
+
+def test_a_note_comes_back_as_it_went_in(ledger):
+    note = indexed(
+        "a.md", "one", "two", tags=("Work/Pumps",), aliases=("A1",), frontmatter={"status": "open"}
+    )
+    (number,) = put(ledger, note)
+    row = ledger.notes.by_path("a.md")
+    assert row is not None
+    assert (row.id, row.tags, row.aliases, row.properties) == (
+        number,
+        ("Work/Pumps",),
+        ("A1",),
+        {"status": "open"},
+    )
+    assert [chunk.text for chunk in ledger.chunks.by_note([number])[number]] == ["one", "two"]
+    assert ledger.notes.file_states() == {"a.md": ledger.notes.file_state("a.md")}
+
+
+def test_everything_is_there_when_it_is_opened_again(tmp_path):
+    first = Ledger(tmp_path / "l.sqlite")
+    put(first, indexed("a.md", "one", tags=("Work/Pumps", "b"), aliases=("A1",), links=(link("B"),)))
+    first.vectors.put({"k": b"v"})
+    first.close()
+    second = Ledger(tmp_path / "l.sqlite")
+    assert (second.generation, second.counts().notes) == (first.generation, 1)
+    assert second.notes.ids_by_name("a1") == {1}
+    second.close()
+
+
+def test_a_failed_commit_leaves_everything_as_it_was(ledger):
+    put(ledger, indexed("a.md", "one"))
+    before = ledger.revision
+    broken = IndexedNote(Note("b.md", "T", links=(link("x"),)), (), (), STAT, False, b"h", 0.0, 0.0)
+    with pytest.raises(ValueError):
+        put(ledger, indexed("c.md", "two"), broken)
+    assert (ledger.revision, ledger.notes.by_path("c.md")) == (before, None)
+
+
+def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
+    (number,) = put(ledger, indexed("a.md", "one", "two"))
+    one, two = numbers(ledger)
+    ledger.vectors.mark_stored([one, two], [number], [])
+    put(ledger, indexed("a.md", "zero", "two"))
+    assert [row.chunk.text for row in ledger.vectors.pending_chunks(10)] == ["zero"]
+    assert ledger.vectors.orphans(10) == [str(one)]
+
+
+@pytest.mark.fault("C7", "K8")
+@pytest.mark.parametrize(("target", "pending"), [("x/a.md", 0), ("x/b.md", 3)])
+def test_a_note_that_moves_keeps_its_vectors_unless_its_file_has_another_name(ledger, target, pending):
+    (number,) = put(ledger, indexed("a.md", "one", "two", title="a", title_source="name"))
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    with ledger.commit() as revision:
+        ledger.notes.move("a.md", target)
+        title = target.removeprefix("x/").removesuffix(".md")
+        ledger.notes.put(indexed(target, "one", "two", title=title, title_source="name"), revision)
+    assert (ledger.counts().pending, ledger.vectors.orphans(10)) == (pending, [])
+    assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == [
+        f"{target}:one",
+        f"{target}:two",
+    ]
+
+
+def test_another_file_name_beside_a_title_makes_every_vector_wait_again(ledger):
+    (number,) = put(ledger, indexed("a.md", "one", "two", title="T", title_source="frontmatter"))
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    for path, pending in (("x/a.md", 0), ("x/b.md", 3)):
+        with ledger.commit() as revision:
+            ledger.notes.move(ledger.notes.by_id([number])[number].path, path)
+            ledger.notes.put(indexed(path, "one", "two", title="T", title_source="frontmatter"), revision)
+        assert ledger.counts().pending == pending
+
+
+def test_another_title_makes_every_chunk_wait_again(ledger):
+    (number,) = put(ledger, indexed("a.md", "one", "two"))
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    put(ledger, indexed("a.md", "one", "two", title="Other", title_source="heading"))
+    assert len(ledger.vectors.pending_chunks(10)) == 2
+
+
+def test_removal_is_remembered_for_the_indexes(ledger):
+    (number,) = put(ledger, indexed("a.md", "one"))
+    (one,) = numbers(ledger)
+    ledger.vectors.mark_stored([one], [number], [])
+    at = ledger.revision
+    with ledger.commit() as revision:
+        assert ledger.notes.remove("a.md", revision) == number
+    assert ledger.notes.removed_since(at) == [number]
+    assert set(ledger.vectors.orphans(10)) == {str(one), note_vector_id(number)}
+    assert ledger.counts().notes == 0
+    assert put(ledger, indexed("a.md", "one")) != [number], "an id is never given twice"
+
+
+def test_removals_are_forgotten_once_they_are_many(ledger, monkeypatch):
+    monkeypatch.setattr("vaultseek.store.ledger.notes.REMOVED_NOTES", 1)
+    a, b, c = put(ledger, indexed("a.md"), indexed("b.md"), indexed("c.md"))
+    start = ledger.revision
+    removed = []
+    for path in ("a.md", "b.md", "c.md"):
+        ledger.notes.prune_removed(ledger.revision)
+        with ledger.commit() as revision:
+            removed.append(ledger.notes.remove(path, revision))
+    assert removed == [a, b, c]
+    assert ledger.notes.removed_since(start) is None, "an index at this revision would miss removals"
+    assert ledger.notes.removed_since(start + 1) is None
+    assert ledger.notes.removed_since(start + 2) == [c]
+    assert ledger.select("SELECT note FROM removed") == [(c,)]
+
+
+def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledger):
+    put(ledger, indexed("a.md", "one"))
+    (one,) = numbers(ledger)
+    put(ledger, indexed("a.md", "two"))
+    ledger.vectors.mark_stored([one], [], [])
+    assert ledger.vectors.orphans(10) == [str(one)]
+
+
+def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
+    a, b = put(ledger, indexed("a.md", links=(link("B"), link("Ghost"))), indexed("b.md"))
+    assert [(note, target) for note, _, _, target, _ in ledger.links.targets_by_key({"b"})] == [(a, "B")]
+    ledger.links.resolve([(a, 0, "b.md")])
+    assert ledger.links.edges() == [(a, b)]
+    assert [row.source for row in ledger.links.to_paths(["b.md"])] == ["a.md"]
+    assert [row.resolved for row in ledger.links.from_notes([a])] == ["b.md", None]
+
+
+def test_vectors_are_counted_when_they_are_computed(ledger):
+    ledger.vectors.put({"k1": b"1", "k2": b"2"})
+    assert ledger.vectors.get(["k2", "k3"]) == {"k2": b"2"}
+    assert ledger.vectors.embeddings_computed() == 2
+
+
+def test_a_new_vector_store_starts_from_nothing(ledger):
+    (number,) = put(ledger, indexed("a.md", "one"))
+    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    assert ledger.counts().pending == 0
+    ledger.vectors.begin_store("store-2")
+    assert (ledger.vectors.store(), ledger.counts().pending) == ("store-2", 2)
+
+
+def test_only_what_was_looked_at_loses_its_scan_problems(ledger):
+    problem = Problem("not_a_file", "a link")
+    ledger.problems.replace_scanned([("x/a.md", problem), ("xy.md", problem)], [""])
+    ledger.problems.replace_scanned([], ["x"])
+    assert [path for path, _ in ledger.problems.all()] == ["xy.md"]
+
+
+def test_a_folder_is_its_own_subtree_only(ledger):
+    put(ledger, *(indexed(path) for path in ("x/a.md", "x/y/b.md", "x.md", "xy/c.md", "x-/d.md")))
+    assert sorted(ledger.notes.file_states("x")) == ["x/a.md", "x/y/b.md"]
+
+
+def test_a_touched_note_keeps_its_content(ledger):
+    put(ledger, indexed("a.md", "one"))
+    ledger.notes.touch([UnchangedNote("a.md", FileStat(9, 9, 9, 9), True, 5.0)])
+    known = ledger.notes.file_state("a.md")
+    assert known is not None
+    assert (known.stat, known.racy) == (FileStat(9, 9, 9, 9), True)
+
+
+def test_the_notes_modified_last_come_first_and_ties_by_path(ledger):
+    times = {"b.md": 5.0, "a.md": 5.0, "old.md": 1.0, "new.md": 9.0, "other.md": 99.0}
+    ids = put(ledger, *(replace(indexed(path, "x"), modified=time) for path, time in times.items()))
+    paths = {row.id: row.path for row in ledger.notes.by_id(ids).values()}
+    latest = [paths[id] for id in ledger.latest_notes(ids[:4], 3)]
+    assert latest == ["new.md", "a.md", "b.md"]
+    assert ledger.latest_notes([], 3) == ledger.latest_notes(ids, 0) == []
+
+
+def test_many_ids_at_once(ledger):
+    ids = put(ledger, *(indexed(f"{i}.md") for i in range(1200)))
+    assert len(ledger.notes.by_id(ids)) == 1200
+
+
+@pytest.mark.fault("B6")
+def test_vectors_outlive_another_version_of_the_ledger(tmp_path):
+    first = Ledger(tmp_path / "l.sqlite")
+    first.vectors.put({"k": b"v"})
+    first._database.connection().execute("PRAGMA user_version = 999")
+    first.close()
+    second = Ledger(tmp_path / "l.sqlite")
+    assert second.vectors.get(["k"]) == {"k": b"v"}
+    second.close()
+
+
+@pytest.mark.fault("B5")
+@pytest.mark.parametrize("damage", [b"", b"noise" * 1000, "middle", "version"])
+def test_a_ledger_that_cannot_be_trusted_gives_its_vectors_to_a_new_one_and_goes(tmp_path, damage):
+    file = tmp_path / "ledger.sqlite"
+    first = Ledger(file)
+    put(first, *(indexed(f"{i}.md", "text " * 100) for i in range(200)))
+    first.vectors.put({"key": b"vector"})
+    if damage == "version":
+        first._database.connection().execute("PRAGMA user_version = 999")
+    first.close()
+    if isinstance(damage, bytes):
+        file.write_bytes(damage)
+    elif damage == "middle":
+        with file.open("r+b") as stream:
+            stream.seek(file.stat().st_size // 2)
+            stream.write(b"\xff" * 20_000)
+    second = Ledger(file)
+    assert second.counts().notes == 0
+    assert second.generation != first.generation
+    if damage == "version":
+        assert second.vectors.get(["key"]) == {"key": b"vector"}
+    second.close()
+    left = {each.name for each in tmp_path.glob("ledger*")}
+    assert left == {"ledger.sqlite", "ledger.sqlite.closed"}, "nothing holds the old text"
+
+
+_CLOSING = """
+import pathlib, sqlite3, sys, threading
+from vaultseek.store.ledger.database import Database
+
+for number in range(60):
+    database = Database(pathlib.Path(sys.argv[1]) / f"{number}.sqlite")
+    database.run("CREATE TABLE t (a)")
+    database.run_many("INSERT INTO t VALUES (?)", [(n,) for n in range(500)])
+    asked = threading.Event()
+
+    def ask():
+        try:
+            while True:
+                database.all("SELECT count(*) FROM t x, t y WHERE x.a + y.a = 3")
+                asked.set()
+        except sqlite3.Error:
+            pass
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    asked.wait()
+    database.close()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_closing_it_under_the_searches_of_other_threads_does_not_end_the_process(tmp_path):
+    subprocess.run([sys.executable, "-c", _CLOSING, str(tmp_path)], check=True, timeout=120)
+
+
+def test_nobody_else_can_read_it(ledger, tmp_path):
+    assert stat.S_IMODE((tmp_path / "ledger.sqlite").stat().st_mode) == 0o600
+
+
+def test_a_file_that_was_closed_is_not_read_through_again(tmp_path, monkeypatch):
+    statements: list[str] = []
+    opened = sqlite3.connect
+
+    def tracing(*arguments, **options):
+        connection = opened(*arguments, **options)
+        connection.set_trace_callback(statements.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", tracing)
+
+    def is_checked() -> bool:
+        statements.clear()
+        Ledger(tmp_path / "l.sqlite").close()
+        return any("quick_check" in statement for statement in statements)
+
+    assert not is_checked(), "there is no file yet"
+    assert not is_checked()
+    (tmp_path / "l.sqlite.closed").unlink()
+    assert is_checked(), "as after a crash"
+    os.utime(tmp_path / "l.sqlite")
+    assert is_checked(), "something else may have written to it"
+    assert not is_checked()
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["put", "remove", "mark", "fail"]), st.integers(0, 3)), max_size=12)
+)
+def test_the_counts_are_those_of_the_rows(steps):
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(Ledger(Path(folder) / "l")) as ledger:
+        for step, number in steps:
+            path = f"{number}.md"
+            if step == "put":
+                put(ledger, indexed(path, f"text {number} " * number))
+            elif step == "remove":
+                with ledger.commit() as revision:
+                    ledger.notes.remove(path, revision)
+            elif step == "mark":
+                ledger.vectors.mark_stored(
+                    [row.number for row in ledger.vectors.pending_chunks(2)], [number], []
+                )
+            else:
+                with contextlib.suppress(KeyError), ledger.commit() as revision:
+                    ledger.notes.remove(path, revision)
+                    raise KeyError
+        assert ledger.counts() == count(ledger._database.connection())

@@ -1,0 +1,63 @@
+"""Addresses of Ray, and what is said of an installation without it; a real cluster runs in tests/e2e."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from vaultseek.errors import ConfigError, Unavailable, UsageError
+from vaultseek.tools.cluster import ray_cluster
+
+
+def test_an_installation_without_ray_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'vaultseek\[ray\]'"):
+        ray_cluster.check_installed()
+
+
+@pytest.mark.parametrize(
+    "address", ["", "here", "host:", ":1", "host:0", "host:70000", "ray://", "http://h:1", "a:b"]
+)
+def test_a_wrong_address_is_said(address, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
+    with (
+        pytest.raises(UsageError, match="use local, HOST:PORT or ray://HOST:PORT"),
+        ray_cluster.connected(address, "hashing", "hashing", 254),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "no-such-host.invalid:1"])
+def test_an_address_where_nobody_answers_is_said(address, monkeypatch):
+    monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
+    with (
+        pytest.raises(Unavailable, match="no Ray cluster answers at"),
+        ray_cluster.connected(address, "hashing", "hashing", 254),
+    ):
+        pass
+
+
+def test_an_interrupt_while_it_connects_waits_until_it_is_connected(monkeypatch):
+    calls = []
+
+    def init(**options):
+        os.kill(os.getpid(), signal.SIGINT)
+        calls.append("connected")
+
+    ray = SimpleNamespace(init=init, shutdown=lambda: calls.append("disconnected"), exceptions=exceptions())
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    with pytest.raises(KeyboardInterrupt), ray_cluster.connected("local", "hashing", "hashing", 254):
+        calls.append("used")
+    assert calls == ["connected", "disconnected"]
+
+
+def exceptions():
+    """Return the errors of Ray that are told apart."""
+    return SimpleNamespace(RayError=OSError, RayTaskError=OSError)
