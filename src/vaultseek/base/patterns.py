@@ -67,7 +67,7 @@ def check_size(pattern: str) -> None:
 
 def _size(pattern: str) -> int:
     """Return an upper bound of the characters of a pattern with its counted repeats written out."""
-    if _UNUSUAL.search(_PLAIN_FLAGS.sub("", pattern)):
+    if _UNUSUAL.search(_ESCAPE.sub("..", _PLAIN_FLAGS.sub("", pattern))):
         # Without knowing what is in which group: as if each count repeated all that the others do.
         return len(pattern) * math.prod(max(1, _number(text)) for text in _LEAST.findall(pattern))
     groups = [0]
@@ -96,18 +96,19 @@ def _number(digits: str) -> int:
 _COSTLY_FLAGS = re.compile(r"\(\?[\w^-]*[fVx]")
 """Flags with which a set takes kilobytes, or with which a count may hide in a comment."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
+_ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
+"""An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""
 _UNUSUAL = re.compile(
     r"""(?x) \(\? (?! [:=!>|] | <[=!] | P?<\w+> )  # flags, comments, conditions
-    | \[ \^? \]? (?:\\. | [^\]\\])* \[             # sets in sets
-    | (?<!\\p) (?<!\\P) (?<!\\N) \{ (?! \d*,?\d*\} )  # fuzzy matches
-    """,
-    re.DOTALL,
+    | \[ \^? \]? [^\]]* \[                        # sets in sets
+    | \{ (?! \d*,?\d*\} )                         # fuzzy matches
+    """
 )
-"""Forms that make it hard to see where groups and repeated elements begin and end."""
+"""Forms in which groups and repeated elements are hard to see, where escapes are taken out."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
-    r"""(?x) \\[pPN]\{[^{}]*\} | \\. | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets
-    | \{(?P<least>\d+)(?:,\d*)?\} | .
+    rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets
+    | \{{(?P<least>\d+)(?:,\d*)?\}} | .
     """,
     re.DOTALL,
 )
