@@ -255,9 +255,8 @@ def fuzz(seconds: float, kind: str | None = None) -> int:
 
         problems = attacked(seconds if kind else seconds / 4, seed)
         seconds = 0 if kind else seconds * 3 / 4
-        kind = None
     end = time.monotonic() + seconds
-    tried: dict[str, int] = dict.fromkeys([kind] if kind else KINDS, 0)
+    tried: dict[str, int] = dict.fromkeys([kind] if kind in KINDS else KINDS, 0)
     kept: list[Path] = []
     while time.monotonic() < end:
         for each in tried:
@@ -267,7 +266,8 @@ def fuzz(seconds: float, kind: str | None = None) -> int:
                 kept += [keep(each, data) for data in batch if not is_survived(each, [data])]
             tried[each] += len(batch)
         seed += 1
-    print(", ".join(f"{count:,} {each}" for each, count in tried.items()), "tried")  # noqa: T201
+    if any(tried.values()):
+        print(", ".join(f"{count:,} {each}" for each, count in tried.items()), "tried")  # noqa: T201
     for path in kept:
         print(f"not survived: {path.relative_to(HERE.parent)}")  # noqa: T201
     for problem in problems:

@@ -59,8 +59,8 @@ def check_size(pattern: str) -> None:
     """Raise PatternTooLarge if a pattern has too many characters with its counted repeats written out."""
     if len(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(f"it is longer than {PATTERN_CHARS:,} characters")
-    if _COSTLY_FLAGS.search(pattern):
-        raise PatternTooLarge("the flags f, V and x cannot be used")
+    if _COSTLY.search(pattern):
+        raise PatternTooLarge("calls such as (?R) and the flags f, V and x cannot be used")
     if _size(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(f"its counts repeat more than {PATTERN_CHARS:,} characters; use smaller ones")
 
@@ -93,8 +93,9 @@ def _number(digits: str) -> int:
     return int(digits) if len(digits) < 6 else PATTERN_CHARS + 1
 
 
-_COSTLY_FLAGS = re.compile(r"\(\?[\w^-]*[fVx]")
-"""Flags with which a set takes kilobytes, or with which a count may hide in a comment."""
+_COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|\d|&|P>)")
+"""Flags with which a set takes kilobytes, or a count may hide in a comment; and recursion, which takes
+hundreds of megabytes in the time that a match has."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """An escape. Braces that name no property or character are not part of it: ``\\p{9,}`` repeats a p."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 
 from vaultseek.base.model import JSON, Reason
+from vaultseek.base.threads import Turns
 from vaultseek.core.notes.property_places import with_property_places
 from vaultseek.core.notes.similar import unknown_names
 from vaultseek.core.notes.why import why
@@ -34,6 +36,8 @@ from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
+SEARCHES_BEGUN = 4
+"""Searches that are at work at the same time, and the same of those with a filter, which may take long."""
 BEGUN_NAMES = 64
 """Names that begin with what is being typed, of which those that pass the filter come first."""
 
@@ -45,6 +49,7 @@ class SearchMethods:
         self._find = find
         self._every = every
         self._settings = settings
+        self._turns, self._filter_turns = Turns(SEARCHES_BEGUN), Turns(SEARCHES_BEGUN)
 
     def handlers(self) -> dict[str, Handler]:
         """Return the handlers by method name."""
@@ -59,9 +64,12 @@ class SearchMethods:
         """Answer a query by the notes of every vault."""
         call = read(AllVaultsParams, params)
         vaults = await self._every()
-        answers = await asyncio.gather(
-            *(self._answer_or_fail(call, vault, context) for vault in vaults.values()), return_exceptions=True
-        )
+        # The vaults are searched at the same time, in one turn, unless each is waited for first.
+        async with nullcontext() if call.wait else self._turn(self._request(call)):
+            answers = await asyncio.gather(
+                *(self._answer_or_fail(call, vault, context) for vault in vaults.values()),
+                return_exceptions=True,
+            )
         answered = [answer for answer in answers if isinstance(answer, dict)]
         for error in answers:
             if isinstance(error, BaseException) and not (answered and isinstance(error, Unavailable)):
@@ -95,13 +103,14 @@ class SearchMethods:
                 await waited.rescan()
                 if vectors:
                     await _wait_for_vectors(waited, request)
-        request = replace(request, seconds=context.remaining())
-        if call.typing:
-            begun = await asyncio.to_thread(_names_begun, request, follower)
-            request = replace(request, typing=True, begun=begun)
-            follower.keep_names_ranked()
-        degraded = follower.degraded_reason()
-        answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
+        async with self._turn(request):
+            request = replace(request, seconds=context.remaining())
+            if call.typing:
+                begun = await asyncio.to_thread(_names_begun, request, follower)
+                request = replace(request, typing=True, begun=begun)
+                follower.keep_names_ranked()
+            degraded = follower.degraded_reason()
+            answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
         if any(result.get("property") for result in answer["results"]):
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query
@@ -110,6 +119,10 @@ class SearchMethods:
         if not answer["results"] and answer["interpreted"]["filters"]:
             notes += await asyncio.to_thread(_unknown_names, request, follower)
         return about_vault(follower.vault, _with_aliases(answer))
+
+    def _turn(self, request: SearchRequest) -> AbstractAsyncContextManager[None]:
+        turns = self._turns if parse_request(request).query.filter is None else self._filter_turns
+        return turns.turn()
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
         """Explain the rank of a note in the answer to a query, or where it dropped out."""
