@@ -36,7 +36,8 @@ _MARKS = (
 )  # fmt: skip
 """Accents, the vowel points of Hebrew and Arabic, and the dot below letters of Devanagari."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff")
+_ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff" + "\u200b\u2060\u2061\u2062\u2063\u2064")
+_TAGS = range(0xE0000, 0xE0080)
 
 
 def is_unspaced(text: str) -> bool:
@@ -95,9 +96,13 @@ def escape_undecodable(path: str) -> str:
 
 
 def acts_on_terminal(character: str) -> bool:
-    """True for control characters, lone surrogates, line separators and marks of writing direction."""
+    """True for control characters, lone surrogates, line separators, marks of direction and invisible ones.
+
+    Joiners are none of them: names of many languages are written with them.
+    """
     code = ord(character)
-    return code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000 or character in _ACTED_ON
+    is_control = code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
+    return is_control or character in _ACTED_ON or code in _TAGS
 
 
 def replace_surrogates(text: str) -> str:

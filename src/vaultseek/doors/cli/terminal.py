@@ -168,14 +168,20 @@ def shell_quoted(name: str) -> str:
 
 def _shell_escape(character: str) -> str:
     # A shell takes \x85 for a byte, which is none of UTF-8.
-    return f"\\x{ord(character):02x}" if character < "\x80" else f"\\u{ord(character):04x}"
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def clean_json(text: str) -> str:
     """Return equivalent JSON in which everything that a terminal would act on is escaped."""
     if text.isprintable():
         return text
-    return "".join(f"\\u{ord(c):04x}" if acts_on_terminal(c) else c for c in text)
+    return "".join(_json_escape(c) if acts_on_terminal(c) else c for c in text)
+
+
+def _json_escape(character: str) -> str:
+    units = character.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
 
 
 def width_of(text: str) -> int:
