@@ -108,7 +108,10 @@ def test_paths_are_quoted_on_a_terminal_and_raw_in_a_pipe(indexed_vault):
     environment = indexed.daemon.environment | {"TERM": "dumb", "LC_ALL": "C.UTF-8"}
     command = ("search", "zebra", "--paths", "--vault", str(indexed.root))
     shown = on_terminal(*command, environment=environment, cwd=indexed.root).splitlines()
-    assert sorted(shown) == [r"$'Zebra\x1b]0;owned\x07 \u202eb\'\\\u0085\u200b\U000e0041.md'", "plain name.md"]
+    assert sorted(shown) == [
+        r"$'Zebra\x1b]0;owned\x07 \u202eb\'\\\u0085\u200b\U000e0041.md'",
+        "plain name.md",
+    ]
     piped = indexed.daemon.run(*command, cwd=indexed.root).stdout
     assert sorted(piped.split("\n")[:-1]) == [NOTE, "plain name.md"]
     quoted = next(name for name in shown if name.startswith("$"))

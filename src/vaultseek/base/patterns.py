@@ -62,7 +62,9 @@ def check_size(pattern: str) -> None:
     if _COSTLY.search(pattern):
         raise PatternTooLarge("calls such as (?R) and the flags f, V and x cannot be used")
     if _size(pattern) > PATTERN_CHARS:
-        raise PatternTooLarge(f"its counts repeat more than {PATTERN_CHARS:,} characters; use smaller ones")
+        raise PatternTooLarge(
+            f"its counts make more than {PATTERN_CHARS:,} characters of it; use smaller ones"
+        )
 
 
 def _size(pattern: str) -> int:

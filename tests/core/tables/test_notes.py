@@ -88,3 +88,11 @@ def test_a_base_has_no_links_and_tags_as_in_obsidian(tmp_path):
 def test_a_column_is_named_like_a_fact_only_if_no_property_is(world):
     assert first_cells(table(world, "tags", ids=[world.note("Emma").id])) == [["book", "novel"]]
     assert first_cells(table(world, "backlinks", ids=[world.note("Emma").id])) == [["[[Books/Dune|Dune]]"]]
+
+
+def test_a_property_whose_name_json_escapes_is_a_column(tmp_path):
+    names = 'k\x1by "z"\\'
+    root = write_files(tmp_path / "vault", {"a.md": '---\n"k\\ey \\"z\\"\\\\": 1\n---\n'})
+    small = World(root, tmp_path)
+    assert [column["id"] for column in table(small)["columns"]] == ["title", names]
+    small.close()

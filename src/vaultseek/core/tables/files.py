@@ -266,9 +266,10 @@ class VaultFiles:
 
     def has_property(self, name: str) -> bool:
         """True if a note of the vault has a property of this name."""
-        escaped = name.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        written = json.dumps(name, ensure_ascii=False)
+        escaped = written.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         sql = "SELECT 1 FROM notes WHERE properties LIKE ? ESCAPE '\\' LIMIT 1"
-        return bool(self.ledger.select(sql, f'%"{escaped}":%'))
+        return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
         """Return the links of a note, read together with those of the files that follow it.
