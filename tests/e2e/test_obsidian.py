@@ -13,7 +13,7 @@ PROJECT = Path(__file__).parents[2]
 NO_NODE = 3
 """Exit code of ``scripts/obsidian`` without Node 20."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(600)]
 
 
 def test_plugin_in_a_mocked_obsidian_with_a_real_daemon():

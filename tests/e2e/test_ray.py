@@ -33,9 +33,10 @@ from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.store.ledger import Ledger
 from worlds import write_files
 
-pytestmark = pytest.mark.skipif(
+NEEDS_RAY = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'vaultseek[ray]'"
 )
+pytestmark = [NEEDS_RAY, pytest.mark.long]
 WORDS = ["pump", "valve", "anchor", "rust", "switch", "copper", "chain", "bilge", "quartz", "boiler", "sail"]
 START_SECONDS = 120.0
 WORKING = re.compile("ray::(parse_notes|embed_texts)")

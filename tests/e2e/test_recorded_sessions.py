@@ -8,6 +8,8 @@ import pytest
 
 from sessions import PAGES, Home, opened_home, sessions, stable
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def home() -> Iterator[Home]:

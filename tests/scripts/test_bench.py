@@ -127,6 +127,7 @@ def test_the_pages_have_the_markers():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.model
 @pytest.mark.timeout(600)
 def test_a_run_measures_a_daemon_and_leaves_nothing_behind(tmp_path):

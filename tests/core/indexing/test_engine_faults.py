@@ -32,6 +32,8 @@ from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
+pytestmark = pytest.mark.long
+
 NOTES = {
     "pumps.md": "---\ntags: [work/pumps]\n---\n# Pumps\n\nThe sump pump of the station, with a float switch.",
     "brakes.md": "# Brakes\n\nThe brake pads of the tram. #work\n\n[[pumps]]",

@@ -18,6 +18,8 @@ from vaultseek.engines.milvus.milvus import MilvusBackend
 from vaultseek.engines.milvus.milvus_client import MilvusClient
 from vaultseek.settings.engine import MilvusOptions
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
 
 

@@ -18,6 +18,8 @@ from vaultseek.engines.milvus.milvus import MilvusBackend
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions
 
+pytestmark = pytest.mark.long
+
 pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
 VAULTS, THREADS = 4, 2
 FOREVER = 60.0

@@ -290,6 +290,7 @@ for number in range(60):
 """
 
 
+@pytest.mark.slow
 def test_closing_it_under_the_searches_of_other_threads_does_not_end_the_process(tmp_path):
     subprocess.run([sys.executable, "-c", _CLOSING, str(tmp_path)], check=True, timeout=120)
 
