@@ -18,6 +18,21 @@ hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vaultseek")
 
 pytest_plugins = ["raw_server", "daemons"]
+SLOW = {
+    "core/indexing": "engine note_handout reader_pool second_space shard_copy",
+    "core/notes": "notes",
+    "core/search": "invariants typing",
+    "daemon": "engine_apart shards",
+    "doors/cli": "pager",
+    "doors/cli/commands": "config inspect service",
+    "engines/milvus": "contract",
+    "faults": "background equal_notes fuzzing in_the_way",
+    "scripts": "bench_quality install",
+    "semantic/inference": "masking served",
+    "semantic/vectors": "index matrix",
+    "store/keyword": "bm25f index proximity spans",
+}
+"""Modules that start processes or try thousands of examples: their tests take a second and more."""
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
 
@@ -34,12 +49,19 @@ def pytest_configure() -> None:
             signal.signal(number, handler)
 
 
-@pytest.hookimpl(trylast=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out long tests and, if faults are asked for, tests of others; report the faults of a test."""
     wanted: list[str] | None = config.getoption("--fault")
     left_out = []
+    slow = {
+        Path(__file__).parent / folder / f"test_{name}.py"
+        for folder, names in SLOW.items()
+        for name in names.split()
+    }
     for item in items:
+        if item.path in slow:
+            item.add_marker(pytest.mark.slow)
         numbers = [number for mark in item.iter_markers("fault") for number in mark.args]
         item.user_properties += [("fault", number) for number in numbers]
         is_long = item.get_closest_marker("long") and not config.getoption("--long")

@@ -86,7 +86,7 @@ def test_a_key_that_the_server_repeats_is_in_no_log_of_the_worker(tmp_path, monk
         async def embed() -> str:
             worker = SemanticWorker(served_model(service), log=log)
             caught = None
-            async with asyncio.timeout(60.0):
+            async with asyncio.timeout(110.0):
                 while not log.exists() or "Retrying" not in log.read_text():  # the library logs the answer
                     with pytest.raises(WorkerUnavailable) as caught:
                         await worker.embed(["a text"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from vaultseek.threads import Turns, Waiting, waiting
+from vaultseek.base.threads import Turns, Waiting, waiting
 
 
 @pytest.mark.fault("K7")
