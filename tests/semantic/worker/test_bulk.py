@@ -16,8 +16,7 @@ from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.inference.hashing import HashingEncoder
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder
-from vaultseek.semantic.worker.bulk_process import BulkProcess
+from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder, BulkProcess
 from vaultseek.semantic.worker.measurement import Measurement, Measurements
 
 FASTER = Measurement(gain=2.0, cosine=0.9995, mean_cosine=0.99995)

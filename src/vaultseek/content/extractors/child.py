@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 import resource
 import select
 import signal
-import struct
 import sys
 from typing import BinaryIO
 
 from vaultseek.base import limits
-from vaultseek.base.expendable import become_expendable
+from vaultseek.base.child_process import apply_child_limits, claim_pipes, read, write
 from vaultseek.base.failpoints import failpoint
 from vaultseek.base.model import JSON, Note
 from vaultseek.content.extractors.codec import encode
@@ -22,36 +19,24 @@ from vaultseek.content.extractors.confinement import confine
 from vaultseek.content.extractors.table import EXTRACTORS
 
 NICENESS = 10
-LENGTHS = struct.Struct("<IQ")
-"""Lengths of the two parts of a job: a head in JSON, and the bytes of the file."""
-LENGTH = struct.Struct("<Q")
-"""Length of an answer."""
 
 
 def main() -> None:
     """Serve jobs from standard input until it ends, or until there was none for a while."""
-    incoming, outgoing = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints
+    incoming, outgoing = claim_pipes()
     memory = limits.OCR_MEMORY_BYTES if sys.argv[2] == "ocr" else limits.EXTRACTION_MEMORY_BYTES
-    become_expendable(int(sys.argv[1]), memory, NICENESS)
+    apply_child_limits(NICENESS, memory)
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     confine()
     with contextlib.suppress(BrokenPipeError):
         while (job := _receive(incoming)) is not None:
-            answer = encode(_extract(*job))
-            outgoing.write(LENGTH.pack(len(answer)) + answer)
-            outgoing.flush()
+            write(outgoing, {}, encode(_extract(*job)))
 
 
 def _receive(incoming: BinaryIO) -> tuple[JSON, bytes] | None:
     ready, _, _ = select.select([incoming], [], [], limits.EXTRACTION_IDLE_SECONDS)
-    prefix = incoming.read(LENGTHS.size) if ready else b""
-    if len(prefix) < LENGTHS.size:
-        return None
-    head, size = LENGTHS.unpack(prefix)
-    job = json.loads(incoming.read(head))
-    return job, incoming.read(size)
+    return read(incoming) if ready else None
 
 
 def _extract(job: JSON, data: bytes) -> Note:

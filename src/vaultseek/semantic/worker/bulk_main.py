@@ -10,19 +10,17 @@ import os
 import sys
 from pathlib import Path
 
+from vaultseek.base.child_process import apply_child_limits, claim_pipes
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.worker.pipe import pack, read
-from vaultseek.semantic.worker.process import become_expendable, claim_pipes, die_with
 from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
 
 def main() -> None:
     """Answer requests from standard input until it ends. Never returns."""
     incoming, outgoing = claim_pipes()
-    become_expendable()
-    parent, name, directory = sys.argv[1:]
-    die_with(int(parent))
-    os.nice(LOWEST_PRIORITY)
+    apply_child_limits(LOWEST_PRIORITY)
+    _, name, directory = sys.argv[1:]
     from vaultseek.semantic.inference.embed import load
 
     try:

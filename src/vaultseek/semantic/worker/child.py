@@ -133,6 +133,7 @@ class Child:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
+                str(os.getpid()),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -142,7 +143,7 @@ class Child:
         except OSError as error:
             raise WorkerUnavailable(f"it cannot be started: {error.strerror}") from None
         child = cls(process, log, on_exit)
-        child._write(pack({**hello, "parent": os.getpid()}))
+        child._write(pack(hello))
         return child
 
     async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:

@@ -11,11 +11,11 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from vaultseek.base.child_process import apply_child_limits, claim_pipes
 from vaultseek.errors import VaultseekError, WorkerUnavailable
 from vaultseek.semantic.vectors.chroma import ChromaDirectory, ChromaStore
 from vaultseek.semantic.vectors.port import StoreState, VectorBatch
 from vaultseek.semantic.worker.pipe import Array, Frame, pack, read
-from vaultseek.semantic.worker.process import become_expendable, claim_pipes, die_with
 
 _PRIORITY = 5
 """Niceness, so that this process steps back behind those that answer."""
@@ -24,9 +24,7 @@ _PRIORITY = 5
 def main() -> None:
     """Answer requests from standard input until it ends. Never returns."""
     incoming, outgoing = claim_pipes()
-    become_expendable()
-    die_with(int(sys.argv[1]))
-    os.nice(_PRIORITY)
+    apply_child_limits(_PRIORITY)
     stores = _Stores()
     try:
         while (frame := read(incoming)) is not None:

@@ -6,21 +6,18 @@ it. The process ends when it is not needed for a while.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from vaultseek.base.child_process import ChildProcess
 from vaultseek.base.model import JSON
 from vaultseek.errors import FrameLost, IndexDamaged, WorkerUnavailable, error_classes
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.chroma import read_state
 from vaultseek.semantic.vectors.port import Numbers, StoreState, VectorBatch
-from vaultseek.semantic.worker.pipe import Array, Frame, pack, read
+from vaultseek.semantic.worker.pipe import Array, Frame, frame_of, parts_of
 
 STORE_IDLE_SECONDS = 60.0
 """Time without a request after which the process ends."""
@@ -35,7 +32,7 @@ class StoreProcess:
     def __init__(self, idle_seconds: float = STORE_IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._timer: threading.Timer | None = None
         self._crashes = 0
 
@@ -51,7 +48,10 @@ class StoreProcess:
             if self._timer is not None:
                 self._timer.cancel()
             try:
-                frame = self._exchange(pack(header, arrays))
+                if self._process is None:
+                    self._process = ChildProcess(COMMAND)
+                self._process.send(*parts_of(header, arrays))
+                frame = frame_of(*self._process.receive())
             except (OSError, FrameLost):
                 self._crashed()
             self._timer = threading.Timer(self._idle_seconds, self._end_if_idle)
@@ -68,25 +68,8 @@ class StoreProcess:
     def end(self) -> None:
         """Let the process finish, and wait for it."""
         process, self._process = self._process, None
-        if process is not None and process.stdin is not None and process.stdout is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            process.wait()
-            process.stdout.close()
-
-    def _exchange(self, data: bytes) -> Frame:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [*COMMAND, str(os.getpid())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(data)
-        self._process.stdin.flush()
-        frame = read(cast(BinaryIO, self._process.stdout))
-        if frame is None:
-            raise FrameLost("the store's process has ended")
-        return frame
+        if process is not None:
+            process.end(None)
 
     def _crashed(self) -> None:
         self.end()
