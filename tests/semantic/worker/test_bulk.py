@@ -198,9 +198,7 @@ def test_a9_a_kill_of_the_process_that_embeds_in_bulk_costs_no_text(measurements
         bulk.encode(BATCH, pause=lambda: None)
         assert time.monotonic() < end
     (child,) = (
-        each
-        for each in psutil.Process().children()
-        if "vaultseek.semantic.worker.bulk_main" in each.cmdline()
+        each for each in psutil.Process().children() if "vaultseek.semantic.worker.bulk" in each.cmdline()
     )
     child.kill()
     assert (bulk.encode(BATCH[:8], pause=lambda: None) * exact).sum(axis=1).min() > 0.999

@@ -26,7 +26,7 @@ from vaultseek.core.indexing.documents import parsed_document
 from vaultseek.core.indexing.reading import NoteReader, ParsedText
 from vaultseek.core.indexing.safely import read_safely
 from vaultseek.errors import VaultseekError
-from vaultseek.semantic.models.counters import load_counter
+from vaultseek.semantic.models.tokens import load_counter
 from vaultseek.store.keyword.inverter import KeywordDocument
 from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.keyword.prepare import PreparedSegment, SegmentPreparer

@@ -26,7 +26,6 @@ from vaultseek.base.text import one_line
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference.bert_pairs import Batch
 from vaultseek.semantic.inference.masking import MASK
-from vaultseek.semantic.inference.server_errors import may_pass, status_of
 from vaultseek.semantic.models.answer_bounds import AnswerRefused, bounded_answer
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
@@ -391,3 +390,33 @@ def _advice(path: str) -> str:
 
 
 _ADDRESSES = ("base_url", "api_base", "azure_endpoint", "endpoint", "url")
+
+
+_TRANSIENT = frozenset([408, 409, 425, 429])
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status in an error of any library; None if it has none."""
+    for each in _chain(error):
+        for holder in (each, getattr(each, "response", None)):
+            status = getattr(holder, "status_code", None) or getattr(holder, "status", None)
+            if isinstance(status, int):
+                return status
+    return None
+
+
+def may_pass(error: BaseException) -> bool:
+    """True if another attempt may succeed: the server is busy or broken, or the way to it is."""
+    status = status_of(error)
+    return not isinstance(error, ConfigError) and (
+        status is None or status in _TRANSIENT or status >= 500 or status < 400
+    )

@@ -7,18 +7,21 @@ the result is kept on disk for this model on this machine. The other process end
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from vaultseek.base.child_process import ChildEnded, ChildProcess
-from vaultseek.errors import FrameLost, WorkerUnavailable
+from vaultseek.base.child_process import ChildEnded, ChildProcess, apply_child_limits, claim_pipes
+from vaultseek.errors import FrameLost, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Encoder, Vectors
 from vaultseek.semantic.worker.measurement import Measurement, Measurements
-from vaultseek.semantic.worker.pipe import frame_of, parts_of
+from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
+from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
 BULK_TEXTS = 64
 """Texts without a pause after which a run is long enough for a process of its own."""
@@ -28,7 +31,7 @@ MEASURED_TEXTS = 8
 """Texts to measure with, embedded twice in both ways: less than a second."""
 MEASURED_CHARS = 400
 """Least mean length of the texts to measure with; short ones say nothing about long ones."""
-COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk_main")
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")
 _STEP_TEXTS = 8
 Pause = Callable[[], None]
 
@@ -215,3 +218,28 @@ def _timed(compute: Callable[[], Vectors]) -> tuple[Vectors, float]:
     began = time.perf_counter()
     vectors = compute()
     return vectors, time.perf_counter() - began
+
+
+def main() -> None:
+    """Answer requests from standard input until it ends. Never returns."""
+    incoming, outgoing = claim_pipes()
+    apply_child_limits(LOWEST_PRIORITY)
+    _, name, directory = sys.argv[1:]
+    from vaultseek.semantic.inference.embed import load
+
+    try:
+        encoder = load(name, Path(directory) if directory else None, half=True)
+        encoder.encode(["warm up"])
+        outgoing.write(pack({"fingerprint": encoder.fingerprint}))
+        outgoing.flush()
+        while (frame := read(incoming)) is not None:
+            vectors = encoder.encode(frame.header["texts"], query=frame.header["query"])
+            outgoing.write(pack({}, [vectors]))
+            outgoing.flush()
+    except (OSError, VaultseekError):
+        os._exit(1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
