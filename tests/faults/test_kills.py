@@ -23,7 +23,7 @@ PROCESSES = {
     "vaultseek.semantic.worker.main": "worker",
     "vaultseek.semantic.worker.store_process": "store",
     "vaultseek.core.indexing.reader_process": "reader of notes",
-    "vaultseek.content.extractors.child": "reader of files",
+    "vaultseek.content.extractors.process": "reader of files",
 }
 WORDS = [
     "pump",

@@ -1,26 +1,41 @@
-"""The daemon's side of the process that reads files, which is there while there is something to read."""
+"""The process that reads files, and the daemon's side of it: bytes in, the text as JSON out.
+
+It is there while there is something to read, and has no other file and no connection.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import resource
+import select
 import signal
 import subprocess
 import sys
 import threading
+from typing import BinaryIO
 
 from vaultseek.base import failpoints, limits
-from vaultseek.base.child_process import ChildEnded, ChildProcess
-from vaultseek.base.model import Note
-from vaultseek.content.extractors.codec import decode
+from vaultseek.base.child_process import (
+    ChildEnded,
+    ChildProcess,
+    apply_child_limits,
+    claim_pipes,
+    read,
+    write,
+)
+from vaultseek.base.model import JSON, Note
+from vaultseek.content.extractors.codec import decode, encode
 from vaultseek.content.extractors.composition import named_only
+from vaultseek.content.extractors.confinement import confine
 from vaultseek.content.extractors.table import EXTRACTORS
 from vaultseek.content.kinds import Kind
 from vaultseek.errors import Cancelled
 
-COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.child")
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.process")
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", failpoints.VARIABLE)
 """Variables of the environment that the process gets."""
+NICENESS = 10
 PATIENCE = 20
 """Time that a file may take on a busy machine, as a multiple of the processor time that it may take."""
 STOPPED = "vaultseek is stopping; the rest is read after the next start"
@@ -107,3 +122,41 @@ class ExtractionProcess:
 def _environment() -> dict[str, str]:
     """Return what the process may know of ours, which has the keys of servers: where its libraries are."""
     return {"OMP_NUM_THREADS": "1"} | {name: os.environ[name] for name in HANDED_ON if name in os.environ}
+
+
+def main() -> None:
+    """Serve jobs from standard input until it ends, or until there was none for a while."""
+    incoming, outgoing = claim_pipes()
+    memory = limits.OCR_MEMORY_BYTES if sys.argv[2] == "ocr" else limits.EXTRACTION_MEMORY_BYTES
+    apply_child_limits(NICENESS, memory)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    confine()
+    with contextlib.suppress(BrokenPipeError):
+        while (job := _receive(incoming)) is not None:
+            write(outgoing, {}, encode(_extract(*job)))
+
+
+def _receive(incoming: BinaryIO) -> tuple[JSON, bytes] | None:
+    ready, _, _ = select.select([incoming], [], [], limits.EXTRACTION_IDLE_SECONDS)
+    return read(incoming) if ready else None
+
+
+def _extract(job: JSON, data: bytes) -> Note:
+    path, ocr = job["path"], bool(job["ocr"])
+    extractor = EXTRACTORS[job["kind"]]
+    seconds = limits.OCR_SECONDS if ocr else extractor.seconds
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        failpoints.failpoint(f"extract {path}")
+        return extractor.function()(data, path, ocr=ocr)
+    except (MemoryError, RecursionError):
+        return named_only(path, "too_complex", "reading it takes too much memory")
+    except Exception as error:
+        return named_only(path, "not_indexed", f"this file could not be read ({type(error).__name__})")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+if __name__ == "__main__":
+    main()

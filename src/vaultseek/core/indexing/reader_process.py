@@ -157,7 +157,6 @@ class _Blocked:
 
 
 def _entry(number: int, result: IndexedNote | UnchangedNote | None) -> tuple[Any, int]:
-    """Return what is sent of a note, and its size."""
     if result is None:
         return None, 0
     if isinstance(result, UnchangedNote):

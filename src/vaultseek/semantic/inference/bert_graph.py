@@ -93,7 +93,6 @@ class _Builder:
         return self._add_and_norm(prefix + "output", hidden, states, inner)
 
     def _attention(self, prefix: str, states: str, lengths: str) -> str:
-        """Add self-attention."""
         width, heads = self._shape.width, self._shape.heads
         names = [f"{prefix}attention.self.{name}" for name in ("query", "key", "value")]
         biases = np.concatenate([self._weights.get(f"{name}.bias", width) for name in names])

@@ -282,7 +282,6 @@ class Child:
                 self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     def _oldest_requests(self) -> dict[str, PendingRequest]:
-        """Return the oldest pending request of each queue."""
         oldest: dict[str, PendingRequest] = {}
         for pending in self._pending.values():
             oldest.setdefault(pending.request.queue, pending)

@@ -149,7 +149,6 @@ class Supervisor:
             del self._crashes[key]
 
     async def _supervise(self) -> None:
-        """Run one child after another until `stop`."""
         while True:
             try:
                 exit = await self._run_child()
@@ -176,7 +175,6 @@ class Supervisor:
                 await asyncio.wait_for(self._wanted.wait(), pause - soon)
 
     async def _run_child(self) -> ChildExit:
-        """Run a child from its start to its exit."""
         self._set_status("starting", _LOADING)
         self._spawned += 1
         hello = {
