@@ -28,7 +28,7 @@ from benchmark.worlds import World
 
 SAMPLE = Path(__file__).parents[1] / "tests" / "data" / "vault"
 WORDS_A_LINE, LINES_A_PAGE = 12, 22
-EXTRACTOR = "vaultseek.content.extractors.child"
+EXTRACTOR = "vaultseek.content.extractors.process"
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from vaultseek.base.model import Note
-from vaultseek.content.extractors import child
+from vaultseek.content.extractors import process
 from vaultseek.content.extractors.composition import name_of
 from vaultseek.content.extractors.table import EXTRACTORS, Extractor
 
@@ -62,4 +62,4 @@ if __name__ == "__main__":
     module.read = read
     sys.modules[module.__name__] = module
     cast(dict[str, Extractor], EXTRACTORS)["text"] = Extractor("hostile", 1, 1_000_000)
-    child.main()
+    process.main()

@@ -56,7 +56,7 @@ ENGINES = {
     "prompt_toolkit": {"doors/cli/live/screen.py"},
     "simsimd": {"semantic/vectors/matrix.py"},
     "torch": {"semantic/inference/bert_torch.py"},
-    "onnxruntime": {"semantic/inference/bert_onnx.py"},
+    "onnxruntime": {"semantic/inference/bert_graph.py"},
     "html_to_markdown": {"content/extractors/page.py"},
     "orgparse": {"content/extractors/org.py"},
     "pypdfium2": {"content/extractors/pdf.py"},

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from vaultseek.core.indexing.legibility import legibility
+from vaultseek.core.indexing.language_support import language_support
 from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.models.choice import counter_of
 from vaultseek.semantic.models.directories import bundled_directory
@@ -128,7 +128,7 @@ def _is_plain(query: str) -> bool:
 
 def _is_readable(query: str) -> bool:
     """True if the bundled model reads the query's language: others are not answered by meaning."""
-    return legibility(query, _pieces()) == "well"
+    return language_support(query, _pieces()) == "well"
 
 
 @cache

@@ -17,7 +17,7 @@ def readers(running) -> list[psutil.Process]:
     found = []
     for child in running.process.children():
         try:
-            if "vaultseek.content.extractors.child" in child.cmdline():
+            if "vaultseek.content.extractors.process" in child.cmdline():
                 found.append(child)
         except psutil.Error:
             continue  # it has just ended

@@ -21,9 +21,9 @@ BURST = 450
 PATIENCE = 2.0
 PROCESSES = {
     "vaultseek.semantic.worker.main": "worker",
-    "vaultseek.semantic.worker.store_main": "store",
+    "vaultseek.semantic.worker.store_process": "store",
     "vaultseek.core.indexing.reader_process": "reader of notes",
-    "vaultseek.content.extractors.child": "reader of files",
+    "vaultseek.content.extractors.process": "reader of files",
 }
 WORDS = [
     "pump",

@@ -302,10 +302,8 @@ MODEL_WINDOW = 254
 """Tokens that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
 """Address space of the worker process."""
-WORKER_HEADER_BYTES = 32 * MIB
-"""Largest header of a message between daemon and worker."""
-WORKER_PAYLOAD_BYTES = 256 * MIB
-"""Largest payload of a message between daemon and worker."""
+CHILD_FRAME_BYTES = 256 * MIB
+"""Largest header, and largest payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 WORKER_RETRY_SECONDS = 15.0
 """Longest pause after an end that came from outside, and the shortest that a request cuts off."""

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from vaultseek.semantic.inference.bert_quickest import TRIAL, QuickestNetwork
+from vaultseek.semantic.inference.bert import TRIAL, QuickestNetwork
 
 
 class Machine:

@@ -1,4 +1,4 @@
-"""Legibility of a text for a model, by the pieces that its tokenizer makes of the words."""
+"""Share of a text that a model reads, by the pieces that its tokenizer makes of the words."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ from vaultseek.errors import ConfigError
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.inference.bert import BertEncoder
 from vaultseek.semantic.inference.bert_graph import Tensors
-from vaultseek.semantic.inference.packed_encoder import read_parts
+from vaultseek.semantic.inference.embed import read_parts
 from vaultseek.semantic.models import packed
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.semantic.models.counters import describe_counter, load_counter
 from vaultseek.semantic.models.packed import PackedModel
 from vaultseek.semantic.models.packed_file import PackedFile
 from vaultseek.semantic.models.quantized import QuantizedMatrix
+from vaultseek.semantic.models.tokens import describe_counter, load_counter
 from vaultseek.semantic.models.unigram import UnigramTokenizer
 
 TEXTS = ["the note", "", "ä\tб?", "the notes and the others " * 9, "中文 x"]

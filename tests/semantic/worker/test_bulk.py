@@ -16,8 +16,7 @@ from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.inference.hashing import HashingEncoder
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder
-from vaultseek.semantic.worker.bulk_process import BulkProcess
+from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder, BulkProcess
 from vaultseek.semantic.worker.measurement import Measurement, Measurements
 
 FASTER = Measurement(gain=2.0, cosine=0.9995, mean_cosine=0.99995)
@@ -201,7 +200,7 @@ def test_a9_a_kill_of_the_process_that_embeds_in_bulk_costs_no_text(measurements
     (child,) = (
         each
         for each in psutil.Process().children()
-        if each.status() != psutil.STATUS_ZOMBIE and "vaultseek.semantic.worker.bulk_main" in each.cmdline()
+        if each.status() != psutil.STATUS_ZOMBIE and "vaultseek.semantic.worker.bulk" in each.cmdline()
     )
     child.kill()
     assert (bulk.encode(BATCH[:8], pause=lambda: None) * exact).sum(axis=1).min() > 0.999

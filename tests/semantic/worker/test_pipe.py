@@ -94,7 +94,7 @@ async def test_asyncio_sees_a_cut_in_the_middle_and_the_end() -> None:
 
 def test_too_large_is_refused_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pipe.pack({"text": "x" * 100})
-    monkeypatch.setattr(limits, "WORKER_HEADER_BYTES", 50)
+    monkeypatch.setattr(limits, "CHILD_FRAME_BYTES", 50)
     with pytest.raises(FrameLost):
         pipe.read(io.BytesIO(data))
     with pytest.raises(FrameTooLarge):

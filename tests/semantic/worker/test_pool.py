@@ -77,6 +77,6 @@ async def test_a_worker_that_is_being_ended_is_started_again_for_a_new_user(pool
 
 async def test_each_model_has_a_worker_of_its_own(pool):
     assert pool.worker(FIRST) is pool.worker(find_model("hashing")) is not pool.worker(OTHER)
-    assert [worker.model for worker in pool.workers] == [FIRST, OTHER]
+    assert (pool.worker(FIRST).model, pool.worker(OTHER).model) == (FIRST, OTHER)
     assert log_name(FIRST) == "worker-hashing.log"
     assert Path(log_name(find_model("bundled"))).name == "worker.log"

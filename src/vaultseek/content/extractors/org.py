@@ -11,7 +11,7 @@ from orgparse.node import OrgBaseNode, OrgNode
 from vaultseek.base.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
 from vaultseek.base.model import JSON, CodeBlock, Heading, Link, Note, Span, Task
 from vaultseek.content.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
-from vaultseek.content.extractors.encodings import decode_any
+from vaultseek.content.extractors.plain import decode_any
 
 _LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
@@ -59,7 +59,6 @@ def _keywords(lines: Sequence[str]) -> JSON:
 
 
 def _boxes(lines: Sequence[str], codes: Sequence[CodeBlock]) -> Iterator[Task]:
-    """Yield the items of lists that have a box to tick."""
     in_code = {number for code in codes for number in range(code.line, code.end_line + 1)}
     for number, line in enumerate(lines, 1):
         match = _BOX.match(line)

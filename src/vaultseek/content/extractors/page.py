@@ -8,7 +8,7 @@ from html_to_markdown import ConversionOptions, PreprocessingOptions, convert
 
 from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
-from vaultseek.content.extractors.encodings import decode_any
+from vaultseek.content.extractors.plain import decode_any
 
 DEPTH = 500
 _OPTIONS = ConversionOptions(

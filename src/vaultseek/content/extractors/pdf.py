@@ -122,7 +122,6 @@ def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Compositio
 
 
 def _recognized(document: PdfDocument, number: int) -> str:
-    """Return the text in the picture of a page."""
     if not picture.is_installed():
         return ""
     page = document[number]

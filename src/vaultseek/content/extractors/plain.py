@@ -1,10 +1,16 @@
-"""Plain text: its lines, and nothing else, for it has neither headings nor links."""
+"""Plain text: its lines, and nothing else, for it has neither headings nor links.
+
+The encodings of before UTF-8 are named nowhere in a file: the likeliest one is guessed.
+"""
 
 from __future__ import annotations
 
-from vaultseek.base.model import Note
+import re
+from collections.abc import Sequence
+
+from vaultseek.base.model import Note, Problem
 from vaultseek.content.extractors.composition import name_of, paragraphs, plain_lines
-from vaultseek.content.extractors.encodings import decode_any
+from vaultseek.content.markdown.decode import decode
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
@@ -12,3 +18,48 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     text, problems = decode_any(data)
     lines = plain_lines(text) if text else []
     return Note(path, name_of(path), lines=tuple(lines), spans=tuple(paragraphs(lines, 1)), problems=problems)
+
+
+PROBE_BYTES = 64 * 1024
+WESTERN_SHARE = 0.3
+"""The share of bytes beyond ASCII below which a text has Latin letters, of which only some have accents."""
+_OF_LETTERS = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1250", "cp1252")
+_OF_SYLLABLES = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
+_HALF_WIDTH = re.compile("[\uff61-\uff9f]")
+_EAST_OF_GERMANY = re.compile("[a-z][¹³¿¼¾Ÿ]|[¹³¿¼¾][a-zê]", re.ASCII)
+"""Signs within words: letters of Polish, Czech and others that were read as signs of Western Europe."""
+_NAMES = {"cp932": "Shift_JIS", "cp949": "EUC-KR", "gb18030": "GBK"}
+
+
+def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
+    """Return the text of a file and its problems; what is no Unicode is read in the likeliest encoding."""
+    text, problems = decode(data)
+    broken = text.count("\ufffd")
+    if not broken or not any(problem.code == "bad_encoding" and problem.line for problem in problems):
+        return text, problems
+    if sum(character > "\x7f" for character in text) > 2 * broken:
+        return text, problems  # UTF-8 with some damage
+    probe = data[:PROBE_BYTES]
+    encoding = _likeliest(probe if len(data) == len(probe) else probe.rpartition(b"\n")[0] or probe)
+    name = _NAMES.get(encoding, encoding.upper().replace("_", "-").replace("CP125", "windows-125"))
+    told = Problem("bad_encoding", f"read as {name}, which is a guess; save the file as UTF-8")
+    return data.decode(encoding, errors="replace"), (told,)
+
+
+def _likeliest(probe: bytes) -> str:
+    letters = len(probe.translate(None, b" \t\r\n"))
+    if sum(byte > 0x7F for byte in probe) < WESTERN_SHARE * letters:
+        western = probe.decode("cp1252", errors="replace")
+        return "cp1250" if _EAST_OF_GERMANY.search(western) else "cp1252"
+    best = _best(probe, (*_OF_LETTERS, *_OF_SYLLABLES))
+    text = probe.decode(best, errors="replace")
+    # Nobody writes whole texts in half-width kana, which is how letters look that are none of Japanese.
+    return _best(probe, _OF_LETTERS) if len(_HALF_WIDTH.findall(text)) > len(text) / 4 else best
+
+
+def _best(probe: bytes, encodings: Sequence[str]) -> str:
+    # Needed for few files, so not imported at once.
+    from charset_normalizer import from_bytes
+
+    best = from_bytes(probe, cp_isolation=list(encodings)).best()
+    return "cp1252" if best is None or best.encoding not in encodings else best.encoding

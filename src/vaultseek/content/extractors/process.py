@@ -1,29 +1,41 @@
-"""The daemon's side of the process that reads files, which is there while there is something to read."""
+"""The process that reads files, and the daemon's side of it: bytes in, the text as JSON out.
+
+It is there while there is something to read, and has no other file and no connection.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
+import resource
+import select
 import signal
 import subprocess
 import sys
 import threading
-from selectors import EVENT_READ, DefaultSelector
-from typing import IO
+from typing import BinaryIO
 
 from vaultseek.base import failpoints, limits
-from vaultseek.base.model import Note
-from vaultseek.content.extractors.child import LENGTH, LENGTHS
-from vaultseek.content.extractors.codec import decode
+from vaultseek.base.child_process import (
+    ChildEnded,
+    ChildProcess,
+    apply_child_limits,
+    claim_pipes,
+    read,
+    write,
+)
+from vaultseek.base.model import JSON, Note
+from vaultseek.content.extractors.codec import decode, encode
 from vaultseek.content.extractors.composition import named_only
+from vaultseek.content.extractors.confinement import confine
 from vaultseek.content.extractors.table import EXTRACTORS
 from vaultseek.content.kinds import Kind
 from vaultseek.errors import Cancelled
 
-COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.child")
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.process")
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", failpoints.VARIABLE)
 """Variables of the environment that the process gets."""
+NICENESS = 10
 PATIENCE = 20
 """Time that a file may take on a busy machine, as a multiple of the processor time that it may take."""
 STOPPED = "vaultseek is stopping; the rest is read after the next start"
@@ -37,7 +49,7 @@ class ExtractionProcess:
     """A process that reads one file after the other. What ends it costs the file that it was at."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._ocr = False
         self._busy = threading.Lock()
         self._stopped = False
@@ -80,35 +92,20 @@ class ExtractionProcess:
     def _ask(self, kind: Kind, path: str, data: bytes, *, ocr: bool) -> Note | None:
         """Return the answer of the process; None if it ended."""
         process = self._running(ocr=ocr)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        head = json.dumps({"kind": kind, "path": path, "ocr": ocr}).encode()
-        try:
-            process.stdin.write(LENGTHS.pack(len(head), len(data)) + head)
-            process.stdin.write(data)
-            process.stdin.flush()
-            seconds = limits.OCR_SECONDS if ocr else EXTRACTORS[kind].seconds
-            answer = _receive(process.stdout, seconds * PATIENCE)
-        except (OSError, ValueError):
-            answer = None
-        if answer is not None:
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                return decode(answer)
+        seconds = limits.OCR_SECONDS if ocr else EXTRACTORS[kind].seconds
+        with contextlib.suppress(ChildEnded, ValueError, TypeError, KeyError):
+            process.send({"kind": kind, "path": path, "ocr": ocr}, data)
+            return decode(process.receive(seconds * PATIENCE)[1])
         return None
 
-    def _running(self, *, ocr: bool) -> subprocess.Popen[bytes]:
+    def _running(self, *, ocr: bool) -> ChildProcess:
         process = self._process
-        if process is not None and (process.poll() is not None or self._ocr != ocr):
+        if process is not None and (process.has_ended or self._ocr != ocr):
             self._end()
             process = None
         if process is None:
-            process = subprocess.Popen(
-                [*COMMAND, str(os.getpid()), "ocr" if ocr else "text"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env=_environment(),
+            process = ChildProcess(
+                COMMAND, "ocr" if ocr else "text", stderr=subprocess.DEVNULL, cwd="/", env=_environment()
             )
             self._process, self._ocr = process, ocr
         if self._stopped:
@@ -119,15 +116,7 @@ class ExtractionProcess:
     def _end(self) -> int:
         """End the process; return the status that it ended with by itself, or with which it was ended."""
         process, self._process = self._process, None
-        if process is None:
-            return 0
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.2)
-        if process.poll() is None:
-            process.send_signal(signal.SIGKILL)
-        with contextlib.suppress(OSError, ValueError):
-            process.communicate()
-        return process.returncode
+        return 0 if process is None else process.end(0.2)
 
 
 def _environment() -> dict[str, str]:
@@ -135,13 +124,39 @@ def _environment() -> dict[str, str]:
     return {"OMP_NUM_THREADS": "1"} | {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
-def _receive(stream: IO[bytes], seconds: float) -> bytes | None:
-    with DefaultSelector() as selector:  # select.select takes no file above number 1,023
-        selector.register(stream, EVENT_READ)
-        ready = selector.select(seconds)
-    prefix = stream.read(LENGTH.size) if ready else b""
-    if len(prefix) < LENGTH.size:
-        return None
-    (length,) = LENGTH.unpack(prefix)
-    answer = stream.read(length)
-    return answer if len(answer) == length else None
+def main() -> None:
+    """Serve jobs from standard input until it ends, or until there was none for a while."""
+    incoming, outgoing = claim_pipes()
+    memory = limits.OCR_MEMORY_BYTES if sys.argv[2] == "ocr" else limits.EXTRACTION_MEMORY_BYTES
+    apply_child_limits(NICENESS, memory)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    confine()
+    with contextlib.suppress(BrokenPipeError):
+        while (job := _receive(incoming)) is not None:
+            write(outgoing, {}, encode(_extract(*job)))
+
+
+def _receive(incoming: BinaryIO) -> tuple[JSON, bytes] | None:
+    ready, _, _ = select.select([incoming], [], [], limits.EXTRACTION_IDLE_SECONDS)
+    return read(incoming) if ready else None
+
+
+def _extract(job: JSON, data: bytes) -> Note:
+    path, ocr = job["path"], bool(job["ocr"])
+    extractor = EXTRACTORS[job["kind"]]
+    seconds = limits.OCR_SECONDS if ocr else extractor.seconds
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        failpoints.failpoint(f"extract {path}")
+        return extractor.function()(data, path, ocr=ocr)
+    except (MemoryError, RecursionError):
+        return named_only(path, "too_complex", "reading it takes too much memory")
+    except Exception as error:
+        return named_only(path, "not_indexed", f"this file could not be read ({type(error).__name__})")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+if __name__ == "__main__":
+    main()

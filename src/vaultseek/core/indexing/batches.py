@@ -163,7 +163,6 @@ class BatchReader:
         return Batch(result.indexed, result.unchanged, result.done, result.segment)
 
     def _read_here(self, job: ReadJob) -> Batch:
-        """Read the notes of a job in this process."""
         indexed: list[tuple[int, NoteRows]] = []
         unchanged: list[UnchangedNote] = []
         for number, path, stored in job.notes:

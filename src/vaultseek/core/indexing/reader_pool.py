@@ -18,10 +18,10 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vaultseek.base.child_process import ChildEnded, ChildProcess
 from vaultseek.base.limits import READER_NOTE_SECONDS
 from vaultseek.base.model import JSON
 from vaultseek.content.files.scan import FileStat
-from vaultseek.core.indexing.frames import receive, send
 from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.reader_process import NO_NOTE, read_index
 from vaultseek.core.indexing.reading import ParsedText
@@ -150,15 +150,9 @@ class ReaderProcess:
         self._progress = tempfile.TemporaryFile()  # noqa: SIM115
         number = self._progress.fileno()
         os.pwrite(number, NO_NOTE, 0)
-        self._process = subprocess.Popen(
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[number],
-        )
-        with contextlib.suppress(OSError):
-            self._send({**hello, "progress": number, "seconds": NOTE_SECONDS, "parent": os.getpid()})
+        self._process = ChildProcess(COMMAND, stderr=subprocess.DEVNULL, pass_fds=[number])
+        with contextlib.suppress(ChildEnded):
+            self._process.send({**hello, "progress": number, "seconds": NOTE_SECONDS})
 
     def read(self, job: ReadJob) -> ReadNotes:
         """Return the notes of a job. Raises ReaderError."""
@@ -194,30 +188,20 @@ class ReaderProcess:
     def end(self) -> None:
         """End the process and close its files."""
         self._process.kill()
-        self._process.wait()
-        with contextlib.suppress(OSError):
-            self._process.communicate()
+        self._process.end()
         self._progress.close()
 
     def _ask(self, job: JSON) -> None:
         try:
-            self._send(job)
-        except OSError:
+            self._process.send(job)
+        except ChildEnded:
             raise self._died() from None
 
-    def _send(self, frame: JSON) -> None:
-        assert self._process.stdin is not None
-        send(self._process.stdin, frame)
-
     def _receive(self) -> JSON:
-        assert self._process.stdout is not None
         try:
-            frame = receive(self._process.stdout)
-        except (OSError, ValueError):
-            frame = None
-        if frame is None:
-            raise self._died()
-        return frame
+            return self._process.receive()[0]
+        except ChildEnded:
+            raise self._died() from None
 
     def _died(self) -> ReaderError:
         return ReaderError(read_index(self._progress.fileno()))

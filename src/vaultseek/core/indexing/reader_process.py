@@ -17,17 +17,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vaultseek.base.expendable import become_expendable
+from vaultseek.base.child_process import apply_child_limits, claim_pipes, read, write
 from vaultseek.base.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.base.model import JSON
 from vaultseek.content.extractors.reader import FileReader
 from vaultseek.core.indexing.crash_marker import crash_key
 from vaultseek.core.indexing.documents import parsed_document
-from vaultseek.core.indexing.frames import receive, send
 from vaultseek.core.indexing.reading import NoteReader, ParsedText
 from vaultseek.core.indexing.safely import read_safely
 from vaultseek.errors import VaultseekError
-from vaultseek.semantic.models.counters import load_counter
+from vaultseek.semantic.models.tokens import load_counter
 from vaultseek.store.keyword.inverter import KeywordDocument
 from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.keyword.prepare import PreparedSegment, SegmentPreparer
@@ -47,17 +46,18 @@ def read_index(progress: int) -> int:
 
 def main() -> None:
     """Serve jobs from standard input until it ends."""
-    incoming, outgoing = _claim_pipes()
-    hello = receive(incoming)
+    incoming, outgoing = claim_pipes()
+    apply_child_limits(_NICENESS, READER_MEMORY_BYTES)
+    hello = read(incoming)
     if hello is None:
         return
-    become_expendable(hello["parent"], READER_MEMORY_BYTES, _NICENESS)
-    server = _Server(hello, outgoing)
+    server = _Server(hello[0], outgoing)
     # Parsed notes hold no cycles, and searching them for some takes a tenth of the time.
     gc.disable()
     with contextlib.suppress(BrokenPipeError):
-        while (job := receive(incoming)) is not None:
-            send(outgoing, server.merge(**job) if "files" in job else server.read(**job))
+        while (frame := read(incoming)) is not None:
+            job = frame[0]
+            write(outgoing, server.merge(**job) if "files" in job else server.read(**job))
             gc.collect(0)
 
 
@@ -104,7 +104,7 @@ class _Server:
             frame.append(entry)
             chars, total, done = chars + size, total + size, index + 1
             if chars > _FRAME_CHARS:
-                send(self._outgoing, {"notes": frame})
+                write(self._outgoing, {"notes": frame})
                 frame, chars = [], 0
             if total > READER_JOB_BYTES:
                 break
@@ -157,7 +157,6 @@ class _Blocked:
 
 
 def _entry(number: int, result: IndexedNote | UnchangedNote | None) -> tuple[Any, int]:
-    """Return what is sent of a note, and its size."""
     if result is None:
         return None, 0
     if isinstance(result, UnchangedNote):
@@ -168,14 +167,6 @@ def _entry(number: int, result: IndexedNote | UnchangedNote | None) -> tuple[Any
 
 def _named(segment: PreparedSegment) -> list[Any]:
     return [segment.path.name, segment.size]
-
-
-def _claim_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep standard input and output for frames; whatever a library prints goes to standard error."""
-    incoming = os.fdopen(os.dup(0), "rb")
-    outgoing = os.fdopen(os.dup(1), "wb", 1 << 18)
-    os.dup2(2, 1)
-    return incoming, outgoing
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.core.indexing.crash_marker import CRASHED
-from vaultseek.semantic.models.counters import describe_counter
+from vaultseek.semantic.models.tokens import describe_counter
 from vaultseek.store.ledger import IndexedNote, UnchangedNote
 
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 
 from vaultseek.base.model import JSON, Reason
-from vaultseek.core.indexing.legibility import Legibility, legibility
+from vaultseek.core.indexing.language_support import LanguageSupport, language_support
 from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.store.ledger import Ledger
 
 JUDGED_TEXTS = 1000
-"""Texts whose legibility is kept."""
+"""Texts whose judgement is kept."""
 NOT_YET = "the vectors for other languages than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
@@ -36,7 +36,7 @@ class Spaces:
         self.models = models
         self.second = second
         self._ledger = ledger
-        self._judge = lru_cache(JUDGED_TEXTS)(lambda text: legibility(text, count))
+        self._judge = lru_cache(JUDGED_TEXTS)(lambda text: language_support(text, count))
 
     def second_for(self, text: str) -> SecondSpace | None:
         """Return the second space if it is the one to answer the text.
@@ -91,5 +91,5 @@ class Spaces:
         behind = None if self.second is None else self.second.behind()
         return behind is not None and (behind == 0 or behind < self._ledger.counts().notes)
 
-    def _reads(self, text: str) -> Legibility:
+    def _reads(self, text: str) -> LanguageSupport:
         return self._judge(text) if self.models.only_english else "well"

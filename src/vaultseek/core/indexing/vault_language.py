@@ -18,7 +18,7 @@ from vaultseek.content.files.scan import scan
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.frontmatter import read_frontmatter
-from vaultseek.core.indexing.legibility import JUDGED_CHARS, foreign_share
+from vaultseek.core.indexing.language_support import JUDGED_CHARS, foreign_share
 from vaultseek.store.ledger import Ledger
 
 SAMPLED_NOTES = 200

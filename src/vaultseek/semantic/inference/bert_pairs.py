@@ -24,8 +24,7 @@ from vaultseek.semantic.inference.bert import (
     processors,
     tokenizer_of,
 )
-from vaultseek.semantic.inference.bert_graph import embeddings
-from vaultseek.semantic.inference.bert_onnx import OnnxNetwork
+from vaultseek.semantic.inference.bert_graph import OnnxNetwork, embeddings
 from vaultseek.semantic.inference.weights import Weights
 from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json
 

@@ -15,14 +15,15 @@ import numpy as np
 
 from vaultseek.base.text import one_line, replace_surrogates
 from vaultseek.errors import ConfigError, WorkerUnavailable
-from vaultseek.semantic.inference.bert import BertEncoder, pooling_of, read_folder
+from vaultseek.semantic.inference.bert import BertEncoder, BertParts, pooling_of, read_folder
+from vaultseek.semantic.inference.bert_graph import position_embeddings
 from vaultseek.semantic.inference.hashing import HashingEncoder
-from vaultseek.semantic.inference.packed_encoder import load_packed
 from vaultseek.semantic.models.directories import is_bundled, model_directory
 from vaultseek.semantic.models.encoder import Encoder, Vectors
 from vaultseek.semantic.models.metadata import WEIGHTS, fingerprint, window_of
-from vaultseek.semantic.models.packed import PACKED
+from vaultseek.semantic.models.packed import PACKED, PackedModel, read_packed
 from vaultseek.semantic.models.safety import refuse_code, verify_bundled
+from vaultseek.semantic.models.unigram import UnigramTokenizer
 
 _SENTENCE_BATCH = 8
 _ERROR_CHARS = 200
@@ -162,3 +163,31 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
 
 def _line(error: BaseException) -> str:
     return one_line(str(error), _ERROR_CHARS) or type(error).__name__
+
+
+def load_packed(model: PackedModel, *, half: bool = False) -> BertEncoder:
+    """Load the model; ``half`` computes with bfloat16, for bulk. Raises as `read_parts` does."""
+    return BertEncoder(read_parts(model), half=half)
+
+
+def read_parts(model: PackedModel) -> BertParts:
+    """Return the parts of the model.
+
+    Raises:
+        ConfigError: the file is missing, damaged or not the one that is known.
+        KeyError: a tensor is missing.
+        ValueError: a tensor is damaged.
+    """
+    file = read_packed(model)
+    tokenizer = UnigramTokenizer(file.vocabulary)
+    positions = position_embeddings(file.shape, file)
+    return BertParts(
+        model.fingerprint,
+        file.shape,
+        file,
+        file.words(),
+        positions,
+        lambda texts: [tokenizer.encode(text, len(positions)) for text in texts],
+        model.prompts,
+        model.window,
+    )

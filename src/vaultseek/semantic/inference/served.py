@@ -26,7 +26,6 @@ from vaultseek.base.text import one_line
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference.bert_pairs import Batch
 from vaultseek.semantic.inference.masking import MASK
-from vaultseek.semantic.inference.server_errors import may_pass, status_of
 from vaultseek.semantic.models.answer_bounds import AnswerRefused, bounded_answer
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
@@ -85,8 +84,8 @@ class Server:
         """Return what ``call`` makes of the object within ``seconds``; ``attempts`` are pauses before others.
 
         Raises WorkerUnavailable at once while the server is gone, and for an answer of more than
-        ``most_bytes`` or a redirect; otherwise what the last attempt raised, with `wrong` for a server that
-        failed.
+        ``most_bytes`` or a redirect; otherwise what the last attempt raised; `trip_breaker` is for a server
+        that failed.
         """
         if time.monotonic() < self._down_until:
             raise WorkerUnavailable(self._reason)
@@ -95,7 +94,7 @@ class Server:
             try:
                 answer = self._within(call, seconds, most_bytes)
             except AnswerRefused as error:
-                raise self.wrong(error) from None
+                raise self.trip_breaker(error) from None
             except Exception as error:
                 if pause is None or not may_pass(error) or time.monotonic() > end:
                     raise
@@ -105,7 +104,7 @@ class Server:
             return answer
         raise AssertionError
 
-    def wrong(self, error: BaseException) -> WorkerUnavailable:
+    def trip_breaker(self, error: BaseException) -> WorkerUnavailable:
         """Return the error of a server that does not serve, and ask it no more for a while."""
         if isinstance(error, WorkerUnavailable):
             return error
@@ -145,7 +144,6 @@ class Server:
             return self._object
 
     def _make(self) -> Any:
-        """Return a new object. Raises ConfigError if the options are wrong."""
         options = self.service.arguments
         for password in self.service.passwords:
             MASK.add(password)
@@ -177,8 +175,8 @@ class ServedEncoder:
         self._file = file or paths.state_directory() / f"{service.fingerprint}.json"
         self._server = Server(service, "llama_index.core.base.embeddings.base.BaseEmbedding")
         self._probe: Vectors | None = None
-        self._greeted = False
-        self._greeting = threading.Lock()
+        self._verified = False
+        self._verifying = threading.Lock()
         self._begun: dict[str, Vectors] = {}
 
     @property
@@ -189,7 +187,7 @@ class ServedEncoder:
     @property
     def dimension(self) -> int:
         """The length of a vector. Raises WorkerUnavailable while the server was never there."""
-        self._greet()
+        self._verify_model()
         assert self._probe is not None
         return len(self._probe)
 
@@ -197,7 +195,7 @@ class ServedEncoder:
         self, texts: Sequence[str], *, query: bool = False, pause: Callable[[], None] | None = None
     ) -> Vectors:
         """See `Encoder.encode`. Raises WorkerUnavailable if the server is gone, ValueError for a bad text."""
-        self._greet()
+        self._verify_model()
         if query or pause is None:
             return self._vectors(texts, query, QUERY_SECONDS, ())
         for batch in self._batches(texts):
@@ -239,7 +237,7 @@ class ServedEncoder:
                 failure, status = error, status_of(error)
                 is_of_text = status not in _OF_ALL if attempts else status in _OF_TEXT
             if not is_of_text or (attempts and not self._serves()):
-                raise self._server.wrong(failure) from None
+                raise self._server.trip_breaker(failure) from None
         raise ValueError(self._server.line(failure)) from None
 
     def _ask(self, texts: Sequence[str], query: bool, seconds: float, attempts: Sequence[float] = ()) -> Any:
@@ -268,24 +266,24 @@ class ServedEncoder:
         unit: Vectors = np.divide(vectors, lengths, out=np.full_like(vectors, np.nan), where=lengths > 0)
         return unit
 
-    def _greet(self) -> None:
+    def _verify_model(self) -> None:
         """Make sure, once, that it is the model that was here before; the first time, remember it."""
-        with self._greeting:
-            if self._greeted:
+        with self._verifying:
+            if self._verified:
                 return
             before = self._remembered()
             try:
                 rows = self._ask([PROBE], False, QUERY_SECONDS)
             except Exception as error:
-                raise self._server.wrong(error) from None
+                raise self._server.trip_breaker(error) from None
             probe = self._unit(rows, 1)[0]
             if not np.isfinite(probe).all() or not len(probe):
-                raise self._server.wrong(ValueError(f"{_NO_VECTOR}; check its model"))
+                raise self._server.trip_breaker(ValueError(f"{_NO_VECTOR}; check its model"))
             if before is None:
                 self._remember(probe)
             elif before.shape != probe.shape or float(before @ probe) < SAME_MODEL:
                 raise WorkerUnavailable(self._changed("of another model"))
-            self._probe, self._greeted = probe, True
+            self._probe, self._verified = probe, True
 
     def _changed(self, vectors: str) -> str:
         return (
@@ -327,7 +325,7 @@ class ServedReranker:
                 _answer_bytes(texts, 1),
             )
         except Exception as error:
-            raise self._server.wrong(error) from None
+            raise self._server.trip_breaker(error) from None
         scores = np.full(len(texts), -np.inf, dtype=np.float64)
         for position, value in pairs:
             scores[position] = value
@@ -391,3 +389,33 @@ def _advice(path: str) -> str:
 
 
 _ADDRESSES = ("base_url", "api_base", "azure_endpoint", "endpoint", "url")
+
+
+_TRANSIENT = frozenset([408, 409, 425, 429])
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or current.__context__
+
+
+def status_of(error: BaseException) -> int | None:
+    """Return the HTTP status in an error of any library; None if it has none."""
+    for each in _chain(error):
+        for holder in (each, getattr(each, "response", None)):
+            status = getattr(holder, "status_code", None) or getattr(holder, "status", None)
+            if isinstance(status, int):
+                return status
+    return None
+
+
+def may_pass(error: BaseException) -> bool:
+    """True if another attempt may succeed: the server is busy or broken, or the way to it is."""
+    status = status_of(error)
+    return not isinstance(error, ConfigError) and (
+        status is None or status in _TRANSIENT or status >= 500 or status < 400
+    )

@@ -181,7 +181,6 @@ class PackedFile:
         return fields.unpack(self._take(fields.size))
 
     def _take(self, size: int) -> memoryview:
-        """Return the next ``size`` bytes."""
         data = self._data[self._at : self._at + size]
         if len(data) != size:
             raise ValueError("the file is cut off")

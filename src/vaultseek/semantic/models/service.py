@@ -28,7 +28,7 @@ SECRET_NAME = re.compile(
     r"(key|token|secret|password|passwd|passphrase|credentials?|authorization|bearer|cookie)$", re.IGNORECASE
 )
 """Ends of names, of options or variables, whose values are secrets."""
-_OF_THE_WAY = frozenset(
+_CONNECTION_OPTIONS = frozenset(
     ["url", "base", "host", "endpoint", "timeout", "retries", "headers", "batch", "workers", "proxy", "keep"]
 )
 """Words in the names of options that say how the server is reached, not what it computes."""
@@ -78,7 +78,7 @@ class Service:
     @property
     def fingerprint(self) -> str:
         """The identity of the vectors: class, options but those of the way to the server, and revision."""
-        options = {key: value for key, value in self.arguments.items() if not _is_of_the_way(key)}
+        options = {key: value for key, value in self.arguments.items() if not _is_connection_option(key)}
         told = json.dumps([self.class_name, options, self.revision], sort_keys=True)
         return f"{SERVED}{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
@@ -166,8 +166,8 @@ def _key_of_file(file: Path) -> str:
     return value
 
 
-def _is_of_the_way(option: str) -> bool:
-    return not _OF_THE_WAY.isdisjoint(option.casefold().split("_"))
+def _is_connection_option(option: str) -> bool:
+    return not _CONNECTION_OPTIONS.isdisjoint(option.casefold().split("_"))
 
 
 def _texts(value: Any) -> Iterator[str]:

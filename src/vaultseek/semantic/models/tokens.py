@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from vaultseek.base.limits import TOKEN_WORD_CHARS
 from vaultseek.base.text import replace_surrogates
+from vaultseek.semantic.models.packed import PACKED, PackedCounter
 
 TOKEN_CACHE_WORDS = 100_000
 """Words in the cache of a counter."""
@@ -233,3 +234,19 @@ def _special_tokens(description: Mapping[str, Any]) -> re.Pattern[str] | None:
     contents = [token["content"] for token in description.get("added_tokens") or ()]
     longest_first = sorted(contents, key=len, reverse=True)
     return re.compile("|".join(map(re.escape, longest_first))) if contents else None
+
+
+def describe_counter(count: Callable[[str], int]) -> str | None:
+    """Return what ``load_counter`` needs to make the same counter in another process; None if it cannot."""
+    if count is count_words:
+        return ""
+    if isinstance(count, PackedCounter):
+        return count.model.name
+    return str(count.file) if isinstance(count, TokenCounter) and count.file else None
+
+
+def load_counter(description: str) -> Callable[[str], int]:
+    """Return the counter of a description. Raises OSError or ValueError."""
+    if description in PACKED:
+        return PackedCounter(PACKED[description])
+    return TokenCounter.from_tokenizer_file(Path(description)) if description else count_words

@@ -261,7 +261,6 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
 
 
 def _best_scores(scores: Scores, notes: NoteIds) -> Scores:
-    """Return the best score of each note."""
     order = np.argsort(notes, kind="stable")
     begins = np.flatnonzero(np.diff(notes[order], prepend=-2))
     best: Scores = np.maximum.reduceat(scores[order], begins)

@@ -7,16 +7,21 @@ the result is kept on disk for this model on this machine. The other process end
 from __future__ import annotations
 
 import contextlib
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from vaultseek.errors import WorkerUnavailable
+from vaultseek.base.child_process import ChildEnded, ChildProcess, apply_child_limits, claim_pipes
+from vaultseek.errors import FrameLost, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Encoder, Vectors
-from vaultseek.semantic.worker.bulk_process import BulkProcess
 from vaultseek.semantic.worker.measurement import Measurement, Measurements
+from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
+from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
 BULK_TEXTS = 64
 """Texts without a pause after which a run is long enough for a process of its own."""
@@ -26,8 +31,54 @@ MEASURED_TEXTS = 8
 """Texts to measure with, embedded twice in both ways: less than a second."""
 MEASURED_CHARS = 400
 """Least mean length of the texts to measure with; short ones say nothing about long ones."""
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")
 _STEP_TEXTS = 8
 Pause = Callable[[], None]
+
+
+class BulkProcess:
+    """A process that loads the model ``name`` on its own, while the worker goes on. For one thread."""
+
+    def __init__(self, name: str, directory: str | None, fingerprint: str) -> None:
+        """Start it. Raises OSError if that is not possible."""
+        self._process = ChildProcess(COMMAND, name, directory or "")
+        self._fingerprint = fingerprint
+        self._ready = threading.Event()
+        self._is_usable = False
+        threading.Thread(target=self._await_ready, name="bulk", daemon=True).start()
+
+    @property
+    def is_loading(self) -> bool:
+        """True until it is ready, or has failed."""
+        return not self._ready.is_set()
+
+    @property
+    def is_usable(self) -> bool:
+        """True if it has loaded the same model as the worker, and has not failed since."""
+        return self._is_usable
+
+    def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
+        """Return the vectors of the texts. Raises WorkerUnavailable if the process has ended."""
+        try:
+            self._process.send(*parts_of({"texts": list(texts), "query": query}))
+            vectors: Vectors = frame_of(*self._process.receive()).arrays[0]
+        except (ChildEnded, FrameLost) as error:
+            self._is_usable = False
+            raise WorkerUnavailable(f"embedding in bulk failed: {error}") from None
+        return vectors
+
+    def end(self) -> None:
+        """End it without waiting for its work."""
+        self._is_usable = False
+        self._process.kill()
+        self._process.end()
+
+    def _await_ready(self) -> None:
+        with contextlib.suppress(ChildEnded):
+            self._is_usable = self._process.receive()[0]["fingerprint"] == self._fingerprint
+        self._ready.set()
+
+
 Start = Callable[[], BulkProcess]
 
 
@@ -167,3 +218,28 @@ def _timed(compute: Callable[[], Vectors]) -> tuple[Vectors, float]:
     began = time.perf_counter()
     vectors = compute()
     return vectors, time.perf_counter() - began
+
+
+def main() -> None:
+    """Answer requests from standard input until it ends. Never returns."""
+    incoming, outgoing = claim_pipes()
+    apply_child_limits(LOWEST_PRIORITY)
+    _, name, directory = sys.argv[1:]
+    from vaultseek.semantic.inference.embed import load
+
+    try:
+        encoder = load(name, Path(directory) if directory else None, half=True)
+        encoder.encode(["warm up"])
+        outgoing.write(pack({"fingerprint": encoder.fingerprint}))
+        outgoing.flush()
+        while (frame := read(incoming)) is not None:
+            vectors = encoder.encode(frame.header["texts"], query=frame.header["query"])
+            outgoing.write(pack({}, [vectors]))
+            outgoing.flush()
+    except (OSError, VaultseekError):
+        os._exit(1)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

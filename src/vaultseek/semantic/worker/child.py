@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, WorkerUnavailable, error_classes
-from vaultseek.semantic.worker.capped_log import CappedLog
 from vaultseek.semantic.worker.pipe import Array, Frame, pack, read_async
 
 WORKER_STOP_SECONDS = 3.0
@@ -133,6 +133,7 @@ class Child:
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,
+                str(os.getpid()),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -142,7 +143,7 @@ class Child:
         except OSError as error:
             raise WorkerUnavailable(f"it cannot be started: {error.strerror}") from None
         child = cls(process, log, on_exit)
-        child._write(pack({**hello, "parent": os.getpid()}))
+        child._write(pack(hello))
         return child
 
     async def ask(self, request: WorkerRequest, seconds: float | None) -> Frame:
@@ -281,7 +282,6 @@ class Child:
                 self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     def _oldest_requests(self) -> dict[str, PendingRequest]:
-        """Return the oldest pending request of each queue."""
         oldest: dict[str, PendingRequest] = {}
         for pending in self._pending.values():
             oldest.setdefault(pending.request.queue, pending)
@@ -331,3 +331,32 @@ def _processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+class CappedLog:
+    """A file that is renamed to ``<name>.1`` when it is full; errors while writing it are ignored."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path or Path(os.devnull)
+        try:
+            self._file = self._open()
+        except OSError:
+            self._path = Path(os.devnull)
+            self._file = self._open()
+
+    def write(self, data: bytes) -> None:
+        """Append ``data``."""
+        with contextlib.suppress(OSError, ValueError):
+            if self._file.tell() + len(data) > limits.LOG_BYTES:
+                self._file.close()
+                self._path.replace(self._path.with_name(self._path.name + ".1"))
+                self._file = self._open()
+            self._file.write(data)
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _open(self) -> BinaryIO:
+        return os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import resource
 import sys
 import threading
 from collections.abc import Sequence
@@ -15,13 +16,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vaultseek.base import paths
+from vaultseek.base.child_process import apply_child_limits, claim_pipes
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.inference.masking import MASK, mask_output
 from vaultseek.semantic.models.encoder import Encoder
 from vaultseek.semantic.models.service import Service
 from vaultseek.semantic.worker.pipe import Array, Frame, pack, read
-from vaultseek.semantic.worker.process import become_expendable, claim_pipes, die_with
 
 _FINISH_SECONDS = 2.0
 
@@ -29,13 +30,12 @@ _FINISH_SECONDS = 2.0
 def main() -> None:
     """Serve frames from standard input until it ends. Never returns."""
     incoming, outgoing = claim_pipes()
-    become_expendable()
+    apply_child_limits()
     outbox = _Outbox(outgoing)
     try:
         hello = read(incoming)
         if hello is None:
             os._exit(0)
-        die_with(hello.header["parent"])
         _serve(hello, incoming, outbox)
     except VaultseekError as error:
         outbox.send({"unfit": str(error)})
@@ -87,8 +87,7 @@ def _load(settings: JSON) -> Encoder:
     from vaultseek.semantic.inference.bert import BertEncoder
     from vaultseek.semantic.inference.bert_torch import has_bfloat16
     from vaultseek.semantic.inference.embed import load
-    from vaultseek.semantic.worker.bulk import BulkEncoder
-    from vaultseek.semantic.worker.bulk_process import BulkProcess
+    from vaultseek.semantic.worker.bulk import BulkEncoder, BulkProcess
     from vaultseek.semantic.worker.measurement import Measurements
 
     name, folder = settings["model"], settings["directory"]
@@ -126,10 +125,6 @@ class _Outbox:
 
 
 def _peak_bytes() -> int:
-    if sys.platform == "win32":
-        return 0
-    import resource
-
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 

@@ -1,15 +1,13 @@
-"""Framing between daemon and semantic worker: a JSON header and raw arrays, little-endian, no pickle.
+"""Frames between the daemon, the semantic worker and its processes: a header and arrays, little-endian.
 
-A frame is a magic number, the lengths of header and arrays, the header as UTF-8 JSON (an object whose
-``arrays`` has the type and shape of each array), then the bytes of the arrays.
+They are those of `vaultseek.base.child_process`: ``arrays`` in the header has the type and shape of each
+array, and the payload their bytes.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -17,13 +15,11 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.base import limits
+from vaultseek.base import child_process
 from vaultseek.base.model import JSON
-from vaultseek.errors import FrameLost, FrameTooLarge
+from vaultseek.errors import FrameLost
 
 Array = NDArray[Any]
-_PREFIX = struct.Struct("<4sII")
-_MAGIC = b"vsw1"
 _TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "i8": np.dtype("<i8")}
 
 
@@ -35,67 +31,44 @@ class Frame:
     arrays: tuple[Array, ...] = field(default=())
 
 
-def pack(header: JSON, arrays: Sequence[Array] = ()) -> bytes:
-    """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
+def parts_of(header: JSON, arrays: Sequence[Array] = ()) -> tuple[JSON, bytes]:
+    """Return the header and the payload that carry ``header`` and ``arrays``."""
     descriptions = []
     parts = []
     for array in arrays:
         name = "f4" if array.dtype.kind == "f" else "i8"
         descriptions.append([name, list(array.shape)])
         parts.append(np.ascontiguousarray(array, dtype=_TYPES[name]).tobytes())
-    head = json.dumps({**header, "arrays": descriptions}, separators=(",", ":")).encode("ascii")
-    payload = b"".join(parts)
-    _check_lengths(len(head), len(payload))
-    return _PREFIX.pack(_MAGIC, len(head), len(payload)) + head + payload
+    return {**header, "arrays": descriptions}, b"".join(parts)
+
+
+def pack(header: JSON, arrays: Sequence[Array] = ()) -> bytes:
+    """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
+    return child_process.pack(*parts_of(header, arrays))
 
 
 def read(stream: BinaryIO) -> Frame | None:
     """Return the next frame, or None at the end of the stream. Raises `FrameLost` if the stream is broken."""
-    prefix = stream.read(_PREFIX.size)
-    if not prefix:
-        return None
-    head, payload = _lengths(prefix)
-    data = stream.read(head + payload)
-    return _frame(data[:head], data[head:], payload)
+    frame = child_process.read(stream)
+    return None if frame is None else frame_of(*frame)
 
 
 async def read_async(stream: asyncio.StreamReader) -> Frame | None:
     """Return the next frame of an asyncio stream, as `read` does."""
     try:
-        prefix = await stream.readexactly(_PREFIX.size)
+        prefix = await stream.readexactly(child_process.PREFIX.size)
+        head, payload = child_process.lengths_of(prefix)
+        data = await stream.readexactly(head + payload)
     except asyncio.IncompleteReadError as error:
-        if not error.partial:
+        if not error.partial and error.expected == child_process.PREFIX.size:
             return None
         raise FrameLost("the semantic worker was cut off in the middle of a message") from None
-    head, payload = _lengths(prefix)
+    return frame_of(*child_process.parse(data[:head], data[head:], payload))
+
+
+def frame_of(header: JSON, payload: bytes) -> Frame:
+    """Return the frame with this header and payload. Raises `FrameLost`."""
     try:
-        data = await stream.readexactly(head + payload)
-    except asyncio.IncompleteReadError:
-        raise FrameLost("the semantic worker was cut off in the middle of a message") from None
-    return _frame(data[:head], data[head:], payload)
-
-
-def _lengths(prefix: bytes) -> tuple[int, int]:
-    if len(prefix) < _PREFIX.size:
-        raise FrameLost("a message of the semantic worker's pipe was cut off")
-    magic, head, payload = _PREFIX.unpack(prefix)
-    if magic != _MAGIC:
-        raise FrameLost("the semantic worker's pipe carries something that is not a message")
-    try:
-        _check_lengths(head, payload)
-    except FrameTooLarge as error:
-        raise FrameLost(str(error)) from None
-    return head, payload
-
-
-def _check_lengths(head: int, payload: int) -> None:
-    if head > limits.WORKER_HEADER_BYTES or payload > limits.WORKER_PAYLOAD_BYTES:
-        raise FrameTooLarge("a message to or from the semantic worker is too large")
-
-
-def _frame(head: bytes, payload: bytes, expected: int) -> Frame:
-    try:
-        header = json.loads(head)
         arrays = []
         offset = 0
         for name, shape in header.pop("arrays"):
@@ -105,8 +78,8 @@ def _frame(head: bytes, payload: bytes, expected: int) -> Frame:
             size = math.prod(shape) * dtype.itemsize
             arrays.append(np.frombuffer(payload[offset : offset + size], dtype=dtype).reshape(shape))
             offset += size
-        if offset != expected or len(payload) != expected:
+        if offset != len(payload):
             raise ValueError("lengths differ")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise FrameLost("a message of the semantic worker's pipe cannot be read") from None
     return Frame(header, tuple(arrays))

@@ -34,11 +34,6 @@ class WorkerPool:
         """Return the worker of the model, started or not."""
         return self._lease(model).worker
 
-    @property
-    def workers(self) -> list[SemanticWorker]:
-        """Every worker so far, the first first."""
-        return [lease.worker for lease in self._leases.values()]
-
     async def keep(self, model: Model) -> SemanticWorker:
         """Start the worker of the model, and let it run until it is released as often as it was kept.
 

@@ -6,27 +6,26 @@ it. The process ends when it is not needed for a while.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from vaultseek.base.child_process import ChildProcess, apply_child_limits, claim_pipes
 from vaultseek.base.model import JSON
-from vaultseek.errors import FrameLost, IndexDamaged, WorkerUnavailable, error_classes
+from vaultseek.errors import FrameLost, IndexDamaged, VaultseekError, WorkerUnavailable, error_classes
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.vectors.chroma import read_state
+from vaultseek.semantic.vectors.chroma import ChromaDirectory, ChromaStore, read_state
 from vaultseek.semantic.vectors.port import Numbers, StoreState, VectorBatch
-from vaultseek.semantic.worker.pipe import Array, Frame, pack, read
+from vaultseek.semantic.worker.pipe import Array, Frame, frame_of, pack, parts_of, read
 
 STORE_IDLE_SECONDS = 60.0
 """Time without a request after which the process ends."""
 STORE_CRASHES = 2
 """Crashes in a row after which the store that it was asked about counts as damaged."""
-COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.store_main")
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.store_process")
 
 
 class StoreProcess:
@@ -35,7 +34,7 @@ class StoreProcess:
     def __init__(self, idle_seconds: float = STORE_IDLE_SECONDS) -> None:
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._timer: threading.Timer | None = None
         self._crashes = 0
 
@@ -51,7 +50,10 @@ class StoreProcess:
             if self._timer is not None:
                 self._timer.cancel()
             try:
-                frame = self._exchange(pack(header, arrays))
+                if self._process is None:
+                    self._process = ChildProcess(COMMAND)
+                self._process.send(*parts_of(header, arrays))
+                frame = frame_of(*self._process.receive())
             except (OSError, FrameLost):
                 self._crashed()
             self._timer = threading.Timer(self._idle_seconds, self._end_if_idle)
@@ -68,25 +70,8 @@ class StoreProcess:
     def end(self) -> None:
         """Let the process finish, and wait for it."""
         process, self._process = self._process, None
-        if process is not None and process.stdin is not None and process.stdout is not None:
-            with contextlib.suppress(OSError):
-                process.stdin.close()
-            process.wait()
-            process.stdout.close()
-
-    def _exchange(self, data: bytes) -> Frame:
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [*COMMAND, str(os.getpid())], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-            )
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(data)
-        self._process.stdin.flush()
-        frame = read(cast(BinaryIO, self._process.stdout))
-        if frame is None:
-            raise FrameLost("the store's process has ended")
-        return frame
+        if process is not None:
+            process.end(None)
 
     def _crashed(self) -> None:
         self.end()
@@ -158,3 +143,89 @@ class RemoteStore:
     def state(self) -> StoreState:
         """See ``VectorStore.state``."""
         return self._state
+
+
+_PRIORITY = 5
+"""Niceness, so that this process steps back behind those that answer."""
+
+
+def main() -> None:
+    """Answer requests from standard input until it ends. Never returns."""
+    incoming, outgoing = claim_pipes()
+    apply_child_limits(_PRIORITY)
+    stores = _Stores()
+    try:
+        while (frame := read(incoming)) is not None:
+            outgoing.write(_reply(frame, stores))
+            outgoing.flush()
+    except (OSError, VaultseekError):
+        os._exit(1)
+    stores.close_all()
+    os._exit(0)
+
+
+class _Stores:
+    """The open databases and their collections."""
+
+    def __init__(self) -> None:
+        self._directories: dict[Path, ChromaDirectory] = {}
+        self._collections: dict[tuple[Path, str], ChromaStore] = {}
+        self.last_failure = ""
+        """The failure that was logged last, so that it is logged once."""
+
+    def open(self, path: Path, name: str) -> ChromaStore:
+        """Return a collection, created if it is missing."""
+        if (path, name) not in self._collections:
+            directory = self._directories.setdefault(path, ChromaDirectory(path))
+            store = directory.collection(name, create=True)
+            assert store is not None
+            self._collections[path, name] = store
+        return self._collections[path, name]
+
+    def close(self, path: Path) -> None:
+        """Release a database."""
+        for key in [key for key in self._collections if key[0] == path]:
+            del self._collections[key]
+        if (directory := self._directories.pop(path, None)) is not None:
+            directory.close()
+
+    def close_all(self) -> None:
+        """Release all databases."""
+        for path in list(self._directories):
+            self.close(path)
+
+
+def _reply(frame: Frame, stores: _Stores) -> bytes:
+    try:
+        return pack({}, _answer(frame, stores))
+    except VaultseekError as error:
+        return pack({"error": error.code, "cause": error.cause, "message": str(error)})
+    except BaseException as error:  # native code may panic with one; the next request may succeed
+        line = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        if line != stores.last_failure:
+            stores.last_failure = line
+            traceback.print_exc(limit=-5, file=sys.stderr)
+        message = f"the vector store cannot be used: {line}"
+        return pack({"error": WorkerUnavailable.code, "cause": "failing", "message": message})
+
+
+def _answer(frame: Frame, stores: _Stores) -> Sequence[Array]:
+    header, arrays = frame.header, frame.arrays
+    path = Path(header["store"])
+    if header["call"] == "close":
+        stores.close(path)
+        return ()
+    store = stores.open(path, header["collection"])
+    if header["call"] == "write":
+        numbers, notes, vectors, deletes = arrays
+        state = header["state"]
+        store.write(VectorBatch(numbers, notes, vectors), deletes, StoreState(*state) if state else None)
+        return ()
+    if header["call"] == "nearest":
+        return (store.nearest(arrays[0], header["k"]),)
+    page = store.page(header["start"])
+    return page.numbers, page.notes, page.vectors
+
+
+if __name__ == "__main__":
+    main()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from vaultseek.base.model import JSON, Reason
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.service import sent_text
 from vaultseek.semantic.worker.child import Child, ChildExit, WorkerRequest
-from vaultseek.semantic.worker.poison import PoisonTexts
 from vaultseek.semantic.worker.state import Model, Status, WorkerSettings, WorkerState
 
 WORKER_BREAKER_FAILURES = 5
@@ -150,7 +149,6 @@ class Supervisor:
             del self._crashes[key]
 
     async def _supervise(self) -> None:
-        """Run one child after another until `stop`."""
         while True:
             try:
                 exit = await self._run_child()
@@ -177,7 +175,6 @@ class Supervisor:
                 await asyncio.wait_for(self._wanted.wait(), pause - soon)
 
     async def _run_child(self) -> ChildExit:
-        """Run a child from its start to its exit."""
         self._set_status("starting", _LOADING)
         self._spawned += 1
         hello = {
@@ -252,3 +249,37 @@ def _reason(exit: ChildExit) -> Reason:
 _CRASHES = "the vector index crashes the semantic worker and has to be rebuilt"
 _LOADING = Reason("loading", "the model is being loaded")
 _WORDS = {"down": "down", "starting": "starting", "ready": "starting", "broken": "broken"}
+
+
+WORKER_POISON_TEXTS = 10_000
+"""Texts remembered, by hash, before the memory is cleared."""
+
+
+class PoisonTexts:
+    """A record of the texts on which the worker crashed, for as long as the daemon runs."""
+
+    def __init__(self) -> None:
+        self._suspected: set[int] = set()
+        self._poison: set[int] = set()
+
+    def record_crash(self, texts: Sequence[str]) -> None:
+        """Record that the worker crashed on this batch. A suspected text that was alone in it is poison."""
+        if max(len(self._suspected), len(self._poison)) > WORKER_POISON_TEXTS:
+            self._suspected.clear()
+            self._poison.clear()
+        hashes = [hash(text) for text in texts]
+        if len(hashes) == 1 and hashes[0] in self._suspected:
+            self._poison.add(hashes[0])
+        self._suspected.update(hashes)
+
+    def batches(self, texts: Sequence[str], size: int) -> Iterator[list[int]]:
+        """Yield indexes of the texts in batches of similar length: suspected texts alone, poison never."""
+        single: list[int] = []
+        batched: list[int] = []
+        for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
+            if (digest := hash(texts[i])) not in self._poison:
+                (single if digest in self._suspected else batched).append(i)
+        for start in range(0, len(batched), size):
+            yield batched[start : start + size]
+        for i in single:
+            yield [i]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.core.indexing.legibility import foreign_share, legibility
+from vaultseek.core.indexing.language_support import foreign_share, language_support
 from vaultseek.semantic.models.catalogue import find_model
 
 JUDGED = Path(__file__).parents[2] / "data" / "judged"
@@ -42,14 +42,14 @@ def count():
     }.items(),
 )
 def test_a_text_is_read_by_its_language(count, text, expected):
-    assert legibility(text, count) == expected
+    assert language_support(text, count) == expected
 
 
 def test_no_english_question_of_the_judged_sets_is_taken_for_another_language(count):
     files = [JUDGED / name / "queries.jsonl" for name in ("dendron-site", "logseq-docs", "silverbullet")]
     questions = [json.loads(line)["query"] for file in files for line in file.read_text().splitlines()]
     assert len(questions) > 100
-    assert {text for text in questions if legibility(text, count) != "well"} == set()
+    assert {text for text in questions if language_support(text, count) != "well"} == set()
 
 
 def test_the_share_is_of_the_texts_that_say_something(count):

@@ -16,7 +16,7 @@ from typing import Literal
 from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, folded_stop_words
 
-Legibility = Literal["well", "poorly", "not"]
+LanguageSupport = Literal["well", "poorly", "not"]
 """The success of a model of English with a text: ``poorly`` in another language of Latin letters, ``not`` in
 another script."""
 
@@ -40,7 +40,7 @@ _LAST_LATIN = "\u024f"
 _VIETNAMESE = ("\u1e00", "\u1eff")
 
 
-def legibility(text: str, count: Callable[[str], int]) -> Legibility:
+def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
     """Return how a model of English reads ``text``; ``count`` counts its pieces of a word."""
     text = text[:JUDGED_CHARS]
     words = [word if word.isupper() else word.lower() for word in _WORD.findall(text)]
@@ -62,11 +62,13 @@ def legibility(text: str, count: Callable[[str], int]) -> Legibility:
 
 def foreign_share(texts: Iterable[str], count: Callable[[str], int]) -> float:
     """Return the share of the texts that a model of English does not read well; 0 if none says anything."""
-    judged = [legibility(text, count) != "well" for text in texts if _says_something(text[:JUDGED_CHARS])]
+    judged = [
+        language_support(text, count) != "well" for text in texts if _shows_language(text[:JUDGED_CHARS])
+    ]
     return sum(judged) / len(judged) if judged else 0.0
 
 
-def _says_something(text: str) -> bool:
+def _shows_language(text: str) -> bool:
     return sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2)
 
 

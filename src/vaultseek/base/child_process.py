@@ -1,0 +1,186 @@
+"""Child processes that may crash, hang or be killed: frames on their pipes, their limits, and their end.
+
+A frame is a magic number, the lengths of its two parts, a JSON object in UTF-8, and the bytes that belong to
+it. No pickle crosses a pipe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import struct
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from selectors import EVENT_READ, DefaultSelector
+from typing import IO, Any, BinaryIO
+
+from vaultseek.base import limits
+from vaultseek.base.model import JSON
+from vaultseek.errors import FrameLost, FrameTooLarge
+
+PREFIX = struct.Struct("<4sII")
+_MAGIC = b"vsw1"
+_PR_SET_PDEATHSIG = 1
+_LIKELY_VICTIM = "800"
+_OUTPUT_BUFFER = 1 << 18
+
+
+class ChildEnded(ConnectionError):
+    """A child process has ended, is too late, or wrote something that is no frame."""
+
+
+class ChildProcess:
+    """A child process that one thread at a time asks; any thread may kill it."""
+
+    def __init__(self, command: Sequence[str], *arguments: str, **options: Any) -> None:
+        """Start ``command`` with this process's number and ``arguments``. Raises OSError.
+
+        ``options`` are those of `subprocess.Popen`.
+        """
+        self._process = subprocess.Popen(
+            [*command, str(os.getpid()), *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            **options,
+        )
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        self.pid = self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """True if the process has ended."""
+        return self._process.poll() is not None
+
+    def send(self, header: JSON, payload: bytes = b"") -> None:
+        """Write a frame. Raises ChildEnded."""
+        try:
+            write(self._input, header, payload)
+        except (OSError, ValueError) as error:  # the last if it was ended meanwhile
+            raise ChildEnded(str(error)) from None
+
+    def receive(self, seconds: float | None = None) -> tuple[JSON, bytes]:
+        """Return the next frame, which begins within ``seconds``. Raises ChildEnded."""
+        try:
+            frame = read(self._output) if seconds is None or _is_ready(self._output, seconds) else None
+        except (OSError, FrameLost, ValueError) as error:
+            raise ChildEnded(str(error)) from None
+        if frame is None:
+            raise ChildEnded("its process has ended")
+        return frame
+
+    def kill(self) -> None:
+        """Kill the process; whoever waits for it gets ChildEnded."""
+        self._process.kill()
+
+    def end(self, seconds: float | None = 0.0) -> int:
+        """Close the input, wait ``seconds`` or without bound, then kill; return the exit status."""
+        with contextlib.suppress(OSError):
+            self._input.close()
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        status = self._process.wait()
+        self._output.close()
+        return status
+
+
+def pack(header: JSON, payload: bytes = b"") -> bytes:
+    """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
+    # A path may hold surrogates for bytes that are no UTF-8.
+    text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), check_circular=False)
+    head = text.encode("utf-8", "surrogatepass")
+    _check_lengths(len(head), len(payload))
+    return PREFIX.pack(_MAGIC, len(head), len(payload)) + head + payload
+
+
+def write(stream: IO[bytes], header: JSON, payload: bytes = b"") -> None:
+    """Write a frame. Raises OSError."""
+    stream.write(pack(header, payload))
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> tuple[JSON, bytes] | None:
+    """Return the next frame, or None at the end of the stream. Raises `FrameLost` if the stream is broken."""
+    prefix = stream.read(PREFIX.size)
+    if not prefix:
+        return None
+    head, payload = lengths_of(prefix)
+    return parse(stream.read(head), stream.read(payload), payload)
+
+
+def lengths_of(prefix: bytes) -> tuple[int, int]:
+    """Return the lengths of a frame's parts. Raises `FrameLost`."""
+    if len(prefix) < PREFIX.size:
+        raise FrameLost("a message of a child process was cut off")
+    magic, head, payload = PREFIX.unpack(prefix)
+    if magic != _MAGIC:
+        raise FrameLost("the pipe of a child process carries something that is not a message")
+    try:
+        _check_lengths(head, payload)
+    except FrameTooLarge as error:
+        raise FrameLost(str(error)) from None
+    return head, payload
+
+
+def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
+    """Return the header and the payload of ``size`` bytes. Raises `FrameLost`."""
+    try:
+        header = json.loads(head.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or len(payload) != size:
+        raise FrameLost("a message of a child process cannot be read")
+    return header, payload
+
+
+def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
+    incoming = os.fdopen(os.dup(0), "rb")
+    outgoing = os.fdopen(os.dup(1), "wb", _OUTPUT_BUFFER)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return incoming, outgoing
+
+
+def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
+    """Create private files, leave Ctrl-C to the parent, give way to searches, and die with the parent.
+
+    The parent's number is the first argument of this process. ``memory`` bounds the address space in bytes. A
+    timer of processor time ends the process; if memory runs out, it is the first victim.
+    """
+    os.umask(0o077)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    os.nice(niceness)
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_LIKELY_VICTIM)
+    if memory is not None:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != int(sys.argv[1]):
+        os._exit(0)
+
+
+def _check_lengths(head: int, payload: int) -> None:
+    if max(head, payload) > limits.CHILD_FRAME_BYTES:
+        raise FrameTooLarge("a message to or from a child process is too large")
+
+
+def _is_ready(stream: IO[bytes], seconds: float) -> bool:
+    with DefaultSelector() as selector:  # select.select takes no file above number 1,023
+        selector.register(stream, EVENT_READ)
+        return bool(selector.select(seconds))
