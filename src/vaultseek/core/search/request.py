@@ -26,8 +26,8 @@ class SearchRequest:
 
     ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``.
     ``plain`` takes the query for words, whatever operators it looks like. ``seconds`` is the deadline after
-    which a lane is left out. ``typing``: the query is not finished. ``begun`` are the notes, by id, that then
-    come first, since a name of theirs begins with it.
+    which a lane is left out. ``typing``: the query is not finished. ``prefix_named`` are the notes, by id,
+    that then come first, since a name of theirs begins with it.
     """
 
     query: str
@@ -40,7 +40,7 @@ class SearchRequest:
     seconds: float | None = None
     plain: bool = False
     typing: bool = False
-    begun: tuple[int, ...] = ()
+    prefix_named: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,15 @@ class ParsedRequest:
     """Time for regular expressions; None if there are none."""
     end: float | None = None
     """Monotonic time of the deadline."""
+
+    def with_deadline(self, seconds: float | None) -> ParsedRequest:
+        """Return the request with its deadline, and that of its expressions, counted from now."""
+        return replace(
+            self,
+            request=replace(self.request, seconds=seconds),
+            expressions=_time_for_expressions(self.query, seconds),
+            end=None if seconds is None else time.monotonic() + seconds,
+        )
 
     @property
     def seconds(self) -> float | None:
@@ -97,23 +106,16 @@ def parse_request(request: SearchRequest) -> ParsedRequest:
     """Parse the query and its fields. Raises BadQuery for what cannot be searched for."""
     query = parse_with_fields(request.query, request.fields, plain=request.plain)
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
-    return ParsedRequest(
-        request,
-        query,
-        profile_query(query, request.settings.profile),
-        request.limit or listing,
-        _time_for_expressions(request, query),
-        None if request.seconds is None else time.monotonic() + request.seconds,
-    )
+    profile = profile_query(query, request.settings.profile)
+    return ParsedRequest(request, query, profile, request.limit or listing).with_deadline(request.seconds)
 
 
-def _time_for_expressions(request: SearchRequest, query: Query) -> Budget | None:
-    """Return the time for the expressions of the query, which ends before the deadline of the request."""
+def _time_for_expressions(query: Query, deadline: float | None) -> Budget | None:
     if not patterns_of(query.filter):
         return None
     seconds = limits.EXPRESSIONS_SECONDS
-    if request.seconds is not None:
-        seconds = min(seconds, request.seconds * _OF_DEADLINE)
+    if deadline is not None:
+        seconds = min(seconds, deadline * _OF_DEADLINE)
     return Budget(time.monotonic() + seconds)
 
 

@@ -12,7 +12,7 @@ from vaultseek.core.notes.similar import unknown_names
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.response import search_method
 from vaultseek.core.search.retrieve import wants_semantic
 from vaultseek.core.search.saved import unknown_searches, with_saved_searches
@@ -34,7 +34,7 @@ from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
-BEGUN_NAMES = 64
+PREFIX_NAMES = 64
 """Names that begin with what is being typed, of which those that pass the filter come first."""
 
 
@@ -87,28 +87,31 @@ class SearchMethods:
     async def _answer(self, call: AllVaultsParams, follower: SeenFollower, context: RequestContext) -> JSON:
         # The answers of several vaults are ordered by confidence, which results in short do not have.
         brief = call.brief and isinstance(call, SearchParams)
-        request = self._request(call, explain=call.explain, brief=brief)
+        parsed = parse_request(self._request(call, explain=call.explain, brief=brief))
         await follower.wait_if_new()
         if call.wait:
-            vectors, waited = _needs_vectors(request), whole(follower)
+            vectors = not parsed.is_listing and wants_semantic(parsed)
+            waited = whole(follower)
             async with progress_reported(waited, context, wanted=call.progress, vectors=vectors):
                 await waited.rescan()
                 if vectors:
-                    await _wait_for_vectors(waited, request)
-        request = replace(request, seconds=context.remaining())
+                    await _wait_for_vectors(waited, expanded=parsed.request.settings.expansion.enabled)
+        parsed = parsed.with_deadline(context.remaining())
         if call.typing:
-            begun = await asyncio.to_thread(_names_begun, request, follower)
-            request = replace(request, typing=True, begun=begun)
+            named = await asyncio.to_thread(_prefix_named, parsed, follower)
+            parsed = replace(parsed, request=replace(parsed.request, typing=True, prefix_named=named))
             follower.keep_names_ranked()
         degraded = follower.degraded_reason()
-        answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
+        answer = with_degraded(await Searcher(follower.vault).search(parsed), degraded)
         if any(result.get("property") for result in answer["results"]):
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query
         notes: list[str] = answer["interpreted"]["notes"]
-        notes += unknown_searches(request.query, self._settings().searches)
+        notes += unknown_searches(parsed.request.query, self._settings().searches)
         if not answer["results"] and answer["interpreted"]["filters"]:
-            notes += await asyncio.to_thread(_unknown_names, request, follower)
+            notes += await asyncio.to_thread(
+                lambda: list(unknown_names(parsed.query.filter, follower.completer))
+            )
         return about_vault(follower.vault, _with_aliases(answer))
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
@@ -150,27 +153,16 @@ def _with_aliases(answer: JSON) -> JSON:
     return {**answer, "count": len(answer["results"])}
 
 
-def _names_begun(request: SearchRequest, follower: SeenFollower) -> tuple[int, ...]:
+def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
     """Return the notes whose names begin with the query as it is typed, then those with its words alone."""
-    texts = dict.fromkeys((request.query.strip(), parse_request(request).query.rank_text))
-    return tuple(note for text in texts for note in follower.completer.beginning(text, BEGUN_NAMES))
+    texts = dict.fromkeys((parsed.request.query.strip(), parsed.query.rank_text))
+    return tuple(note for text in texts for note in follower.completer.beginning(text, PREFIX_NAMES))
 
 
-def _unknown_names(request: SearchRequest, follower: SeenFollower) -> list[str]:
-    """Return a sentence for each name in the filters that no note has."""
-    return list(unknown_names(parse_request(request).query.filter, follower.completer))
-
-
-def _needs_vectors(request: SearchRequest) -> bool:
-    """True if the query is searched by meaning; words and filters need no vectors."""
-    parsed = parse_request(request)
-    return not parsed.is_listing and wants_semantic(parsed)
-
-
-async def _wait_for_vectors(follower: VaultFollower, request: SearchRequest) -> None:
+async def _wait_for_vectors(follower: VaultFollower, *, expanded: bool) -> None:
     try:
         await follower.wait_until_embedded()
-        if request.settings.expansion.enabled:
+        if expanded:
             await follower.refresh_concepts()
     except (WorkerUnavailable, IndexDamaged):
         return  # the answer names the lanes that are missing
