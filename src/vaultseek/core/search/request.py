@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from typing import Any
 
 from vaultseek.base import limits
 from vaultseek.base.model import Mode
+from vaultseek.base.text import quote
 from vaultseek.content.query.expression import Budget
 from vaultseek.content.query.fields import from_fields
 from vaultseek.content.query.filters import all_of, patterns_of
@@ -136,3 +138,39 @@ def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = Fal
     if query.is_empty:
         raise BadQuery("the query is empty; use a word, a phrase or a filter")
     return query
+
+
+# -- saved searches
+
+_NAME = re.compile(r"\s*@([\w-]+)(?=\s|$)")
+
+
+def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
+    """Return ``query`` with the saved searches that it begins with written out.
+
+    A name that no search has is a word. What is written out is not looked at again.
+    """
+    saved: list[str] = []
+    position = 0
+    while (match := _NAME.match(query, position)) and (text := _saved(match[1], searches)) is not None:
+        saved.append(text)
+        position = match.end()
+    parts = [*saved, *([rest] if (rest := query[position:].strip()) else [])]
+    if not saved:
+        return query
+    # Without parentheses an OR would take in the words beside it.
+    return parts[0] if len(parts) == 1 else " ".join([*(f"({text})" for text in saved), *parts[len(saved) :]])
+
+
+def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
+    """Return a remark if ``query`` begins with ``@name`` and there are saved searches, none of that name."""
+    match = _NAME.match(query)
+    if match is None or not searches:
+        return []
+    known = ", ".join(f"@{name}" for name in sorted(searches))
+    return [f"{quote('@' + match[1])} was taken as a word; the saved searches are {known}"]
+
+
+def _saved(name: str, searches: Mapping[str, str]) -> str | None:
+    folded = name.casefold()
+    return next((text for known, text in searches.items() if known.casefold() == folded), None)

@@ -12,10 +12,15 @@ from vaultseek.core.notes.similar import unknown_names
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
+from vaultseek.core.search.request import (
+    ParsedRequest,
+    SearchRequest,
+    parse_request,
+    unknown_searches,
+    with_saved_searches,
+)
 from vaultseek.core.search.response import search_method
 from vaultseek.core.search.retrieve import wants_semantic
-from vaultseek.core.search.saved import unknown_searches, with_saved_searches
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
     Find,
@@ -23,10 +28,10 @@ from vaultseek.daemon.methods.access import (
     about_note,
     about_vault,
     find_note,
+    progress_reported,
     whole,
     with_degraded,
 )
-from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.seen import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, WhyParams, read

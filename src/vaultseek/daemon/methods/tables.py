@@ -12,8 +12,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
 from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.request import SearchRequest, parse_request
-from vaultseek.core.search.saved import unknown_searches, with_saved_searches
+from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
 from vaultseek.core.tables.notes import table_of_notes
 from vaultseek.core.tables.place import base_path, has_base
 from vaultseek.core.tables.run import tables_of
