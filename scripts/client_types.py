@@ -19,8 +19,8 @@ HEAD = """\
 # fmt: off
 from typing import Any
 
-from vaultseek.protocol.messages import answers
 from vaultseek.base.model import CompletionKind, Mode
+from vaultseek.protocol.messages import answers
 
 TABLE: dict[str, tuple[str, ...]]
 RENAMED: dict[str, str]
