@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from vaultseek.client.conversation import Answer, Conversation, Notification, may_repeat, pauses
+from vaultseek.client.conversation import Answer, Conversation, Notification, attempts, pauses
 from vaultseek.errors import BadQuery, Busy, ProtocolError, Unavailable
 from vaultseek.protocol.wire.frame import decode, encode
 from vaultseek.protocol.wire.loopback import Secrets
@@ -89,16 +89,16 @@ def test_noise_breaks_the_conversation(conversation, noise):
 
 def test_over_a_port_both_sides_prove_themselves():
     conversation = Conversation(count(1), Secrets("token", "proof"))
-    assert message(conversation.hello("test")[1])["params"]["token"] == "token"
+    assert message(conversation.initialize("test")[1])["params"]["token"] == "token"
     conversation.verify({"proof": "proof"})
     with pytest.raises(Unavailable, match="another program answers"):
         conversation.verify({"proof": "another"})
 
 
 def test_only_what_an_older_connection_may_have_lost_is_repeated():
-    assert may_repeat("search", connected_before=True)
-    assert not may_repeat("search", connected_before=False)
-    assert not may_repeat("shutdown", connected_before=True)
+    assert attempts("search", connected_before=True) == 2
+    assert attempts("search", connected_before=False) == 1
+    assert attempts("shutdown", connected_before=True) == 1
 
 
 def test_pauses_double_until_it_is_time_to_give_up():

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.scoped_vault import general
 from vaultseek.daemon.team.audit import AuditLog, entry_of
+from vaultseek.daemon.team.gate import Quotas
 from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
-from vaultseek.daemon.team.quota import Quotas
 from vaultseek.errors import Busy
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.team import TeamSettings, TokenSettings, address_of

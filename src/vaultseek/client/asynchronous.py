@@ -21,11 +21,11 @@ from vaultseek.client.conversation import (
     Answer,
     Conversation,
     Notification,
-    may_repeat,
+    attempts,
+    connection_lost,
     notification,
     pauses,
     timed_out,
-    went_away,
 )
 from vaultseek.client.methods import AsyncMethods
 from vaultseek.errors import Unavailable, VaultseekError
@@ -106,19 +106,13 @@ class AsyncClient(AsyncMethods):
         try:
             await (await self._connected()).send(notification(method, params))
         except ConnectionError:
-            raise went_away(method) from None
+            raise connection_lost(method) from None
 
     async def _call(self, method: str, params: JSON) -> Any:
-        connected_before = self._connection is not None
-        try:
-            return await (await self._connected()).call(method, params)
-        except ConnectionError:
-            if not may_repeat(method, connected_before=connected_before):
-                raise went_away(method) from None
-        try:
-            return await (await self._connected()).call(method, params)
-        except ConnectionError:
-            raise went_away(method) from None
+        for _ in range(attempts(method, connected_before=self._connection is not None)):
+            with contextlib.suppress(ConnectionError):
+                return await (await self._connected()).call(method, params)
+        raise connection_lost(method)
 
     async def _connected(self) -> _Connection:
         async with self._connecting:
@@ -140,10 +134,10 @@ class AsyncClient(AsyncMethods):
     async def _connect(self) -> _Connection:
         connection = _Connection(self._path, self._ids, self._on_notification, self._on_disconnect)
         try:
-            self.server = await connection.hello(self._name)
+            self.server = await connection.initialize(self._name)
         except ConnectionError:
             await connection.close()
-            raise went_away(INITIALIZE) from None
+            raise connection_lost(INITIALIZE) from None
         except BaseException:
             await connection.close()
             raise
@@ -152,7 +146,7 @@ class AsyncClient(AsyncMethods):
 
 
 class _Connection:
-    """One connection: each request waits in ``_waiting`` until the reading task brings its answer."""
+    """One connection: each request waits in ``_waiting`` until the reading task has its answer."""
 
     def __init__(
         self, path: Path, ids: Iterator[int], on_notification: OnNotification, on_disconnect: OnDisconnect
@@ -180,9 +174,9 @@ class _Connection:
         finally:
             self._socket.close()
 
-    async def hello(self, name: str) -> JSON:
+    async def initialize(self, name: str) -> JSON:
         """Return the daemon's answer to ``initialize``. Raises Unavailable if it is not our daemon's."""
-        server: JSON = await self._exchange(*self._conversation.hello(name))
+        server: JSON = await self._exchange(*self._conversation.initialize(name))
         self._conversation.verify(server)
         return server
 

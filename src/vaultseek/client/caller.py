@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from contextlib import suppress
 from itertools import count
 
 from vaultseek.base.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
@@ -12,12 +13,12 @@ from vaultseek.client.conversation import (
     Answer,
     Conversation,
     Notification,
-    may_repeat,
+    attempts,
+    connection_lost,
     notification,
     pauses,
     timed_out,
     unanswered,
-    went_away,
 )
 from vaultseek.errors import Cancelled, Unavailable
 from vaultseek.protocol.wire import reach
@@ -118,7 +119,7 @@ class Caller:
             if not connection.broken:
                 return
             self.close()
-        raise went_away(method)
+        raise connection_lost(method)
 
     def notifications(self, timeout: float | None = None) -> Iterator[tuple[str, JSON]]:
         """Yield notifications as (method, params), until ``timeout`` seconds pass without one.
@@ -135,21 +136,15 @@ class Caller:
                 return
             except ConnectionError:
                 self.close()
-                raise went_away("notifications") from None
+                raise connection_lost("notifications") from None
             if isinstance(event, Notification):
                 self._keep(event.method, event.params)
 
     def _call(self, call: _Call) -> Any:
-        connected_before = self._connection is not None
-        try:
-            return self._exchange(call)
-        except ConnectionError:
-            if not may_repeat(call.method, connected_before=connected_before):
-                raise went_away(call.method) from None
-        try:
-            return self._exchange(call)
-        except ConnectionError:
-            raise went_away(call.method) from None
+        for _ in range(attempts(call.method, connected_before=self._connection is not None)):
+            with suppress(ConnectionError):
+                return self._exchange(call)
+        raise connection_lost(call.method)
 
     def _exchange(self, call: _Call) -> Any:
         connection = self._connected(call.deadline)
@@ -163,8 +158,8 @@ class Caller:
         return self._connection or self._reconnect(deadline)
 
     def _reconnect(self, deadline: float | None) -> _Connection:
-        give_up = time.monotonic() + RECONNECT_SECONDS
-        remaining = pauses(give_up if deadline is None else min(give_up, deadline))
+        last = time.monotonic() + RECONNECT_SECONDS
+        remaining = pauses(last if deadline is None else min(last, deadline))
         while True:
             try:
                 return self._connect(deadline)
@@ -176,14 +171,14 @@ class Caller:
     def _connect(self, deadline: float | None) -> _Connection:
         connection = self._connection = _Connection(self._path, self._ids, deadline)
         try:
-            hello = connection.conversation.hello(self._name)
+            request = connection.conversation.initialize(self._name)
             call = _Call(INITIALIZE, {}, deadline, self._keep)
-            server = self._answer(connection, hello, call)
+            server = self._answer(connection, request, call)
             connection.conversation.verify(server)
             self.server = server
         except ConnectionError:
             self.close()
-            raise went_away(INITIALIZE) from None
+            raise connection_lost(INITIALIZE) from None
         except (TimeoutError, Cancelled):
             self.close()
             raise unanswered(self._path) from None

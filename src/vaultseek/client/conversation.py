@@ -70,7 +70,7 @@ class Conversation:
         self._frames = FrameReader(ANSWER_BYTES)
         self._pending: set[int] = set()
 
-    def hello(self, name: str) -> tuple[int, bytes]:
+    def initialize(self, name: str) -> tuple[int, bytes]:
         """Return the id and the frame of ``initialize``, with the token if the connection needs one."""
         token = {"token": self._secrets.token} if self._secrets else {}
         params = {"protocol_version": protocol.VERSION, "client": name, **token}
@@ -130,23 +130,21 @@ def notification(method: str, params: JSON | None) -> bytes:
     return encode(protocol.notification(method, params or {}))
 
 
-def may_repeat(method: str, *, connected_before: bool) -> bool:
-    """True if a request whose connection broke may be sent once more, over a new connection.
-
-    The broken connection may have been the previous daemon's, but only if it is older than the request.
-    """
-    return connected_before and method not in NEVER_REPEATED
+def attempts(method: str, *, connected_before: bool) -> int:
+    """Return how often a request may be sent: twice if the first connection may be a previous daemon's, which
+    is only so if it is older than the request."""
+    return 2 if connected_before and method not in NEVER_REPEATED else 1
 
 
-def pauses(give_up: float) -> Iterator[float]:
-    """Yield the seconds to wait between attempts to connect, until the monotonic time ``give_up``."""
+def pauses(deadline: float) -> Iterator[float]:
+    """Yield the seconds to wait between attempts to connect, until the monotonic time ``deadline``."""
     pause = RECONNECT_FIRST_SECONDS
-    while time.monotonic() + pause < give_up:
+    while time.monotonic() + pause < deadline:
         yield pause
         pause *= 2
 
 
-def went_away(method: str) -> Unavailable:
+def connection_lost(method: str) -> Unavailable:
     """Return the error for a connection that ended before ``method`` was answered."""
     return Unavailable(f"the daemon went away before it answered {quote(method)}; try again")
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from vaultseek.base.text import fold
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.core.notes.completer import Completer, Entry
-from vaultseek.core.notes.tags import properties, tags, values
-from vaultseek.core.notes.vocabulary import Vocabulary
+from vaultseek.core.notes.vocabulary import Vocabulary, properties, tags, values
 
 
 def texts(found: list[dict[str, Any]]) -> list[str]:

@@ -17,7 +17,7 @@ from vaultseek.core.notes.links import backlinks, neighbours, orphans, outgoing,
 from vaultseek.core.notes.lookup import vault_path
 from vaultseek.core.notes.mentions import names_of, unlinked
 from vaultseek.core.notes.read import note
-from vaultseek.core.notes.tags import properties, tags, values
+from vaultseek.core.notes.vocabulary import properties, tags, values
 from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
 from worlds import World, write_files
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semantic_here import index_here
-from vaultseek.core.search.certainty import falling
+from vaultseek.core.search.certainty import monotone_certainty
 from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
@@ -25,25 +25,25 @@ confidences = st.lists(st.floats(0, 1, allow_nan=False), max_size=30)
 
 @given(confidences)
 def test_certainty_falls_and_stays_what_it_was_where_it_fell(values):
-    certainties = falling(values)
+    certainties = monotone_certainty(values)
     assert len(certainties) == len(values)
     assert all(left >= right - 1e-12 for left, right in pairwise(certainties))
     assert sum(certainties) == pytest.approx(sum(values))
-    assert falling(sorted(values, reverse=True)) == pytest.approx(sorted(values, reverse=True))
+    assert monotone_certainty(sorted(values, reverse=True)) == pytest.approx(sorted(values, reverse=True))
     assert all(min(values) - 1e-12 <= each <= max(values) + 1e-12 for each in certainties)
 
 
 @given(confidences, st.integers(1, 12), st.integers(0, 30))
 def test_what_stands_further_down_changes_nothing_above_it(values, pooled, length):
-    whole = falling(values, pooled)
+    whole = monotone_certainty(values, pooled)
     assert all(left >= right - 1e-12 for left, right in pairwise(whole))
     if length >= pooled:
-        assert falling(values[:length], pooled) == pytest.approx(whole[:length])
+        assert monotone_certainty(values[:length], pooled) == pytest.approx(whole[:length])
 
 
 def test_notes_that_order_and_confidence_see_otherwise_share_what_they_have():
-    assert falling([0.1, 0.9, 0.2]) == pytest.approx([0.5, 0.5, 0.2])
-    assert falling([0.9, 0.1, 0.3], pooled=1) == pytest.approx([0.9, 0.1, 0.1])
+    assert monotone_certainty([0.1, 0.9, 0.2]) == pytest.approx([0.5, 0.5, 0.2])
+    assert monotone_certainty([0.9, 0.1, 0.3], pooled=1) == pytest.approx([0.9, 0.1, 0.1])
 
 
 @pytest.fixture(scope="module")

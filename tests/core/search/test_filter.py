@@ -19,8 +19,7 @@ from notes_and_queries import NOTE, PATH, QUERY
 from vaultseek.base.text import fold
 from vaultseek.content.query.filters import Filter, matches
 from vaultseek.content.query.grammar import parse_query
-from vaultseek.core.search.filter import filter_notes, those_within
-from vaultseek.core.search.ledger_facts import COLUMNS, LedgerFacts
+from vaultseek.core.search.filter import COLUMNS, LedgerFacts, filter_notes, those_within
 from vaultseek.core.search.prefilter import prefilter
 from vaultseek.store.ledger import Ledger
 from worlds import World, write_files

@@ -98,7 +98,7 @@ def test_rrf_min_score_cuts_the_tail_but_never_the_note_of_that_name():
     lanes = [lane("keyword", {"a": 9.0, "b": 5.0, "c": 1.0})]
     cut = replace(INTEGER, rrf_min_score=1 / 61.5)
     assert order(fuse(lanes, fusion=cut)) == ["a"]
-    assert order(fuse(lanes, fusion=cut, signals=Signals(exact={"c"}))) == ["c", "a"]
+    assert order(fuse(lanes, fusion=cut, signals=Signals(exactly_named={"c"}))) == ["c", "a"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_anchors_lift_an_exact_identifier_over_its_lookalikes():
 
 
 def test_a_note_of_that_name_comes_first_even_if_no_lane_found_it():
-    results = fuse([lane("semantic", {"a": 0.9, "b": 0.8})], signals=Signals(exact={"z", "b"}))
+    results = fuse([lane("semantic", {"a": 0.9, "b": 0.8})], signals=Signals(exactly_named={"z", "b"}))
     assert order(results) == ["b", "z", "a"]
     assert [result.score for result in results] == sorted((result.score for result in results), reverse=True)
 
@@ -220,7 +220,7 @@ signals_ = st.builds(
     Signals,
     age_days=st.dictionaries(NAMES, st.floats(-10, 100) | st.just(math.nan), max_size=4),
     anchors=st.dictionaries(NAMES, st.floats(0, 1) | st.just(math.nan), max_size=4),
-    exact=st.sets(NAMES, max_size=2),
+    exactly_named=st.sets(NAMES, max_size=2),
 )
 graphs = st.none() | st.builds(lane, st.just("graph"), scores, weights)
 
@@ -234,7 +234,7 @@ def test_scores_lie_between_0_and_1_in_order_each_note_once(lanes, graph, fusion
     assert not found or found[0] == 1.0
     assert len(set(order(results))) == len(results)
     candidates = {hit.note for each in [*lanes, *([graph] if graph else [])] for hit in each.hits}
-    assert set(order(results)) <= candidates | set(signals.exact)
+    assert set(order(results)) <= candidates | set(signals.exactly_named)
 
 
 @given(lanes_, graphs, fusions, signals_, st.randoms())
@@ -256,12 +256,12 @@ def test_ties_are_broken_by_path(lanes, fusion):
 def test_notes_of_that_name_come_before_all_others(lanes, graph, fusion, signals):
     flags = [result.exact for result in fuse(lanes, graph=graph, fusion=fusion, signals=signals)]
     assert flags == sorted(flags, reverse=True)
-    assert sum(flags) == len(signals.exact)
+    assert sum(flags) == len(signals.exactly_named)
 
 
 @given(lanes_, graphs, fusions, signals_)
 def test_no_neighbour_stands_before_a_strong_direct_hit(lanes, graph, fusion, signals):
-    results = fuse(lanes, graph=graph, fusion=fusion, signals=replace(signals, exact=()))
+    results = fuse(lanes, graph=graph, fusion=fusion, signals=replace(signals, exactly_named=()))
     neighbours = [place for place, result in enumerate(results) if result.via_graph]
     for place, result in enumerate(results):
         leads = any(
@@ -275,7 +275,7 @@ def test_no_neighbour_stands_before_a_strong_direct_hit(lanes, graph, fusion, si
 
 worded_signals = st.builds(
     lambda signals, begun, certain, wordless: replace(
-        signals, begun=begun, certain=certain - wordless, wordless=wordless
+        signals, prefix_named=begun, certain=certain - wordless, wordless=wordless
     ),
     signals_,
     st.lists(NAMES, unique=True, max_size=3),
@@ -297,7 +297,7 @@ def test_a_note_with_none_of_the_words_stays_below_those_with_rare_ones():
 
 @given(lanes_, graphs, fusions, worded_signals)
 def test_no_note_without_words_stands_before_one_with_rare_ones(lanes, graph, fusion, signals):
-    signals = replace(signals, exact=(), begun=())
+    signals = replace(signals, exactly_named=(), prefix_named=())
     results = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
     certain = [each.score for each in results if each.note in signals.certain]
     if certain and min(certain) > 0:
@@ -307,10 +307,10 @@ def test_no_note_without_words_stands_before_one_with_rare_ones(lanes, graph, fu
 
 @given(lanes_, graphs, fusions, worded_signals)
 def test_names_that_begin_with_what_is_typed_come_first_in_their_order(lanes, graph, fusion, signals):
-    signals = replace(signals, exact=())
-    assert order(fuse(lanes, graph=graph, fusion=fusion, signals=signals))[: len(signals.begun)] == list(
-        signals.begun
-    )
+    signals = replace(signals, exactly_named=())
+    assert order(fuse(lanes, graph=graph, fusion=fusion, signals=signals))[
+        : len(signals.prefix_named)
+    ] == list(signals.prefix_named)
 
 
 @given(lanes_, graphs, fusions, worded_signals)
@@ -342,7 +342,7 @@ def test_a_note_gains_the_same_whether_a_lane_proposes_or_only_knows_it(keyword,
         for each in whole
     ]
     less = complete(combine(cut, fusion, Signals()), cut, fusion, Signals())
-    assert less.gains == pytest.approx(combine(whole, fusion, Signals()).gains)
+    assert less.lane_gain == pytest.approx(combine(whole, fusion, Signals()).lane_gain)
 
 
 @given(tidy_scores, tidy_scores, st.floats(0.01, 50), fusions, st.data())
@@ -382,7 +382,7 @@ def test_a_note_among_its_like_gains_and_one_apart_from_them_loses():
 )
 def test_the_leaders_are_the_first_of_the_order_without_links(keyword, semantic, exact):
     lanes = [lane("keyword", keyword), lane("semantic", semantic)]
-    signals = Signals(exact=exact, age_days={"a": 1.0}, anchors={"b": 0.5})
+    signals = Signals(exactly_named=exact, age_days={"a": 1.0}, anchors={"b": 0.5})
     first = fuse(lanes, signals=signals)[:3]
     combined = combine(lanes, Fusion(), signals)
     assert leaders(combined, Fusion(), signals, 3) == {each.note: pytest.approx(each.score) for each in first}

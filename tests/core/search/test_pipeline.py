@@ -113,7 +113,7 @@ def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch)
     trace = run(opened, "sump pump")
     assert paths(trace)[0] == "Pump.md"
     assert trace.partial["semantic"].code == "worker_unavailable"
-    assert trace.lanes.semantic.scores == {}
+    assert trace.lanes.named("semantic").scores == {}
 
 
 def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):

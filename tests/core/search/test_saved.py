@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.core.search.saved import unknown_searches, with_saved_searches
+from vaultseek.core.search.request import unknown_searches, with_saved_searches
 
 SEARCHES = {"todo": "task-todo:x OR tag:open", "Week": "modified:7d", "loop": "@todo"}
 

@@ -13,7 +13,7 @@ from vaultseek.core.search import formula
 from vaultseek.core.search.request import SearchRequest, parse_request
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.scoring import (
-    LaneScores,
+    ScoredLane,
     ScoredLanes,
     confidence,
     keyword_scores,
@@ -46,9 +46,9 @@ def by_meaning(passages: dict[int, list[float]], notes: dict[int, float]) -> Sem
 
 
 def weights(query: str, retrieval: Retrieval, population: int = 1000, **settings: Any) -> tuple[float, float]:
-    return lane_weights(
-        parse_request(SearchRequest(query, SearchSettings(**settings))), retrieval, population
-    )
+    parsed = parse_request(SearchRequest(query, SearchSettings(**settings)))
+    by_name = lane_weights(parsed, retrieval, population)
+    return by_name["keyword"], by_name["semantic"]
 
 
 def test_a_keyword_score_counts_the_best_passage_and_proximity():
@@ -61,7 +61,7 @@ def test_a_keyword_score_counts_the_best_passage_and_proximity():
 
 def test_scores_are_ordered_by_score_and_then_by_note():
     assert list(keyword_scores(by_word(hit(3, 1.0), hit(2, 5.0), hit(1, 1.0)), 3).scores) == [2, 1, 3]
-    assert LaneScores({2: 5.0, 1: 1.0, 3: 1.0}).first(2) == [2, 1]
+    assert ScoredLane("keyword", {2: 5.0, 1: 1.0, 3: 1.0}).first(2) == [2, 1]
 
 
 @pytest.mark.parametrize(("population", "zeros"), [(2, 0), (5, 3), (10_000, formula.SCALE_NOTES - 2)])
@@ -90,16 +90,16 @@ def test_a_note_that_only_one_index_returned_gets_the_minimum_of_the_other():
     assert same.scores.keys() == scored.scores.keys()
 
 
-@pytest.mark.parametrize("score", [lambda: keyword_scores(None, 5), lambda: semantic_scores(None)])
-def test_a_lane_that_was_not_asked_has_no_scores(score):
-    assert score() == LaneScores()
+def test_a_lane_that_was_not_asked_has_no_scores():
+    assert keyword_scores(None, 5) == ScoredLane("keyword")
+    assert semantic_scores(None) == ScoredLane("semantic")
 
 
 def test_a_lane_proposes_its_first_notes_and_knows_the_scores_of_other_candidates(world):
     here = world({"a.md": "", "b.md": "", "c.md": ""})
     rows = here.ledger.notes.by_id(here.ledger.notes.ids())
     a, b, c = (next(id for id, row in rows.items() if row.path == f"{name}.md") for name in "abc")
-    lane = LaneScores({b: 3.0, a: 2.0, 999: 1.5, c: 1.0}).lane("keyword", 0.5, 2, rows)
+    lane = ScoredLane("keyword", {b: 3.0, a: 2.0, 999: 1.5, c: 1.0}, weight=0.5).proposing(2, rows)
     assert [(each.note, each.score) for each in lane.hits] == [("b.md", 3.0), ("a.md", 2.0)]
     assert (lane.name, lane.weight, lane.known) == ("keyword", 0.5, {"c.md": 1.0})
 
@@ -108,12 +108,9 @@ def test_both_lanes_are_scored_and_weighed():
     parsed = parse_request(SearchRequest("pump", SearchSettings()))
     retrieval = Retrieval(by_word(hit(1, 10.0)), by_meaning({1: [0.8]}, {1: 0.5}))
     lanes = score_lanes(parsed, retrieval, 10)
-    assert lanes == ScoredLanes(
-        keyword_scores(retrieval.keyword, 10),
-        semantic_scores(retrieval.semantic),
-        *lane_weights(parsed, retrieval, 10),
-        certain=[1],
-    )
+    weights = lane_weights(parsed, retrieval, 10)
+    scored = (keyword_scores(retrieval.keyword, 10), semantic_scores(retrieval.semantic))
+    assert lanes == ScoredLanes([replace(lane, weight=weights[lane.name]) for lane in scored], certain=[1])
     few, many = (by_word(*(hit(note, 1.0) for note in range(count))) for count in (3, 4))
     assert score_lanes(parsed, Retrieval(few), 10).certain == [0, 1, 2]
     assert not score_lanes(parsed, Retrieval(many), 10).certain
@@ -150,9 +147,8 @@ def doubted(*first: int, reading: float = 1.0, score: float = 1.0) -> float:
     cosines = {note: 0.9 - note / 100 for note in range(1, 8)} | {9: 0.1}
     answer = replace(by_meaning({note: [each] for note, each in cosines.items()}, cosines), reading=reading)
     parsed = parse_request(SearchRequest("why is it loud", SearchSettings()))
-    return score_lanes(
-        parsed, Retrieval(by_word(*(hit(note, score) for note in first)), answer), 1000
-    ).keyword_weight
+    retrieval = Retrieval(by_word(*(hit(note, score) for note in first)), answer)
+    return score_lanes(parsed, retrieval, 1000).named("keyword").weight
 
 
 def test_words_count_less_where_their_first_note_means_something_else():

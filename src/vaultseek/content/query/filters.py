@@ -26,6 +26,9 @@ from vaultseek.content.query.property_text import lines_of_text, property_lines
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
+Stored = tuple[str, list[str]]
+"""The fact that a condition is about, by its name in ``NoteFacts``, and texts that every value has which
+matches: an index looks for these first."""
 
 _folded = lru_cache(maxsize=256)(fold)
 """Folds the text of a condition once for thousands of notes."""
@@ -148,6 +151,9 @@ class HasTask:
             return False
         return self.test is None or holds(self.test, task.text)
 
+    def stored(self) -> Stored:
+        return "tasks", []
+
     def __str__(self) -> str:
         kind = {"any": "a task", "todo": "an open task", "done": "a finished task"}[self.state]
         return kind if self.test is None else f"{kind} with {self.test}"
@@ -178,6 +184,9 @@ class PathContains:
     def matches(self, facts: NoteFacts) -> bool:
         return _folded(self.text) in "/" + fold(facts.path)
 
+    def stored(self) -> Stored:
+        return "path", [self.text]
+
     def __str__(self) -> str:
         return f'path with "{self.text}"'
 
@@ -192,6 +201,9 @@ class InFolder:
         folder = _folded(self.folder).strip("/")
         return not folder or fold(facts.path).startswith(f"{folder}/")
 
+    def stored(self) -> Stored:
+        return "path", [self.folder]
+
     def __str__(self) -> str:
         return f'in folder "{self.folder}"'
 
@@ -204,6 +216,9 @@ class FileContains:
 
     def matches(self, facts: NoteFacts) -> bool:
         return _folded(self.text) in fold(_base_name(facts.path))
+
+    def stored(self) -> Stored:
+        return "path", [self.text]
 
     def __str__(self) -> str:
         return f'file name with "{self.text}"'
@@ -219,6 +234,9 @@ class Extension:
         _, dot, extension = fold(_base_name(facts.path)).rpartition(".")
         return bool(dot) and extension.startswith(_folded(self.text).lstrip("."))
 
+    def stored(self) -> Stored:
+        return "path", [self.text]
+
     def __str__(self) -> str:
         return f"extension {self.text}"
 
@@ -231,6 +249,9 @@ class OfKind:
 
     def matches(self, facts: NoteFacts) -> bool:
         return (kind_of(facts.path) or "note") == self.kind
+
+    def stored(self) -> Stored:
+        return "path", []
 
     def __str__(self) -> str:
         return f"kind {self.kind}"
@@ -245,6 +266,9 @@ class AliasContains:
     def matches(self, facts: NoteFacts) -> bool:
         return any(_folded(self.text) in fold(alias) for alias in facts.aliases)
 
+    def stored(self) -> Stored:
+        return "aliases", [self.text]
+
     def __str__(self) -> str:
         return f'alias with "{self.text}"'
 
@@ -257,6 +281,9 @@ class HeadingContains:
 
     def matches(self, facts: NoteFacts) -> bool:
         return any(_folded(self.text) in fold(heading) for heading in facts.headings)
+
+    def stored(self) -> Stored:
+        return "headings", [self.text]
 
     def __str__(self) -> str:
         return f'heading with "{self.text}"'
@@ -297,6 +324,9 @@ class HasProperty:
     def matches(self, facts: NoteFacts) -> bool:
         return bool(_values(facts, self.name))
 
+    def stored(self) -> Stored:
+        return "properties", [self.name]
+
     def __str__(self) -> str:
         return f"property {self.name}"
 
@@ -309,6 +339,9 @@ class PropertyNull:
 
     def matches(self, facts: NoteFacts) -> bool:
         return any(value is None for value in _values(facts, self.name))
+
+    def stored(self) -> Stored:
+        return "properties", [self.name]
 
     def __str__(self) -> str:
         return f"property {self.name} without value"
@@ -324,6 +357,12 @@ class PropertyEquals:
     def matches(self, facts: NoteFacts) -> bool:
         value = comparable(self.value)
         return any(comparable(element) == value for element in _elements(facts, self.name))
+
+    def stored(self) -> Stored:
+        text = comparable(self.value) or ""
+        is_number = number_of(text) is not None or text.lstrip("-").isdigit()
+        # Numbers and booleans have other spellings, which are equal.
+        return "properties", [self.name, *([] if is_number or text in ("true", "false") else [text])]
 
     def __str__(self) -> str:
         return f'property {self.name} = "{self.value}"'
@@ -352,6 +391,9 @@ class PropertyCompare:
         dates = _DATE.match(date) and (_DATE.match(bound) or _YEAR.fullmatch(bound))
         return bool(dates) and _COMPARE[self.comparison](date, bound)
 
+    def stored(self) -> Stored:
+        return "properties", [self.name]
+
     def __str__(self) -> str:
         return f"property {self.name} {self.comparison} {self.value}"
 
@@ -377,11 +419,12 @@ class Dated:
         return " ".join([self.field, *bounds])
 
 
-Filter = (
-    And | Or | Not | Contains | Matches | Within | HasTask | Tag | PathContains | InFolder | FileContains
-    | Extension | OfKind | AliasContains | HeadingContains | LinksTo | LinkedFrom | HasProperty | PropertyNull
-    | PropertyEquals | PropertyCompare | Dated
+OfOneFact = (
+    HasTask | PathContains | InFolder | FileContains | Extension | OfKind | AliasContains | HeadingContains
+    | HasProperty | PropertyNull | PropertyEquals | PropertyCompare
 )  # fmt: skip
+"""Conditions on one fact, which their ``stored`` names."""
+Filter = And | Or | Not | Contains | Matches | Within | Tag | LinksTo | LinkedFrom | Dated | OfOneFact
 
 
 def matches(condition: Filter | None, facts: NoteFacts) -> bool:

@@ -5,9 +5,102 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
-from vaultseek.core.notes.tags import commonest, levels, texts
+from vaultseek.store.ledger import Ledger
+
+COMMON_VALUES = 10
+"""Values listed with each property, the commonest."""
+
+
+def tags(ledger: Ledger) -> list[JSON]:
+    """Return every tag: the notes that have it (``count``), and those with it or a nested one (``total``)."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    count: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for (text,) in ledger.select("SELECT tags FROM notes WHERE tags != '[]'"):
+        own = {fold(tag): tag for tag in json.loads(text)}
+        for folded, tag in own.items():
+            spellings[folded][tag] += 1
+        count.update(own.keys())
+        total.update({level for tag in own for level in levels(tag)})
+    return [
+        {"tag": commonest(spellings.get(tag), tag), "count": count[tag], "total": total[tag]}
+        for tag in sorted(total)
+    ]
+
+
+def properties(ledger: Ledger) -> list[JSON]:
+    """Return every property with its number of notes, the types of its values, and its commonest values."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    kinds: dict[str, Counter[str]] = defaultdict(Counter)
+    values: dict[str, Counter[str]] = defaultdict(Counter)
+    for name, value in _all_properties(ledger):
+        key = fold(name)
+        spellings[key][name] += 1
+        kinds[key][_kind(value)] += 1
+        values[key].update(set(texts(value)))
+    return [
+        {
+            "name": commonest(spellings[key], key),
+            "count": spellings[key].total(),
+            "types": dict(kinds[key].most_common()),
+            "distinct": len(values[key]),
+            "values": _by_count(values[key])[:COMMON_VALUES],
+        }
+        for key in sorted(spellings)
+    ]
+
+
+def values(ledger: Ledger, name: str) -> list[JSON]:
+    """Return the values of a property with their numbers of notes, commonest first; lists by element."""
+    folded = fold(name)
+    counts: Counter[str] = Counter()
+    for key, value in _all_properties(ledger):
+        if fold(key) == folded:
+            counts.update(set(texts(value)))
+    return _by_count(counts)
+
+
+def _all_properties(ledger: Ledger) -> Iterator[tuple[str, Any]]:
+    for (text,) in ledger.select("SELECT properties FROM notes WHERE properties != '{}'"):
+        yield from json.loads(text).items()
+
+
+def levels(tag: str) -> Iterator[str]:
+    """Yield a tag and the tags that it is nested under, outermost first."""
+    parts = tag.split("/")
+    for size in range(1, len(parts) + 1):
+        yield "/".join(parts[:size])
+
+
+def commonest(spellings: Counter[str] | None, default: str) -> str:
+    """Return the commonest spelling, the first by alphabet of several; ``default`` if there is none."""
+    return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
+
+
+def _kind(value: Any) -> str:
+    names = {bool: "boolean", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
+    return "null" if value is None else names.get(type(value), "text")
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield the value of a property as texts: the elements of a list, else the value itself."""
+    for element in value if isinstance(value, list) else [value]:
+        if isinstance(element, bool):
+            yield "true" if element else "false"
+        elif isinstance(element, str | int | float):
+            yield str(element)
+
+
+def _by_count(counts: Counter[str]) -> list[JSON]:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [{"value": value, "count": count} for value, count in ordered]
+
+
+# -- vocabulary
 
 Spellings = dict[str, Counter[str]]
 

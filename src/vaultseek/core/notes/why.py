@@ -16,12 +16,13 @@ from vaultseek.base.model import JSON, Reason, ReasonCode
 from vaultseek.content.query.filters import conjuncts
 from vaultseek.core.search.filter import FilterResult, filter_notes
 from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.ranking import rank
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.core.search.response import explanation, result
-from vaultseek.core.search.retrieve import choose_passages, expanded_text
+from vaultseek.core.search.retrieve import expanded_text
 from vaultseek.core.search.scoring import keyword_scores, semantic_scores
 from vaultseek.core.search.selection import is_eligible
 from vaultseek.core.search.trace import Trace
@@ -152,7 +153,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
         return _absent(trace, "semantic")
     text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
-    scores, unsearched = trace.lanes.semantic, {}
+    scores, unsearched = trace.lanes.named("semantic"), {}
     try:
         if answer is None:
             # The search had no use for this lane; its opinion is still of interest.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def falling(confidences: Sequence[float], pooled: int | None = None) -> list[float]:
+def monotone_certainty(confidences: Sequence[float], pooled: int | None = None) -> list[float]:
     """Return the falling list nearest to the ``confidences``, each in [0, 1].
 
     Only the first ``pooled`` are pooled, all if that is None; later ones do not rise above these. So what

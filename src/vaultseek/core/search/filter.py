@@ -5,41 +5,35 @@ only those are read, and the condition's own ``matches`` has the last word."""
 
 from __future__ import annotations
 
+import json
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
+from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
-from vaultseek.content.query.compare import comparable, is_named, number_of
+from vaultseek.content.query.compare import is_named
 from vaultseek.content.query.expression import is_spent, literal_of, too_slow
+from vaultseek.content.query.facts import Scope
 from vaultseek.content.query.filters import (
-    AliasContains,
     And,
     Contains,
     Dated,
-    Extension,
-    FileContains,
     Filter,
-    HasProperty,
-    HasTask,
-    HeadingContains,
-    InFolder,
     LinkedFrom,
     LinksTo,
     Matches,
     Not,
-    OfKind,
+    OfOneFact,
     Or,
-    PathContains,
-    PropertyCompare,
-    PropertyEquals,
-    PropertyNull,
     Tag,
     Within,
     conjuncts,
@@ -47,7 +41,7 @@ from vaultseek.content.query.filters import (
     patterns_of,
     unix_time,
 )
-from vaultseek.core.search.ledger_facts import COLUMNS, READ, LedgerFacts, SingleFact
+from vaultseek.content.query.pieces import pieces
 from vaultseek.core.search.prefilter import prefilter
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger import Ledger
@@ -126,7 +120,7 @@ def _decide(condition: Filter, ledger: Ledger) -> FilterResult:
 
 def _cost(part: Filter) -> int:
     """Return the order of evaluation: conditions that an index answers first, those that read text last."""
-    if isinstance(part, Tag | Dated | PathContains | InFolder | FileContains | Extension | OfKind):
+    if isinstance(part, Tag | Dated) or (isinstance(part, OfOneFact) and part.stored()[0] == "path"):
         return 0
     return 2 if needs_text(part) else 1
 
@@ -149,7 +143,7 @@ def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
     return ids if remaining is None else ids & remaining
 
 
-def _by_table(part: Filter, ledger: Ledger) -> Ids:
+def _by_table(part: Tag | Dated | LinksTo | LinkedFrom | OfOneFact, ledger: Ledger) -> Ids:
     match part:
         case Tag():
             return _with_tag(part, ledger)
@@ -200,9 +194,9 @@ def _link_stem(name: str) -> str:
     return fold(name).strip("[]").removesuffix(".md").removesuffix(".markdown")
 
 
-def _in_column(part: Filter, ledger: Ledger) -> Ids:
+def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     """Decide a condition on one column: candidates by pattern, then exactly."""
-    column, texts = _column(part)
+    column, texts = part.stored()
     if column == "path":
         rows = _select_containing(ledger, "SELECT id, path FROM notes", column, *texts)
         return {row[0] for row in rows if part.matches(SingleFact("path", row[1]))}
@@ -210,34 +204,6 @@ def _in_column(part: Filter, ledger: Ledger) -> Ids:
     rows = _select_containing(ledger, sql, column, *texts)
     read = READ[column]
     return {note for note, value in rows if part.matches(SingleFact(column, read(value)))}
-
-
-def _column(part: Filter) -> tuple[str, Sequence[str]]:
-    """Return the column of a condition, and the texts that a matching value contains."""
-    match part:
-        case PathContains(text) | InFolder(text) | FileContains(text) | Extension(text):
-            return "path", [text]
-        case OfKind():
-            return "path", []
-        case AliasContains(text):
-            return "aliases", [text]
-        case HeadingContains(text):
-            return "headings", [text]
-        case HasTask():
-            return "tasks", []
-        case PropertyEquals(name, value):
-            return "properties", [name, *_literal(value)]
-        case HasProperty(name) | PropertyNull(name) | PropertyCompare(name=name):
-            return "properties", [name]
-        case _:
-            raise TypeError(f"no column for {part}")
-
-
-def _literal(value: str) -> list[str]:
-    """Return the text of a property's value, unless other spellings are equal to it."""
-    text = comparable(value) or ""
-    is_number = number_of(text) is not None or text.lstrip("-").isdigit()
-    return [] if is_number or text in ("true", "false") else [text]
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
@@ -312,3 +278,94 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
 
 _WORDED = ("path", "title", "aliases", "properties")
 """Columns with text that words and phrases match, beside that of the chunks."""
+
+
+# -- facts about notes, read from the ledger
+
+COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"
+"""The columns of a row that ``LedgerFacts`` are made of."""
+
+
+def _headings(value: str) -> list[str]:
+    return [text for _, text, _ in json.loads(value)]
+
+
+def _tasks(value: str) -> list[Task]:
+    return [Task(*task) for task in json.loads(value)]
+
+
+READ: Mapping[str, Any] = {
+    "aliases": json.loads,
+    "headings": _headings,
+    "tasks": _tasks,
+    "properties": json.loads,
+}
+"""Functions that read a fact from its column, where that is no plain text or number."""
+
+
+class LedgerFacts:
+    """Facts about one note for its filters, read from the ledger on demand."""
+
+    def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
+        self._ledger = ledger
+        self._row = row
+        self._chunks = chunks
+        self.path: str = row[1]
+        self.title: str = row[2]
+        self.modified: float | None = row[8]
+        self.created: float | None = row[9]
+
+    @cached_property
+    def aliases(self) -> Collection[str]:
+        return list(json.loads(self._row[3]))
+
+    @cached_property
+    def tags(self) -> Collection[str]:
+        return list(json.loads(self._row[4]))
+
+    @cached_property
+    def headings(self) -> Collection[str]:
+        return _headings(self._row[5])
+
+    @cached_property
+    def tasks(self) -> Sequence[Task]:
+        return _tasks(self._row[6])
+
+    @cached_property
+    def properties(self) -> Mapping[str, Any]:
+        return dict(json.loads(self._row[7]))
+
+    @cached_property
+    def links(self) -> Collection[str]:
+        return [row.resolved or row.link.target for row in self._ledger.links.from_notes([self._row[0]])]
+
+    @cached_property
+    def backlinks(self) -> Collection[str]:
+        return [row.source for row in self._ledger.links.to_paths([self.path])]
+
+    def passages(self, scope: Scope) -> Iterable[str]:
+        number: int = self._row[0]
+        chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
+        return pieces([(chunk.heading_path, chunk.text) for chunk in chunks], scope)
+
+
+class SingleFact:
+    """A single fact about a note, for conditions on one column; made for thousands of notes."""
+
+    path = ""
+    title = ""
+    aliases: Collection[str] = ()
+    tags: Collection[str] = ()
+    properties: Mapping[str, Any] = MappingProxyType({})
+    created: float | None = None
+    modified: float | None = None
+    links: Collection[str] = ()
+    backlinks: Collection[str] = ()
+    headings: Collection[str] = ()
+    tasks: Sequence[Task] = ()
+
+    def __init__(self, name: str, value: Any) -> None:
+        setattr(self, name, value)
+
+    def passages(self, scope: Scope) -> Iterable[str]:
+        return ()

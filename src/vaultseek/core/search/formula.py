@@ -111,7 +111,7 @@ development sets with questions of other sets as those without an answer. That o
 model's; others have their own (``semantic/models/calibration.py``)."""
 EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
-BEGUN_NAME_CONFIDENCE = 0.5
+PREFIX_NAME_CONFIDENCE = 0.5
 """Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
 WEAK_CONFIDENCE = 0.1
 """Confidence that one of the best notes reaches, if none has a word of the query, lest the answer be called
@@ -272,7 +272,7 @@ def exact_name_score(score: float, best: float) -> float:
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
 
 
-def begun_name_score(place: int, count: int, best: float) -> float:
+def prefix_name_score(place: int, count: int, best: float) -> float:
     """Return the score of the note at this ``place``, from 0, of ``count`` with a name that begins with the
     query: above all others, in the order of the names."""
     return best * (1 + EXACT_NAME_STEP * (2 - place / count))

@@ -27,11 +27,11 @@ import numpy as np
 from vaultseek.core.search.formula import (
     affinities,
     anchor_factor,
-    begun_name_score,
     exact_name_score,
     final_score,
     link_bound,
     link_contribution,
+    prefix_name_score,
     recency_factor,
     regularized,
     shown_score,
@@ -53,16 +53,16 @@ class Signals:
     """Facts about the candidates beside the lanes; a note that is missing has none.
 
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
-    contains; ``exact`` the notes whose title, alias or file name is the query (candidates even if no lane
-    proposes them), and ``begun`` those with one that begins with what is being typed, in the order in which
-    they come first; ``similarity`` cosines between notes, both ways. ``certain`` are notes whose words could
-    hardly be there by chance, ``wordless`` those with none of the query's words.
+    contains; ``exactly_named`` the notes whose title, alias or file name is the query (candidates even if no
+    lane proposes them), and ``prefix_named`` those with one that begins with what is being typed, in the
+    order in which they come first; ``similarity`` cosines between notes, both ways. ``certain`` are notes
+    whose words could hardly be there by chance, ``wordless`` those with none of the query's words.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, float] = field(default_factory=dict)
-    exact: Collection[str] = ()
-    begun: Sequence[str] = ()
+    exactly_named: Collection[str] = ()
+    prefix_named: Sequence[str] = ()
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     certain: Collection[str] = ()
     wordless: Collection[str] = ()
@@ -73,8 +73,8 @@ class Candidate(NamedTuple):
 
     ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
     ceiling, and one without any word of the query under those with rare ones; ``regularization`` the gain or
-    loss by similar candidates. ``lead`` is what a note is given for its name, ``best`` what all scores are
-    divided by.
+    loss by similar candidates. ``name_bonus`` is added for the note's name; all scores are divided by
+    ``best``.
     """
 
     note: str
@@ -87,7 +87,7 @@ class Candidate(NamedTuple):
     bound: float = 1.0
     exact: bool = False
     via_graph: bool = False
-    lead: float = 0.0
+    name_bonus: float = 0.0
     best: float = 0.0
 
     @property
@@ -99,7 +99,7 @@ class Candidate(NamedTuple):
     def recomputed(self) -> float:
         """The score, made of the other figures."""
         value = final_score(self.gain, self.regularization, self.recency, self.anchor) * self.bound
-        return shown_score(value + self.lead, self.best)
+        return shown_score(value + self.name_bonus, self.best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class Combined:
     regularization adds to that."""
 
     parts: Mapping[str, Parts]
-    raws: Mapping[str, float]
-    gains: Mapping[str, float]
+    lane_sum: Mapping[str, float]
+    lane_gain: Mapping[str, float]
     regularization: Mapping[str, float]
 
 
@@ -137,8 +137,10 @@ def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined
     for lane in lanes:
         for note, contribution in contributions(lane, proposed, fusion, total).items():
             parts.setdefault(note, {})[lane.name] = contribution
-    passing, raws, gains = _passing(parts, fusion, signals)
-    return Combined(passing, raws, gains, _regularize(gains, fusion.regularization, signals.similarity))
+    passing, lane_sum, lane_gain = _passing(parts, fusion, signals)
+    return Combined(
+        passing, lane_sum, lane_gain, _regularize(lane_gain, fusion.regularization, signals.similarity)
+    )
 
 
 def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
@@ -153,11 +155,11 @@ def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals:
         for note, contribution in contributions(lane, further, fusion, total).items():
             if note in further:
                 parts.setdefault(note, {})[lane.name] = contribution
-    passing, raws, gains = _passing(parts, fusion, signals)
+    passing, lane_sum, lane_gain = _passing(parts, fusion, signals)
     return Combined(
         {**combined.parts, **passing},
-        {**combined.raws, **raws},
-        {**combined.gains, **gains},
+        {**combined.lane_sum, **lane_sum},
+        {**combined.lane_gain, **lane_gain},
         combined.regularization,
     )
 
@@ -169,12 +171,12 @@ def leaders(
 
     ``among``: the only notes to look at.
     """
-    notes = [*{*combined.parts, *signals.exact}]
+    notes = [*{*combined.parts, *signals.exactly_named}]
     if among is not None:
         notes = [note for note in notes if note in among]
     scores = [
         final_score(
-            combined.gains.get(note, 0.0),
+            combined.lane_gain.get(note, 0.0),
             combined.regularization.get(note, 0.0),
             *_factors(note, fusion, signals),
         )
@@ -188,36 +190,38 @@ def leaders(
 def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signals) -> list[Candidate]:
     """Return all candidates, best first. ``graph`` scores are evidence for neighbours in [0, 1]."""
     neighbours = _neighbours(graph, combined)
-    named = {*signals.exact, *signals.begun}
+    named = {*signals.exactly_named, *signals.prefix_named}
     notes = [*{*combined.parts, *neighbours, *named}]
     factors = [_factors(note, fusion, signals) for note in notes]
-    gains = [combined.gains.get(note, 0.0) + _gain(neighbours.get(note, {})) for note in notes]
+    lane_gain = [combined.lane_gain.get(note, 0.0) + _gain(neighbours.get(note, {})) for note in notes]
     scores = [
         final_score(gain, combined.regularization.get(note, 0.0), *each)
-        for note, gain, each in zip(notes, gains, factors, strict=True)
+        for note, gain, each in zip(notes, lane_gain, factors, strict=True)
     ]
-    by_link = [
-        note in neighbours and combined.gains.get(note, 0.0) <= 0 and note not in named for note in notes
+    graph_only = [
+        note in neighbours and combined.lane_gain.get(note, 0.0) <= 0 and note not in named for note in notes
     ]
-    bound = _bound(dict(zip(notes, scores, strict=True)), by_link, combined.parts)
-    bounds = _with_words_first(notes, scores, [bound if link else 1.0 for link in by_link], signals)
-    shown, leads, best = _shown(notes, [s * each for s, each in zip(scores, bounds, strict=True)], signals)
+    bound = _bound(dict(zip(notes, scores, strict=True)), graph_only, combined.parts)
+    bounds = _with_words_first(notes, scores, [bound if link else 1.0 for link in graph_only], signals)
+    shown, name_bonuses, best = _shown(
+        notes, [s * each for s, each in zip(scores, bounds, strict=True)], signals
+    )
     candidates = [
         Candidate(
             note,
             score,
-            combined.raws.get(note, 0.0) + _raw(neighbours.get(note, {})),
+            combined.lane_sum.get(note, 0.0) + _raw(neighbours.get(note, {})),
             {**combined.parts.get(note, {}), **neighbours.get(note, {})},
             *each,
             combined.regularization.get(note, 0.0),
             bound,
-            note in signals.exact,
+            note in signals.exactly_named,
             link,
-            lead,
+            name_bonus,
             best,
         )
-        for note, score, each, (bound, link), lead in zip(
-            notes, shown, factors, zip(bounds, by_link, strict=True), leads, strict=True
+        for note, score, each, (bound, link), name_bonus in zip(
+            notes, shown, factors, zip(bounds, graph_only, strict=True), name_bonuses, strict=True
         )
     ]
     return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
@@ -227,31 +231,31 @@ def _passing(
     parts: Mapping[str, Parts], fusion: Fusion, signals: Signals
 ) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
     """Return the contributions that are enough, their sums, and the sums of their gains, by note."""
-    raws = {note: _raw(each) for note, each in parts.items()}
-    passing = {note: each for note, each in parts.items() if _passes(note, raws[note], fusion, signals)}
-    gains = {note: _gain(each) for note, each in passing.items()}
-    return passing, {note: raws[note] for note in passing}, gains
+    lane_sum = {note: _raw(each) for note, each in parts.items()}
+    passing = {note: each for note, each in parts.items() if _passes(note, lane_sum[note], fusion, signals)}
+    lane_gain = {note: _gain(each) for note, each in passing.items()}
+    return passing, {note: lane_sum[note] for note in passing}, lane_gain
 
 
 def _passes(note: str, raw: float, fusion: Fusion, signals: Signals) -> bool:
-    return fusion.method != "rrf" or note in signals.exact or raw >= fusion.rrf_min_score
+    return fusion.method != "rrf" or note in signals.exactly_named or raw >= fusion.rrf_min_score
 
 
 def _regularize(
-    gains: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
+    lane_gain: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
     """Return the gain or loss of each note by the gains of those similar to it."""
-    notes = sorted(note for note in gains if note in similarity)
+    notes = sorted(note for note in lane_gain if note in similarity)
     if len(notes) < 2:
         return {}
     cosines = np.array([[similarity[note].get(other, -1.0) for other in notes] for note in notes])
     np.fill_diagonal(cosines, -np.inf)
     weights = affinities(cosines)
     totals = weights.sum(axis=1)
-    own = np.array([gains[note] for note in notes])
+    own = np.array([lane_gain[note] for note in notes])
     means = weights @ own / totals
     return {
-        note: regularized(share, mean, gains[note])
+        note: regularized(share, mean, lane_gain[note])
         for note, mean, total in zip(notes, means.tolist(), totals.tolist(), strict=True)
         if total > 0
     }
@@ -261,12 +265,12 @@ def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
     """Return the graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
     if graph is None:
         return {}
-    best = max(combined.gains.values(), default=1.0)
+    best = max(combined.lane_gain.values(), default=1.0)
     weight = min(weight_of(graph), 1.0)
     parts: dict[str, Parts] = {}
     for place, (note, score) in enumerate(finite_scores(graph).items(), start=1):
         evidence = min(max(score, 0.0), 1.0)
-        direct = combined.gains.get(note, 0.0) > 0
+        direct = combined.lane_gain.get(note, 0.0) > 0
         value = link_contribution(weight, evidence, best, direct=direct)
         parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
     return parts
@@ -278,10 +282,10 @@ def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]
     return recency, anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
 
 
-def _bound(scores: Mapping[str, float], by_link: Sequence[bool], direct: Mapping[str, Parts]) -> float:
+def _bound(scores: Mapping[str, float], graph_only: Sequence[bool], direct: Mapping[str, Parts]) -> float:
     """Return the factor that keeps neighbours below the ceiling and the leaders of the direct lanes, in their
     order."""
-    links = {note for note, link in zip(scores, by_link, strict=True) if link}
+    links = {note for note, link in zip(scores, graph_only, strict=True) if link}
     highest = max((scores[note] for note in links), default=0.0)
     if not direct or highest <= 0:
         return 1.0
@@ -299,7 +303,7 @@ def _with_words_first(
     least = min((score for note, score in pairs if note in signals.certain), default=0.0)
     if least <= 0:
         return bounds
-    named = {*signals.exact, *signals.begun}
+    named = {*signals.exactly_named, *signals.prefix_named}
     return [
         bound * (wordless_score(score, least) / score)
         if score > 0 and note in signals.wordless and note not in named
@@ -320,20 +324,20 @@ def _shown(
     Return the scores, what each note is given for its name, and the best.
     """
     best = max(scores, default=0.0)
-    leads = [0.0] * len(scores)
-    if signals.exact or signals.begun:
-        places = {note: place for place, note in enumerate(signals.begun)}
-        leads = [
-            begun_name_score(places[note], len(places), best or 1.0) - score
+    name_bonuses = [0.0] * len(scores)
+    if signals.exactly_named or signals.prefix_named:
+        places = {note: place for place, note in enumerate(signals.prefix_named)}
+        name_bonuses = [
+            prefix_name_score(places[note], len(places), best or 1.0) - score
             if note in places
             else exact_name_score(score, best or 1.0) - score
-            if note in signals.exact
+            if note in signals.exactly_named
             else 0.0
             for note, score in zip(notes, scores, strict=True)
         ]
-        scores = [score + lead for score, lead in zip(scores, leads, strict=True)]
+        scores = [score + name_bonus for score, name_bonus in zip(scores, name_bonuses, strict=True)]
         best = max(scores, default=0.0)
-    return [shown_score(score, best) for score in scores], leads, best
+    return [shown_score(score, best) for score in scores], name_bonuses, best
 
 
 def _raw(parts: Parts) -> float:

@@ -26,10 +26,10 @@ TELLING_DIGITS = 4
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """The notes, by id, with one of the query's identifiers; if there is none, those with one ``like`` it."""
+    """The notes, by id, with one of the query's identifiers; if there is none, those with one ``near`` it."""
 
     whole: frozenset[int]
-    like: frozenset[int] = frozenset()
+    near: frozenset[int] = frozenset()
 
 
 def notes_with_identifier(
@@ -62,10 +62,10 @@ def notes_with_identifier(
     if whole:
         return Identified(frozenset(whole))
     by_word = {note: notes[note] for note, words in matched.items() if words}
-    like = _with_text_like(map(similar_pattern, identifiers), by_word, ledger)
+    near = _with_text_like(map(similar_pattern, identifiers), by_word, ledger)
     if any(map(_has_letters_only, identifiers)):
-        like |= {note for note in by_word if parts and parts <= matched[note]}
-    return Identified(frozenset(), frozenset(like))
+        near |= {note for note in by_word if parts and parts <= matched[note]}
+    return Identified(frozenset(), frozenset(near))
 
 
 def _with_text_like(patterns: Iterable[str | None], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:

@@ -14,6 +14,9 @@ from typing import Literal, NamedTuple
 
 from vaultseek.core.search.formula import Scale, interpolated_rank, normalized, reciprocal_rank, scale_of
 
+DIRECT_LANES = ("keyword", "semantic")
+"""Names of the lanes that search by the query itself, in the order in which answers list them."""
+
 
 class LaneHit(NamedTuple):
     """A note that a lane proposes, with the lane's own score; any scale, higher is better."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from operator import itemgetter
 
 from vaultseek.base.model import JSON
-from vaultseek.core.search.certainty import falling
+from vaultseek.core.search.certainty import monotone_certainty
 
 _IN_SHORT = ("rank", "path", "title", "file_name", "score", "modified", "vault", "vault_path")
 _OF_A_VAULT = (
@@ -62,7 +62,7 @@ def _with_certainty(results: Sequence[JSON]) -> list[JSON]:
     """Return the results, each with its certainty in the list of all vaults, if they have confidences."""
     if any("confidence" not in result for result in results):
         return list(results)
-    certainties = falling([float(result["confidence"]) for result in results])
+    certainties = monotone_certainty([float(result["confidence"]) for result in results])
     return [
         {**result, "certainty": round(certainty, 4)}
         for result, certainty in zip(results, certainties, strict=True)

@@ -21,8 +21,9 @@ from vaultseek.content.query.expression import Budget, within
 from vaultseek.content.query.filters import patterns_of
 from vaultseek.content.query.leaves import properties_of, property_patterns
 from vaultseek.core.search import formula
-from vaultseek.core.search.certainty import falling
+from vaultseek.core.search.certainty import monotone_certainty
 from vaultseek.core.search.filter import FilterResult, filter_notes
+from vaultseek.core.search.passages import choose_passages, passages_matching, passages_of_properties
 from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.ranking import Ranking, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
@@ -34,10 +35,7 @@ from vaultseek.core.search.retrieve import (
     SemanticRetrieval,
     ask_keyword,
     ask_semantic,
-    choose_passages,
     combine_lanes,
-    passages_matching,
-    passages_of_properties,
     wants_semantic,
 )
 from vaultseek.core.search.scoring import ScoredLanes, keyword_scores, score_lanes
@@ -89,25 +87,25 @@ class Searcher:
     def __init__(self, vault: SearchedVault) -> None:
         self._vault = vault
 
-    async def search(self, request: SearchRequest) -> JSON:
+    async def search(self, request: SearchRequest | ParsedRequest) -> JSON:
         """Answer in the form that ``search --json`` prints. Raises what :meth:`run` raises."""
         began = time.perf_counter()
         return await self._search(request, lambda trace: respond(trace, self._vault.name, began))
 
-    async def run(self, request: SearchRequest) -> Trace:
+    async def run(self, request: SearchRequest | ParsedRequest) -> Trace:
         """Search, and return what every step came to.
 
         Raises BadQuery for a query that cannot be asked, Unavailable if no lane can answer.
         """
         return await self._search(request, lambda trace: trace)
 
-    async def _search(self, request: SearchRequest, conclude: Callable[[Trace], T]) -> T:
+    async def _search(self, request: SearchRequest | ParsedRequest, conclude: Callable[[Trace], T]) -> T:
         """Climb the ladder, and ``conclude`` in the thread of the last step."""
         clock = _StageClock()
-        parsed = parse_request(request)
+        parsed = request if isinstance(request, ParsedRequest) else parse_request(request)
         if parsed.is_listing:
             return await _in_thread(parsed, lambda: conclude(self._list(parsed, clock)))
-        reranked = request.settings.rerank_enabled
+        reranked = parsed.request.settings.rerank_enabled
         if not (wants_semantic(parsed) or reranked):
             return await _in_thread(parsed, lambda: conclude(self._by_word(parsed, clock)))
         evidence = await self._gather(parsed, clock)
@@ -227,7 +225,9 @@ class Searcher:
         reranking = reranking or Reranking(selection.results)
         results = reranking.results[: parsed.limit]
         confidences = [ranking.confidence.get(each.note, 1.0) for each in reranking.results]
-        certainties = falling(confidences[: max(parsed.limit, formula.JUDGED_NOTES)], formula.JUDGED_NOTES)
+        certainties = monotone_certainty(
+            confidences[: max(parsed.limit, formula.JUDGED_NOTES)], formula.JUDGED_NOTES
+        )
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
@@ -254,13 +254,10 @@ class Searcher:
 
     async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:
         """Return the unit vectors of the best notes, for regularization; ask for those not known."""
-        retrieval, lanes = evidence.retrieval, evidence.lanes
+        retrieval = evidence.retrieval
         if not _is_regularized(evidence.parsed) or retrieval.keyword is None or retrieval.semantic is None:
             return {}
-        best = {
-            *lanes.keyword.first(formula.REGULARIZED_NOTES),
-            *lanes.semantic.first(formula.REGULARIZED_NOTES),
-        }
+        best = set(evidence.lanes.first(formula.REGULARIZED_NOTES))
         missing = sorted(best - known.keys())
         known = {**known, **await self._note_vectors(evidence.parsed, missing)}
         return {note: known[note] for note in best if note in known}

@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import starmap
 from typing import Any
 
 from vaultseek.base.model import Reason
@@ -22,8 +23,8 @@ from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.stopwords import STOP_WORDS
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
-    BEGUN_NAME_CONFIDENCE,
     EXACT_NAME_CONFIDENCE,
+    PREFIX_NAME_CONFIDENCE,
     REGULARIZED_NOTES,
     SCALE_NOTES,
 )
@@ -58,9 +59,9 @@ _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 class Ranking:
     """All candidates, best first; the rows and confidences of their notes, by path.
 
-    ``via``: the note whose link says most for a note, both by path. ``identified``: the notes that have an
-    identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are none,
-    ``like`` are those with one like it.
+    ``via``: the note whose link says most for a note, both by path. ``with_identifier``: the notes that have
+    an identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are
+    none, ``near_identifiers`` are those with one like it.
     """
 
     candidates: Sequence[Candidate]
@@ -68,8 +69,8 @@ class Ranking:
     confidence: Mapping[str, float] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
     via: Mapping[str, str] = field(default_factory=dict)
-    identified: Collection[str] | None = None
-    like: Collection[str] = ()
+    with_identifier: Collection[str] | None = None
+    near_identifiers: Collection[str] = ()
 
 
 def rank(
@@ -85,46 +86,47 @@ def rank(
 
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
+    keyword, settings = retrieval.keyword, parsed.request.settings
     with_name = _notes_named(parsed, allowed, ledger)
-    begun = _notes_begun(parsed, allowed, ledger)
-    by_lanes = {*lanes.keyword.first(parsed.candidates), *lanes.semantic.first(parsed.candidates)}
-    proposed = {*by_lanes, *with_name, *begun}
+    prefix_named = _notes_prefix_named(parsed, allowed, ledger)
+    proposed = {*lanes.first(parsed.candidates), *with_name, *prefix_named}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
-    exact = _prefer_file_names(with_name, parsed.query.rank_text, notes)
-    reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
-    fusion = _fusion(parsed.request.settings, reading)
-    signals = _signals(parsed, retrieval.keyword, notes, exact, begun, vectors)
-    direct = _direct_lanes(parsed, lanes, notes)
+    exactly_named = _prefer_file_names(with_name, parsed.query.rank_text, notes)
+    fusion = _fusion(settings, 1.0 if retrieval.semantic is None else retrieval.semantic.reading)
+    signals = Signals(
+        age_days=_ages(notes.values(), settings),
+        anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
+        exactly_named={notes[id].path for id in exactly_named if id in notes},
+        prefix_named=[notes[id].path for id in prefix_named if id in notes],
+        similarity=similarity(vectors, notes),
+    )
+    direct = [lane.proposing(parsed.candidates, notes) for lane in lanes]
     combined = combine(direct, fusion, signals)
     links: Lane | None = None
     neighbours = Neighbours()
     if graph is not None and _wants_graph(parsed):
-        first = {notes[id].path for id in {*_first(lanes), *with_name} if id in notes}
+        first = {notes[id].path for id in {*lanes.first(REGULARIZED_NOTES), *with_name} if id in notes}
         seeds = leaders(combined, fusion, signals, SEEDS, among=first)
-        neighbours = _neighbours(parsed, retrieval.keyword, seeds, notes, graph, ledger, allowed)
-        links = _graph_lane(parsed, neighbours.evidence)
-        signals = _with_neighbours(signals, parsed, retrieval.keyword, notes, neighbours.notes)
+        words = _query_words(parsed, keyword)
+        neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, allowed)
+        links = Lane("graph", settings.graph_weight, list(starmap(LaneHit, neighbours.evidence.items())))
+        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes)
         notes = neighbours.notes
-        combined = complete(combined, _knowing(direct, lanes, notes), fusion, signals)
-    signals = _with_certain_words(signals, lanes, retrieval.keyword, notes)
-    likelihood = confidence(notes, retrieval.keyword, retrieval.unexpanded)
-    identified = notes_with_identifier(parsed, retrieval.keyword, notes, ledger)
-    named = {*exact, *begun}
+        known = [replace(lane, known=each.of(notes)) for lane, each in zip(direct, lanes, strict=True)]
+        combined = complete(combined, known, fusion, signals)
+    signals = _with_certain_words(signals, lanes, keyword, notes)
+    named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
+    named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
+    likelihood = confidence(notes, keyword, retrieval.unexpanded)
+    identified = notes_with_identifier(parsed, keyword, notes, ledger)
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
-        {
-            row.path: max(
-                likelihood[id],
-                EXACT_NAME_CONFIDENCE if id in exact else 0.0,
-                BEGUN_NAME_CONFIDENCE if id in begun else 0.0,
-            )
-            for id, row in notes.items()
-        },
+        {row.path: max(likelihood[id], named.get(id, 0.0)) for id, row in notes.items()},
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
-        () if identified is None else {notes[id].path for id in identified.like},
+        () if identified is None else {notes[id].path for id in identified.near},
     )
 
 
@@ -137,11 +139,6 @@ def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     return Ranking(candidates, {row.path: row for row in listed})
 
 
-def _first(lanes: ScoredLanes) -> list[int]:
-    """Return the ids of the notes that the lanes propose in any case, whatever the limit."""
-    return [*lanes.keyword.first(REGULARIZED_NOTES), *lanes.semantic.first(REGULARIZED_NOTES)]
-
-
 def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
     """Return the ids of the notes whose title, alias or file name is the query."""
     by_name = ledger.notes.ids_by_name
@@ -149,16 +146,16 @@ def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     return those_within(ids, allowed)
 
 
-def _notes_begun(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
+def _notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
     """Return the ids of the notes with a name that begins with what is being typed, in their order.
 
     A month is as good as typed: its days begin with it.
     """
-    begun = parsed.request.begun
-    if not begun and _MONTH.fullmatch(parsed.query.rank_text):
-        begun = _notes_of_month(parsed.query.rank_text, ledger)
-    inside = those_within(begun, allowed)
-    return [id for id in dict.fromkeys(begun) if id in inside]
+    notes = parsed.request.prefix_named
+    if not notes and _MONTH.fullmatch(parsed.query.rank_text):
+        notes = _notes_of_month(parsed.query.rank_text, ledger)
+    inside = those_within(notes, allowed)
+    return [id for id in dict.fromkeys(notes) if id in inside]
 
 
 def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
@@ -189,35 +186,6 @@ def _fusion(settings: SearchSettings, reading: float) -> Fusion:
         anchor_boost=settings.anchor_boost,
         tiers=tiers if settings.recency.enabled else (),
     )
-
-
-def _signals(
-    parsed: ParsedRequest,
-    keyword: KeywordAnswer | None,
-    notes: Mapping[int, NoteRow],
-    exact: Collection[int],
-    begun: Sequence[int],
-    vectors: Mapping[int, Any],
-) -> Signals:
-    return Signals(
-        age_days=_ages(notes.values(), parsed.request.settings),
-        anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
-        exact={notes[id].path for id in exact if id in notes},
-        begun=[notes[id].path for id in begun if id in notes],
-        similarity=similarity(vectors, notes),
-    )
-
-
-def _neighbours(
-    parsed: ParsedRequest,
-    keyword: KeywordAnswer | None,
-    seeds: Mapping[str, float],
-    notes: Mapping[int, NoteRow],
-    graph: Graph,
-    ledger: Ledger,
-    allowed: NoteIds | None,
-) -> Neighbours:
-    return neighbour_evidence(_query_words(parsed, keyword), seeds, notes, graph, ledger, allowed)
 
 
 def _with_neighbours(
@@ -282,27 +250,9 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
     return date
 
 
-def _direct_lanes(parsed: ParsedRequest, lanes: ScoredLanes, notes: Mapping[int, NoteRow]) -> list[Lane]:
-    return [
-        lanes.keyword.lane("keyword", lanes.keyword_weight, parsed.candidates, notes),
-        lanes.semantic.lane("semantic", lanes.semantic_weight, parsed.candidates, notes),
-    ]
-
-
-def _knowing(direct: Sequence[Lane], lanes: ScoredLanes, notes: Mapping[int, NoteRow]) -> list[Lane]:
-    """Return the lanes with what they know of further ``notes``."""
-    scores = {"keyword": lanes.keyword, "semantic": lanes.semantic}
-    return [replace(lane, known=scores[lane.name].of(notes)) for lane in direct]
-
-
 def _wants_graph(parsed: ParsedRequest) -> bool:
     settings = parsed.request.settings
     return settings.graph and settings.graph_weight > 0 and parsed.request.mode == "hybrid"
-
-
-def _graph_lane(parsed: ParsedRequest, evidence: Mapping[str, float]) -> Lane:
-    hits = [LaneHit(path, score) for path, score in evidence.items()]
-    return Lane("graph", parsed.request.settings.graph_weight, hits)
 
 
 def _query_words(parsed: ParsedRequest, keyword: KeywordAnswer | None) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from typing import Any
 
 from vaultseek.base import limits
 from vaultseek.base.model import Mode
+from vaultseek.base.text import quote
 from vaultseek.content.query.expression import Budget
 from vaultseek.content.query.fields import from_fields
 from vaultseek.content.query.filters import all_of, patterns_of
@@ -26,8 +28,8 @@ class SearchRequest:
 
     ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``.
     ``plain`` takes the query for words, whatever operators it looks like. ``seconds`` is the deadline after
-    which a lane is left out. ``typing``: the query is not finished. ``begun`` are the notes, by id, that then
-    come first, since a name of theirs begins with it.
+    which a lane is left out. ``typing``: the query is not finished. ``prefix_named`` are the notes, by id,
+    that then come first, since a name of theirs begins with it.
     """
 
     query: str
@@ -40,7 +42,7 @@ class SearchRequest:
     seconds: float | None = None
     plain: bool = False
     typing: bool = False
-    begun: tuple[int, ...] = ()
+    prefix_named: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,15 @@ class ParsedRequest:
     """Time for regular expressions; None if there are none."""
     end: float | None = None
     """Monotonic time of the deadline."""
+
+    def with_deadline(self, seconds: float | None) -> ParsedRequest:
+        """Return the request with its deadline, and that of its expressions, counted from now."""
+        return replace(
+            self,
+            request=replace(self.request, seconds=seconds),
+            expressions=_time_for_expressions(self.query, seconds),
+            end=None if seconds is None else time.monotonic() + seconds,
+        )
 
     @property
     def seconds(self) -> float | None:
@@ -97,23 +108,16 @@ def parse_request(request: SearchRequest) -> ParsedRequest:
     """Parse the query and its fields. Raises BadQuery for what cannot be searched for."""
     query = parse_with_fields(request.query, request.fields, plain=request.plain)
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
-    return ParsedRequest(
-        request,
-        query,
-        profile_query(query, request.settings.profile),
-        request.limit or listing,
-        _time_for_expressions(request, query),
-        None if request.seconds is None else time.monotonic() + request.seconds,
-    )
+    profile = profile_query(query, request.settings.profile)
+    return ParsedRequest(request, query, profile, request.limit or listing).with_deadline(request.seconds)
 
 
-def _time_for_expressions(request: SearchRequest, query: Query) -> Budget | None:
-    """Return the time for the expressions of the query, which ends before the deadline of the request."""
+def _time_for_expressions(query: Query, deadline: float | None) -> Budget | None:
     if not patterns_of(query.filter):
         return None
     seconds = limits.EXPRESSIONS_SECONDS
-    if request.seconds is not None:
-        seconds = min(seconds, request.seconds * _OF_DEADLINE)
+    if deadline is not None:
+        seconds = min(seconds, deadline * _OF_DEADLINE)
     return Budget(time.monotonic() + seconds)
 
 
@@ -134,3 +138,39 @@ def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = Fal
     if query.is_empty:
         raise BadQuery("the query is empty; use a word, a phrase or a filter")
     return query
+
+
+# -- saved searches
+
+_NAME = re.compile(r"\s*@([\w-]+)(?=\s|$)")
+
+
+def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
+    """Return ``query`` with the saved searches that it begins with written out.
+
+    A name that no search has is a word. What is written out is not looked at again.
+    """
+    saved: list[str] = []
+    position = 0
+    while (match := _NAME.match(query, position)) and (text := _saved(match[1], searches)) is not None:
+        saved.append(text)
+        position = match.end()
+    parts = [*saved, *([rest] if (rest := query[position:].strip()) else [])]
+    if not saved:
+        return query
+    # Without parentheses an OR would take in the words beside it.
+    return parts[0] if len(parts) == 1 else " ".join([*(f"({text})" for text in saved), *parts[len(saved) :]])
+
+
+def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
+    """Return a remark if ``query`` begins with ``@name`` and there are saved searches, none of that name."""
+    match = _NAME.match(query)
+    if match is None or not searches:
+        return []
+    known = ", ".join(f"@{name}" for name in sorted(searches))
+    return [f"{quote('@' + match[1])} was taken as a word; the saved searches are {known}"]
+
+
+def _saved(name: str, searches: Mapping[str, str]) -> str | None:
+    folded = name.casefold()
+    return next((text for known, text in searches.items() if known.casefold() == folded), None)

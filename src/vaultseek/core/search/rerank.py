@@ -10,9 +10,10 @@ from vaultseek.base.limits import RERANK_ANSWER_SECONDS
 from vaultseek.base.model import Chunk, Reason
 from vaultseek.content.markdown.plain import plain_passage
 from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.request import ParsedRequest
-from vaultseek.core.search.retrieve import LATE, Retrieval, choose_passages
+from vaultseek.core.search.retrieve import LATE, Retrieval
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger import NoteRow

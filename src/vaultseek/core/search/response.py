@@ -13,13 +13,13 @@ from vaultseek.base.text import one_line
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.query.property_text import property_lines, property_places
 from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.lanes import Contribution
+from vaultseek.core.search.lanes import DIRECT_LANES, Contribution
 from vaultseek.core.search.snippet import preview
 from vaultseek.core.search.trace import Trace
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
 
-LANES = frozenset({"keyword", "semantic", "graph"})
+LANES = frozenset({*DIRECT_LANES, "graph"})
 """Names in ``partial`` of what finds notes; the others are stages and the vault."""
 
 
@@ -117,7 +117,7 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
     While a lane is in ``partial``, nothing is called hybrid, and a lane is not named if it is incomplete and
     the other is not.
     """
-    direct = [name for name in ("keyword", "semantic") if name in lanes]
+    direct = [name for name in DIRECT_LANES if name in lanes]
     if LANES.isdisjoint(partial):
         return "hybrid" if len(direct) > 1 else direct[0] if direct else _other(lanes)
     return "+".join([name for name in direct if name not in partial] or direct) or _other(lanes)
@@ -131,7 +131,7 @@ def explanation(trace: Trace) -> JSON:
         "identifiers": list(profile.identifiers),
         "fusion": trace.parsed.request.settings.fusion,
         "rrf_k": trace.parsed.request.settings.rrf_k,
-        "weights": {"keyword": trace.lanes.keyword_weight, "semantic": trace.lanes.semantic_weight},
+        "weights": {name: trace.lanes.named(name).weight for name in DIRECT_LANES},
         "candidates_per_lane": trace.parsed.candidates,
         "filters": [
             {"condition": text, "notes_left": count}
@@ -176,17 +176,14 @@ def _iso(seconds: float) -> str:
 
 def _remarks(trace: Trace) -> Iterator[str]:
     """Yield sentences on what the query asked for and no note has."""
-    if trace.ranking.identified == set() and trace.results:
+    if trace.ranking.with_identifier == set() and trace.results:
         wanted = " or ".join(trace.parsed.profile.identifiers)
         which = "no note" if trace.filtered is None else "none of these notes"
         yield f"{which} has {wanted} itself; what is shown is like it"
 
 
 def _method_of_answer(trace: Trace) -> str:
-    retrieval = trace.retrieval
-    answers = {"keyword": retrieval.keyword, "semantic": retrieval.semantic}
-    lanes = [name for name, answer in answers.items() if answer is not None]
-    return search_method(lanes, trace.partial)
+    return search_method(trace.retrieval.answered, trace.partial)
 
 
 def _other(lanes: Collection[str]) -> str:
@@ -197,7 +194,7 @@ def _via(candidate: Candidate, trace: Trace) -> JSON | None:
     """Return the note through whose link a note was found, if no lane proposed it."""
     parts = candidate.contributions
     if (
-        candidate.lead  # its name led to it
+        candidate.name_bonus  # its name led to it
         or "graph" not in parts
         or any(each.rank for name, each in parts.items() if name != "graph")
     ):
@@ -214,7 +211,7 @@ def _arithmetic(candidate: Candidate) -> JSON:
         "recency": candidate.recency,
         "anchors": candidate.anchor,
         "bound": candidate.bound,
-        "name": candidate.lead,
+        "name": candidate.name_bonus,
         "best": candidate.best,
     }
 
@@ -229,7 +226,7 @@ def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | No
 
 
 def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
-    lanes: JSON = {"keyword": None, "semantic": None, "graph": None}
+    lanes: JSON = dict.fromkeys((*DIRECT_LANES, "graph"))
     for name, contribution in candidate.contributions.items():
         lanes[name] = (
             _explained(contribution)

@@ -6,8 +6,8 @@ front of its hundredth note, and one that has none has a hundred that are as goo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from typing import Any
 
@@ -28,11 +28,13 @@ Paths = Callable[[Sequence[int]], Mapping[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class LaneScores:
-    """A lane's scores by note id, best first, and their scale."""
+class ScoredLane:
+    """A lane's scores by note id, best first, with their scale and the lane's weight; none if not asked."""
 
+    name: str
     scores: Mapping[int, float] = field(default_factory=dict)
     scale: Scale = field(default_factory=lambda: Scale(0.0, 0.0))
+    weight: float = 0.0
 
     def first(self, count: int) -> list[int]:
         """Return the ids of the ``count`` best notes."""
@@ -42,25 +44,30 @@ class LaneScores:
         """Return the scores of those of the ``notes`` that the lane knows, by path."""
         return {row.path: self.scores[id] for id, row in notes.items() if id in self.scores}
 
-    def lane(self, name: str, weight: float, count: int, notes: Mapping[int, NoteRow]) -> Lane:
+    def proposing(self, count: int, notes: Mapping[int, NoteRow]) -> Lane:
         """Return the lane that proposes the first ``count`` of ``notes``, the candidates of all lanes."""
         ordered = [LaneHit(notes[id].path, score) for id, score in self.scores.items() if id in notes]
         proposed = sum(id in notes for id in self.first(count))
-        return Lane(name, weight, ordered[:proposed], self.scale, dict(ordered[proposed:]))
+        return Lane(self.name, self.weight, ordered[:proposed], self.scale, dict(ordered[proposed:]))
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredLanes:
-    """Both lanes' scores and weights; a lane that was not asked has no scores.
+    """All lanes, scored. ``certain`` are the notes, by id, whose words could hardly be there by chance."""
 
-    ``certain`` are the notes, by id, whose words could hardly be there by chance.
-    """
-
-    keyword: LaneScores = field(default_factory=LaneScores)
-    semantic: LaneScores = field(default_factory=LaneScores)
-    keyword_weight: float = 0.0
-    semantic_weight: float = 0.0
+    lanes: Sequence[ScoredLane] = ()
     certain: Collection[int] = ()
+
+    def __iter__(self) -> Iterator[ScoredLane]:
+        return iter(self.lanes)
+
+    def named(self, name: str) -> ScoredLane:
+        """Return the lane of this name."""
+        return next((lane for lane in self.lanes if lane.name == name), ScoredLane(name))
+
+    def first(self, count: int) -> list[int]:
+        """Return the ids of the ``count`` best notes of each lane."""
+        return [note for lane in self.lanes for note in lane.first(count)]
 
 
 def score_lanes(
@@ -74,13 +81,14 @@ def score_lanes(
     semantic = semantic_scores(retrieval.semantic, paths)
     agreed = _corroboration(retrieval, keyword, semantic, population)
     weights = lane_weights(parsed, retrieval, population, agreed)
-    return ScoredLanes(keyword, semantic, *weights, _certain(keyword, retrieval.keyword, population))
+    lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
+    return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, population))
 
 
-def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> LaneScores:
+def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> ScoredLane:
     """Score notes by word; the rest of the ``population`` counts as 0 in the scale."""
     if answer is None:
-        return LaneScores()
+        return ScoredLane("keyword")
     columns = answer.columns
     scores = _best_first(
         columns.notes,
@@ -89,13 +97,13 @@ def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths |
     )
     best = list(scores.values())[:SCALE_NOTES]
     rest = min(SCALE_NOTES, population) - len(best)
-    return LaneScores(scores, scale_of([*best, *[0.0] * rest]))
+    return ScoredLane("keyword", scores, scale_of([*best, *[0.0] * rest]))
 
 
-def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -> LaneScores:
+def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -> ScoredLane:
     """Score notes by meaning: a mean of the best passage's cosine and the note's own, each on its scale."""
     if answer is None:
-        return LaneScores()
+        return ScoredLane("semantic")
     passages = _best_of_each(answer.passage_notes, answer.passage_scores)
     notes = _best_of_each(answer.note_ids, answer.note_scores)
     passage_scale, note_scale = _scale(passages), _scale(notes)
@@ -108,13 +116,13 @@ def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -
     scores = _best_first(np.array(ids, np.int64), means, paths)
     deviation = 1 / total if passage_scale.deviation or note_scale.deviation else 0.0
     minimum = (of_passage * passage_scale.minimum + of_note * note_scale.minimum) / total
-    return LaneScores(scores, Scale(deviation, minimum))
+    return ScoredLane("semantic", scores, Scale(deviation, minimum))
 
 
 def lane_weights(
     parsed: ParsedRequest, retrieval: Retrieval, population: int, corroboration: float = 1.0
-) -> tuple[float, float]:
-    """Return keyword and semantic weight: as set, else by the kind of query and how far to trust each.
+) -> dict[str, float]:
+    """Return each lane's weight by its name: as set, else by the kind of query and how far to trust it.
 
     In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
     ``corroboration`` is what meaning leaves of the trust in words; see :func:`formula.corroboration`.
@@ -123,15 +131,15 @@ def lane_weights(
     if settings.fusion == "linear" and not settings.has_explicit_weights:
         fixed = not settings.adaptive or settings.has_explicit_alpha
         alpha = settings.alpha if fixed else weights.alpha
-        return 1 - alpha, alpha
+        return {"keyword": 1 - alpha, "semantic": alpha}
     if not settings.adaptive or settings.has_explicit_weights:
-        return settings.keyword_weight, settings.semantic_weight
+        return {"keyword": settings.keyword_weight, "semantic": settings.semantic_weight}
     if settings.profile != "auto" or retrieval.semantic is None:
-        return weights.keyword, weights.semantic
-    return (
-        weights.keyword * keyword_trust(retrieval.keyword, population) * corroboration,
-        weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
-    )
+        return {"keyword": weights.keyword, "semantic": weights.semantic}
+    return {
+        "keyword": weights.keyword * keyword_trust(retrieval.keyword, population) * corroboration,
+        "semantic": weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
+    }
 
 
 def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
@@ -142,7 +150,7 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
     return formula.keyword_trust(coverage, float(answer.columns.scores[0]), population)
 
 
-def _certain(scores: LaneScores, answer: KeywordAnswer | None, population: int) -> Collection[int]:
+def _certain(scores: ScoredLane, answer: KeywordAnswer | None, population: int) -> Collection[int]:
     """Return those of the best notes by word whose words are certain; no lane proposes fewer.
 
     Words are certain by their score, or where very few notes have all of them.
@@ -160,7 +168,7 @@ def _certain(scores: LaneScores, answer: KeywordAnswer | None, population: int) 
     ]
 
 
-def _corroboration(retrieval: Retrieval, keyword: LaneScores, semantic: LaneScores, population: int) -> float:
+def _corroboration(retrieval: Retrieval, keyword: ScoredLane, semantic: ScoredLane, population: int) -> float:
     """Return what meaning leaves of the trust in words, by where it puts their first note.
 
     Of notes with the same words it is the one that means most: their order says nothing.

@@ -49,7 +49,7 @@ def select_results(
     if not complete or allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
     least = parsed.request.settings.nothing_below
-    if not results and ranking.identified is not None:
+    if not results and ranking.with_identifier is not None:
         return Selection([], _strongest(ranking.candidates, ranking))
     strongest = strongest_confidence(parsed, retrieval, ranking, unfiltered=True)
     if strongest is not None and strongest < least:
@@ -74,7 +74,9 @@ def strongest_confidence(
 def is_eligible(candidate: Candidate, ranking: Ranking) -> bool:
     """True unless the query consists of identifiers, and the note has neither one nor, where none does, one
     like it."""
-    return ranking.identified is None or candidate.note in (ranking.identified or ranking.like)
+    return ranking.with_identifier is None or candidate.note in (
+        ranking.with_identifier or ranking.near_identifiers
+    )
 
 
 def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:

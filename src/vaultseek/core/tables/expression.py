@@ -13,7 +13,6 @@ from vaultseek.core.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS
 from vaultseek.core.tables.methods import EVERY_METHOD, FILE_FIELDS, item, method
 from vaultseek.core.tables.methods import field as field_of
 from vaultseek.core.tables.scope import Compiled, Scope
-from vaultseek.core.tables.sizes import collected, sized
 from vaultseek.core.tables.syntax import (
     BadExpression,
     Binary,
@@ -29,7 +28,7 @@ from vaultseek.core.tables.syntax import (
     Unary,
     parse_expression,
 )
-from vaultseek.core.tables.values import FormulaError, Pattern, Value, is_truthy, kind_of
+from vaultseek.core.tables.values import FormulaError, Pattern, Value, collected, is_truthy, kind_of, sized
 
 _OF_ELEMENTS = {"filter": 1, "map": 1, "reduce": 2}
 """Functions of lists whose first argument is an expression, with the number of their arguments."""

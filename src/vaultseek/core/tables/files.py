@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -10,13 +11,13 @@ from typing import Any
 
 from vaultseek.base.limits import SQL_VARIABLES
 from vaultseek.base.text import fold
+from vaultseek.content.files.obsidian import TYPES_FILE, app_settings
 from vaultseek.content.files.scan import file_stat
 from vaultseek.content.markdown.links import property_link
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.tables.dates import of_timestamp, read_date
 from vaultseek.core.tables.narrow import Narrowing
 from vaultseek.core.tables.place import has_base
-from vaultseek.core.tables.property_types import as_listed, of_type, read_types
 from vaultseek.core.tables.values import Date, FileName, Link, Tag, Value
 from vaultseek.store.ledger import Ledger, LinkRow
 
@@ -327,3 +328,65 @@ def _target(link: Any) -> str:
     if link.block:
         return f"{link.target}#^{link.block}"
     return f"{link.target}#{link.heading}" if link.heading else str(link.target)
+
+
+# -- types of properties
+
+LISTS = frozenset({"tags", "aliases", "cssclasses"})
+"""Properties that are lists in Obsidian, also where a note has them as a text with commas."""
+
+
+def read_types(root: Path) -> Mapping[str, str]:
+    """Return the type of each property that has one, by its folded name; none if they cannot be read."""
+    types = app_settings(root, TYPES_FILE).get("types")
+    pairs = types.items() if isinstance(types, dict) else ()
+    return {fold(name): type for name, type in pairs if isinstance(type, str)}
+
+
+def as_listed(name: str, type: str | None, stored: Any) -> Any:
+    """Return a stored value as a list if its property holds lists; any other as it is."""
+    if isinstance(stored, str) and (fold(name) in LISTS or type in ("tags", "aliases")):
+        return [each.strip() for each in stored.split(",") if each.strip()]
+    if type == "multitext" and stored is not None and not isinstance(stored, list | dict):
+        return [stored]
+    return stored
+
+
+def of_type(type: str | None, stored: Any) -> Value | None:
+    """Return a stored value as its property's type has it; None if the type says nothing about it."""
+    convert = _CONVERSIONS.get(type or "")
+    return convert(stored) if convert is not None and isinstance(stored, str) else None
+
+
+def _text(stored: str) -> Value:
+    return None if stored.lstrip().startswith("[") else stored
+
+
+def _day(stored: str) -> Value:
+    date = read_date(stored.strip())
+    if date is None:
+        return None
+    return Date(date.moment.replace(hour=0, minute=0, second=0, microsecond=0), timed=False)
+
+
+def _moment(stored: str) -> Value:
+    date = read_date(stored.strip())
+    return None if date is None else Date(date.moment)
+
+
+def _number(stored: str) -> Value:
+    try:
+        number = math.nan if "_" in stored else float(stored)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+_CONVERSIONS: Mapping[str, Callable[[str], Value]] = {
+    "text": _text,
+    "date": _day,
+    "datetime": _moment,
+    "number": _number,
+    "checkbox": lambda stored: {"true": True, "false": False}.get(stored.strip().lower()),
+}
+"""Conversions of texts, by type; other values are written in YAML as what they are."""

@@ -9,13 +9,11 @@ from typing import NamedTuple
 
 from vaultseek.base.text import quote
 from vaultseek.core.tables import patterns
-from vaultseek.core.tables.date_format import format_date
-from vaultseek.core.tables.dates import relative
+from vaultseek.core.tables.dates import format_date, relative
 from vaultseek.core.tables.files import File
 from vaultseek.core.tables.functions import MOST_ARGUMENTS, as_link
 from vaultseek.core.tables.operators import as_number, equal, order
 from vaultseek.core.tables.scope import Scope
-from vaultseek.core.tables.sizes import check_size, collected
 from vaultseek.core.tables.summaries import STATISTICS
 from vaultseek.core.tables.values import (
     MILLISECONDS,
@@ -26,6 +24,8 @@ from vaultseek.core.tables.values import (
     Pattern,
     Tag,
     Value,
+    check_size,
+    collected,
     fixed,
     is_empty,
     is_number,

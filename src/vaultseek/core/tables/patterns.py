@@ -8,8 +8,7 @@ from typing import Any
 from vaultseek.base.limits import FORMULA_PATTERN_SECONDS
 from vaultseek.base.patterns import BadPattern, compiled
 from vaultseek.base.text import printable
-from vaultseek.core.tables.sizes import check_size
-from vaultseek.core.tables.values import FormulaError, Pattern
+from vaultseek.core.tables.values import FormulaError, Pattern, check_size
 
 _REFERENCE = re.compile(r"\$(?:([$&])|(\d{1,2})|<(\w+)>)", re.ASCII)
 _FLAGS = "ims"

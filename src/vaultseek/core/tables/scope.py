@@ -9,8 +9,7 @@ from datetime import datetime
 
 from vaultseek.base.limits import TABLE_SECONDS, TABLE_VALUES_CHARS
 from vaultseek.core.tables.files import File
-from vaultseek.core.tables.sizes import size_of
-from vaultseek.core.tables.values import FormulaError, Value
+from vaultseek.core.tables.values import FormulaError, Value, size_of
 from vaultseek.errors import Cancelled, UsageError
 
 STEPS_BETWEEN_CHECKS = 256

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from vaultseek.base import limits
@@ -15,6 +17,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.seen import SeenFollower, SeenVault
 from vaultseek.errors import Forbidden, NotFound, Unavailable
 from vaultseek.protocol.messages.params import VaultParams
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.ledger import NoteRow
 
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
@@ -86,3 +89,28 @@ def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:
     if degraded is not None:
         answer["partial"].append({"lane": "vault", **degraded.as_json()})
     return answer
+
+
+# -- progress of requests that wait
+
+
+@asynccontextmanager
+async def progress_reported(
+    follower: VaultFollower, context: RequestContext, *, wanted: bool = True, vectors: bool = True
+) -> AsyncIterator[None]:
+    """Send ``index/progress`` to the client, if ``wanted``, until the context is left.
+
+    Without ``vectors`` the progress is that of the notes alone.
+    """
+    reporting = asyncio.create_task(_report(follower, context, vectors)) if wanted else None
+    try:
+        yield
+    finally:
+        if reporting is not None:
+            reporting.cancel()
+
+
+async def _report(follower: VaultFollower, context: RequestContext, vectors: bool) -> None:
+    while True:
+        context.notify("index/progress", await asyncio.to_thread(partial(follower.progress, vectors=vectors)))
+        await asyncio.sleep(limits.PROGRESS_SECONDS)

@@ -15,8 +15,7 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.comparison import compare, fill_again
 from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, folder_of, whole
-from vaultseek.daemon.methods.progress import progress_reported
+from vaultseek.daemon.methods.access import Find, about_vault, folder_of, progress_reported, whole
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.unopened import UnopenedVault

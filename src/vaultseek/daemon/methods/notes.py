@@ -9,9 +9,8 @@ from typing import Literal
 from vaultseek.base.model import JSON
 from vaultseek.content.markdown.spelling import new_target
 from vaultseek.core.notes import links as linked
-from vaultseek.core.notes import mentions
+from vaultseek.core.notes import mentions, vocabulary
 from vaultseek.core.notes import read as reading
-from vaultseek.core.notes import tags as vocabulary
 from vaultseek.core.notes.complete import VaultCompleter, complete_blocks
 from vaultseek.core.notes.duplicates import duplicates
 from vaultseek.core.notes.lookup import vault_path

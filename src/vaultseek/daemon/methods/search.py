@@ -14,10 +14,15 @@ from vaultseek.core.notes.similar import unknown_names
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.request import (
+    ParsedRequest,
+    SearchRequest,
+    parse_request,
+    unknown_searches,
+    with_saved_searches,
+)
 from vaultseek.core.search.response import search_method
 from vaultseek.core.search.retrieve import wants_semantic
-from vaultseek.core.search.saved import unknown_searches, with_saved_searches
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
     Find,
@@ -25,10 +30,10 @@ from vaultseek.daemon.methods.access import (
     about_note,
     about_vault,
     find_note,
+    progress_reported,
     whole,
     with_degraded,
 )
-from vaultseek.daemon.methods.progress import progress_reported
 from vaultseek.daemon.seen import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, WhyParams, read
@@ -38,7 +43,7 @@ from vaultseek.settings.model import Settings
 
 SEARCHES_BEGUN = 4
 """Searches that are at work at the same time, and the same of those with a filter, which may take long."""
-BEGUN_NAMES = 64
+PREFIX_NAMES = 64
 """Names that begin with what is being typed, of which those that pass the filter come first."""
 
 
@@ -58,16 +63,18 @@ class SearchMethods:
     async def search(self, params: JSON, context: RequestContext) -> JSON:
         """Answer a query."""
         call = read(SearchParams, params)
-        return await self._answer(call, await self._find(call), context)
+        follower = await self._find(call)
+        return await self._answer(call, self._parsed(call), follower, context)
 
     async def search_all(self, params: JSON, context: RequestContext) -> JSON:
         """Answer a query by the notes of every vault."""
         call = read(AllVaultsParams, params)
         vaults = await self._every()
+        parsed = self._parsed(call)
         # The vaults are searched at the same time, in one turn, unless each is waited for first.
-        async with nullcontext() if call.wait else self._turn(self._request(call)):
+        async with nullcontext() if call.wait else self._turn(parsed):
             answers = await asyncio.gather(
-                *(self._answer_or_fail(call, vault, context) for vault in vaults.values()),
+                *(self._answer_or_fail(call, parsed, vault, context) for vault in vaults.values()),
                 return_exceptions=True,
             )
         answered = [answer for answer in answers if isinstance(answer, dict)]
@@ -83,45 +90,56 @@ class SearchMethods:
         return merged
 
     async def _answer_or_fail(
-        self, call: AllVaultsParams, vault: SeenFollower | Exception, context: RequestContext
+        self,
+        call: AllVaultsParams,
+        parsed: ParsedRequest,
+        vault: SeenFollower | Exception,
+        context: RequestContext,
     ) -> JSON:
         """Answer from one of several vaults. Raises Unavailable if it could not be opened."""
         if isinstance(vault, Unavailable):
             raise vault
         if isinstance(vault, Exception):
             raise Unavailable(f"it cannot be opened: {vault}")
-        return await self._answer(call, vault, context)
+        return await self._answer(call, parsed, vault, context)
 
-    async def _answer(self, call: AllVaultsParams, follower: SeenFollower, context: RequestContext) -> JSON:
+    def _parsed(self, call: AllVaultsParams) -> ParsedRequest:
         # The answers of several vaults are ordered by confidence, which results in short do not have.
         brief = call.brief and isinstance(call, SearchParams)
-        request = self._request(call, explain=call.explain, brief=brief)
+        return parse_request(self._request(call, explain=call.explain, brief=brief))
+
+    async def _answer(
+        self, call: AllVaultsParams, parsed: ParsedRequest, follower: SeenFollower, context: RequestContext
+    ) -> JSON:
         await follower.wait_if_new()
         if call.wait:
-            vectors, waited = _needs_vectors(request), whole(follower)
+            vectors = not parsed.is_listing and wants_semantic(parsed)
+            waited = whole(follower)
             async with progress_reported(waited, context, wanted=call.progress, vectors=vectors):
                 await waited.rescan()
                 if vectors:
-                    await _wait_for_vectors(waited, request)
-        async with self._turn(request):
-            request = replace(request, seconds=context.remaining())
+                    await _wait_for_vectors(waited, expanded=parsed.request.settings.expansion.enabled)
+        async with self._turn(parsed):
+            parsed = parsed.with_deadline(context.remaining())
             if call.typing:
-                begun = await asyncio.to_thread(_names_begun, request, follower)
-                request = replace(request, typing=True, begun=begun)
+                named = await asyncio.to_thread(_prefix_named, parsed, follower)
+                parsed = replace(parsed, request=replace(parsed.request, typing=True, prefix_named=named))
                 follower.keep_names_ranked()
             degraded = follower.degraded_reason()
-            answer = with_degraded(await Searcher(follower.vault).search(request), degraded)
+            answer = with_degraded(await Searcher(follower.vault).search(parsed), degraded)
         if any(result.get("property") for result in answer["results"]):
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query
         notes: list[str] = answer["interpreted"]["notes"]
-        notes += unknown_searches(request.query, self._settings().searches)
+        notes += unknown_searches(parsed.request.query, self._settings().searches)
         if not answer["results"] and answer["interpreted"]["filters"]:
-            notes += await asyncio.to_thread(_unknown_names, request, follower)
+            notes += await asyncio.to_thread(
+                lambda: list(unknown_names(parsed.query.filter, follower.completer))
+            )
         return about_vault(follower.vault, _with_aliases(answer))
 
-    def _turn(self, request: SearchRequest) -> AbstractAsyncContextManager[None]:
-        turns = self._turns if parse_request(request).query.filter is None else self._filter_turns
+    def _turn(self, parsed: ParsedRequest) -> AbstractAsyncContextManager[None]:
+        turns = self._turns if parsed.query.filter is None else self._filter_turns
         return turns.turn()
 
     async def why(self, params: JSON, context: RequestContext) -> JSON:
@@ -163,27 +181,16 @@ def _with_aliases(answer: JSON) -> JSON:
     return {**answer, "count": len(answer["results"])}
 
 
-def _names_begun(request: SearchRequest, follower: SeenFollower) -> tuple[int, ...]:
+def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
     """Return the notes whose names begin with the query as it is typed, then those with its words alone."""
-    texts = dict.fromkeys((request.query.strip(), parse_request(request).query.rank_text))
-    return tuple(note for text in texts for note in follower.completer.beginning(text, BEGUN_NAMES))
+    texts = dict.fromkeys((parsed.request.query.strip(), parsed.query.rank_text))
+    return tuple(note for text in texts for note in follower.completer.beginning(text, PREFIX_NAMES))
 
 
-def _unknown_names(request: SearchRequest, follower: SeenFollower) -> list[str]:
-    """Return a sentence for each name in the filters that no note has."""
-    return list(unknown_names(parse_request(request).query.filter, follower.completer))
-
-
-def _needs_vectors(request: SearchRequest) -> bool:
-    """True if the query is searched by meaning; words and filters need no vectors."""
-    parsed = parse_request(request)
-    return not parsed.is_listing and wants_semantic(parsed)
-
-
-async def _wait_for_vectors(follower: VaultFollower, request: SearchRequest) -> None:
+async def _wait_for_vectors(follower: VaultFollower, *, expanded: bool) -> None:
     try:
         await follower.wait_until_embedded()
-        if request.settings.expansion.enabled:
+        if expanded:
             await follower.refresh_concepts()
     except (WorkerUnavailable, IndexDamaged):
         return  # the answer names the lanes that are missing

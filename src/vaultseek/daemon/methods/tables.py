@@ -12,8 +12,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
 from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.request import SearchRequest, parse_request
-from vaultseek.core.search.saved import unknown_searches, with_saved_searches
+from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
 from vaultseek.core.tables.notes import table_of_notes
 from vaultseek.core.tables.place import base_path, has_base
 from vaultseek.core.tables.run import tables_of
@@ -85,21 +84,22 @@ class TableMethods:
         if call.view is not None or call.this is not None:
             raise UsageError("view and this are for a base; use columns, sort and group with a query")
         vault, settings = follower.vault, self._settings()
-        request = SearchRequest(
-            with_saved_searches(query, settings.searches),
-            settings.search,
-            limit=call.limit and min(call.limit, limits.RESULTS),
-            mode=settings.search.mode,
-            brief=True,
-            seconds=context.remaining(),
+        parsed = parse_request(
+            SearchRequest(
+                with_saved_searches(query, settings.searches),
+                settings.search,
+                limit=call.limit and min(call.limit, limits.RESULTS),
+                mode=settings.search.mode,
+                brief=True,
+                seconds=context.remaining(),
+            )
         )
-        parsed = parse_request(request)
         remarks = [*parsed.query.notes, *unknown_searches(query, settings.searches)]
         if parsed.is_listing:
             filtered = await _in_thread(filter_notes, parsed.query.filter, vault.ledger)
             ids = [] if filtered is None else filtered.ids.tolist()
         else:
-            trace = await Searcher(vault).run(request)
+            trace = await Searcher(vault).run(parsed)
             ids = [trace.ranking.notes[candidate.note].id for candidate in trace.results]
             remarks += [f"{lane} search did not take part: {why.text}" for lane, why in trace.partial.items()]
         return await _in_thread(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from vaultseek.base.model import JSON
-from vaultseek.core.search.certainty import falling
+from vaultseek.core.search.certainty import monotone_certainty
 
 
 def merge_wordings(answers: Sequence[JSON]) -> JSON:
@@ -25,7 +25,7 @@ def merge_wordings(answers: Sequence[JSON]) -> JSON:
                 best[path] = (score, result)
     order = sorted(total, key=lambda path: -total[path])
     most = max(total.values(), default=0.0) or 1.0
-    certainties = falling([float(best[path][1].get("confidence", 1.0)) for path in order])
+    certainties = monotone_certainty([float(best[path][1].get("confidence", 1.0)) for path in order])
     results = [
         {**best[path][1], "score": total[path] / most, "certainty": certainty}
         for path, certainty in zip(order, certainties, strict=True)

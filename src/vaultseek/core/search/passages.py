@@ -1,0 +1,138 @@
+"""Passages: the text of each result that shows why it was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from vaultseek.base.model import Chunk
+from vaultseek.base.text import fold
+from vaultseek.content.markdown.plain import plain_line
+from vaultseek.content.query.expression import find
+from vaultseek.content.query.leaves import PropertyFilter
+from vaultseek.content.query.property_text import NAMELESS, lines_of_text
+from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.store.keyword.index import ChunkHit
+from vaultseek.store.keyword.inverter import PROPERTIES
+from vaultseek.store.ledger import Ledger, NoteRow
+
+PROPERTIES_LEAD = 0.5
+"""Share of the properties' score by word that no passage of the text may reach where they are shown."""
+SHORT_CHARS, LEAST_LETTERS = 60, 12
+"""A passage shorter than this, or one of HTML, that shows fewer letters is not shown if another can be."""
+TAGS = 3
+"""Signs of HTML in a passage that may be nothing else."""
+
+
+def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledger) -> dict[int, Chunk]:
+    """Return the best passage of each note, by note id; its first one without any hit.
+
+    Properties that match the words best by far are a passage, too, with the id ``PROPERTIES``.
+    """
+    ids = [row.id for row in rows]
+    outlines = ledger.chunks.outlines(ids)
+    by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(ids)
+    totals: dict[int | str, float] = {}
+    for scores in _passage_scores(list(outlines), retrieval, by_word):
+        for chunk, score in scores.items():
+            totals[chunk] = totals.get(chunk, 0.0) + score
+    best = {
+        note: max(chunks, key=lambda chunk: totals.get(chunk[0], 0.0) + totals.get(chunk[1], 0.0))
+        for note, chunks in outlines.items()
+    }
+    matching = [row for row in rows if _is_in_properties(by_word.get(row.id, ()))]
+    best |= {row.id: outlines[row.id][0] for row in matching if row.id in outlines}
+    chunks = ledger.chunks.by_number([number for number, _ in best.values()])
+    passages = {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
+    hits = {hit.id for each in by_word.values() for hit in each}
+    empty = [note for note, chunk in passages.items() if _is_wordless(chunk.text, chunk.id in hits)]
+    if empty:
+        passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger)
+    return passages | {row.id: properties_passage(row, passages.get(row.id)) for row in matching}
+
+
+def _is_wordless(text: str, has_word: bool = False) -> bool:
+    """True for the end of a table or an image: it has a vector, too, or a word in an address, but shows
+    nothing."""
+    is_html = text.count("<") >= TAGS
+    if not is_html and (has_word or len(text) >= SHORT_CHARS):
+        return False
+    below = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    return sum(map(str.isalpha, plain_line(below))) < LEAST_LETTERS
+
+
+def _with_words(
+    outlines: Mapping[int, Sequence[tuple[int, str]]], totals: Mapping[int | str, float], ledger: Ledger
+) -> dict[int, Chunk]:
+    """Return the best passage with words of each of these notes; none for a note without any."""
+    chunks = ledger.chunks.by_number([number for outline in outlines.values() for number, _ in outline])
+    passages: dict[int, Chunk] = {}
+    for note, outline in outlines.items():
+        order = sorted(outline, key=lambda chunk: -totals.get(chunk[0], 0.0) - totals.get(chunk[1], 0.0))
+        worded = (chunks[number] for number, _ in order if number in chunks)
+        if (first := next((each for each in worded if not _is_wordless(each.text)), None)) is not None:
+            passages[note] = first
+    return passages
+
+
+def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
+    """True if a note's properties match the words best by far."""
+    if not hits or hits[0].id != PROPERTIES:
+        return False
+    return len(hits) == 1 or hits[1].score < PROPERTIES_LEAD * hits[0].score
+
+
+def properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
+    """Return the properties of a note, a line each; in the file they stand before its ``first`` passage."""
+    text = lines_of_text(row.properties)
+    end = first.start_line - 1 if first is not None else text.count("\n") + 2
+    return Chunk(PROPERTIES, (), 2, max(end, 2), text)
+
+
+def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
+    """Return the first passage of each note with a match of one of the regular expressions, by note id.
+
+    If none has one, the properties have.
+    """
+    if not patterns:
+        return {}
+    passages: dict[int, Chunk] = {}
+    chunks = ledger.chunks.by_note([row.id for row in rows])
+    for row in rows:
+        of_note = chunks[row.id]
+        properties = properties_passage(row, of_note[0] if of_note else None)
+        candidates = [*of_note, properties] if properties.text else of_note
+        matching = (chunk for chunk in candidates if any(find(pattern, chunk.text) for pattern in patterns))
+        if (first := next(matching, None)) is not None:
+            passages[row.id] = first
+    return passages
+
+
+def passages_of_properties(
+    conditions: Sequence[PropertyFilter], rows: Sequence[NoteRow], passages: Mapping[int, Chunk]
+) -> dict[int, Chunk]:
+    """Return the properties of each note that has one of those that the ``conditions`` are about."""
+    names = {fold(condition.name) for condition in conditions}
+    return {
+        row.id: properties_passage(row, passages.get(row.id))
+        for row in rows
+        if any(fold(name) in names and name.casefold() not in NAMELESS for name in row.properties)
+    }
+
+
+def _passage_scores(
+    notes: Sequence[int], retrieval: Retrieval, by_word: Mapping[int, Sequence[ChunkHit]]
+) -> Iterator[Mapping[int | str, float]]:
+    """Yield the scores of the notes' passages as shares of each lane's best: by word under the id of the
+    chunk, by meaning under its number."""
+    keyword, semantic = retrieval.keyword, retrieval.semantic
+    if keyword is not None and len(keyword):
+        best = float(keyword.columns.passage_scores.max())
+        hits = by_word.values() if best > 0 else ()
+        yield {chunk.id: chunk.score / best for chunks in hits for chunk in chunks}
+    if semantic is not None and len(semantic.passage_scores):
+        best = float(semantic.passage_scores.max())
+        rows = np.isin(semantic.passage_notes, notes) if best > 0 else slice(0)
+        scores = semantic.passage_scores[rows].astype(np.float64) / best
+        yield dict(zip(semantic.passage_numbers[rows].tolist(), scores.tolist(), strict=True))
