@@ -12,7 +12,7 @@ from vaultseek.doors.cli.connect import call_note, call_vault
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, link_text, place, place_and_text, remaining
-from vaultseek.doors.cli.options import list_options, note_argument, pass_invocation
+from vaultseek.doors.cli.options import completed_by, list_options, note_argument, pass_invocation
 from vaultseek.doors.cli.output import print_answer, print_json, print_paths
 from vaultseek.doors.cli.terminal import Terminal, clean
 
@@ -84,7 +84,7 @@ def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> 
 
 
 @click.command("broken-links")
-@click.argument("note", required=False, shell_complete=complete_note)
+@click.argument("note", required=False, shell_complete=completed_by(complete_note))
 @list_options
 @pass_invocation
 def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
