@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from vaultseek.base.model import Chunk, Task
-from vaultseek.content.query.facts import Scope
-from vaultseek.content.query.pieces import pieces
+from vaultseek.content.query.facts import Scope, pieces
 from vaultseek.store.ledger import Ledger
 
 COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"

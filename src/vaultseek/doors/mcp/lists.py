@@ -11,8 +11,7 @@ from itertools import groupby
 from vaultseek.base.limits import LISTED_ITEMS_MOST
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold, one_line
-from vaultseek.doors.mcp.problems import without_commands
-from vaultseek.doors.mcp.reply import Form, Reply, count, head_of, largest, line
+from vaultseek.doors.mcp.reply import Form, Reply, count, head_of, largest, line, without_commands
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""

@@ -25,12 +25,14 @@ from vaultseek.tools.evaluate.metrics import (
     METRICS,
     Difference,
     Interval,
+    Refusal,
     bootstrap_interval,
     compute_metrics,
+    keyboard_noise,
     latency_percentiles,
     paired_difference,
+    refusals,
 )
-from vaultseek.tools.evaluate.refusal import Refusal, keyboard_noise, refusals
 from vaultseek.tools.evaluate.variants import Variant, overrides
 
 OnQuery = Callable[[str, int, int], None]

@@ -1,4 +1,4 @@
-"""``vaultseek complete``: completions for editors and scripts that have no client of their own."""
+"""``vaultseek complete``, for editors without a client of their own, and ``completion``, for shells."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import click
 
 from vaultseek.doors.cli.arguments import COMPLETE
 from vaultseek.doors.cli.complete_call import CompleteCall
+from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, pass_invocation, table_options
+from vaultseek.doors.cli.options import daemon_options, pass_invocation, shared_options, table_options
 
 
 @click.command()
@@ -25,3 +26,23 @@ def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
     vaultseek complete --kind value --property status
     """
     return CompleteCall(text, options).run(invocation)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@shared_options
+@click.pass_context
+def completion(context: click.Context, shell: str) -> int:
+    """Print a script for shell completion of commands, options, notes, tags, properties and vaults.
+
+    Notes, tags and properties are completed while the daemon runs. Completion never starts it.
+
+    \b
+    bash:  echo 'eval "$(vaultseek completion bash)"' >> ~/.bashrc
+    zsh:   vaultseek completion zsh > ~/.zfunc/_vaultseek     (a folder of your $fpath, before compinit)
+    fish:  vaultseek completion fish > ~/.config/fish/completions/vaultseek.fish
+    """
+    from vaultseek.doors.cli.shell_completion import script
+
+    print(script(shell, context.find_root().command))
+    return SUCCESS
