@@ -154,7 +154,6 @@ def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
 
 
 def _places(text: str) -> dict[Location, int]:
-    """Return the line of each table, key and value."""
     places: dict[Location, int] = {}
     tables: dict[Location, int] = {}  # how many each array of tables has so far
     table: Location = ()

@@ -87,5 +87,4 @@ def _sections(chunks: Iterable[ChunkText]) -> list[str]:
 
 
 def _blocks(text: str) -> list[str]:
-    """Split a text into paragraphs, list items and quotes."""
     return [block for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)", text) if block.strip()]

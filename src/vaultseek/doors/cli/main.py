@@ -77,7 +77,6 @@ def _run_command(arguments: list[str]) -> int:
 
 
 def _complete(instruction: str) -> None:
-    """Print completions for a shell's script."""
     if instruction == "bash_complete":
         from vaultseek.doors.cli.bash_completion import offered
 
@@ -91,7 +90,6 @@ def _complete(instruction: str) -> None:
 
 
 def _run_without_click(arguments: list[str]) -> int | None:
-    """Run ``search`` or ``complete``, unless click is needed to read the arguments."""
     if arguments[:1] not in (["search"], ["complete"]):
         return None
     from vaultseek.doors.cli.arguments import COMPLETE, SEARCH, read
@@ -112,7 +110,6 @@ def _run_without_click(arguments: list[str]) -> int | None:
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Run a command by click and return its exit code; print the errors of click."""
     import click
 
     from vaultseek.doors.cli.commands import vaultseek

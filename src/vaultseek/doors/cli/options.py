@@ -153,7 +153,6 @@ def _set_config(context: click.Context, _: click.Parameter, value: str | None) -
 
 
 def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    """Return an option's callback that sets an attribute of the invocation."""
 
     def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
         if value is not None:
@@ -164,7 +163,6 @@ def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 
 def _clear(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return a flag's callback that turns an attribute of the invocation off."""
 
     def callback(context: click.Context, _: click.Parameter, value: bool) -> None:
         if value:

@@ -90,11 +90,6 @@ def line(text: object) -> str:
     return " ".join(remove_hidden(str(text)).split())
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: ``1 note``, ``3 notes``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def head_of(answer: JSON) -> JSON:
     """Return the fields that say where an answer comes from: the vault, and the note if it is of one."""
     note: JSON = {name: line(answer[name]) for name in ("path", "title", "file_name") if answer.get(name)}

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from vaultseek.base.model import JSON, STAGES
+from vaultseek.base.text import count
 from vaultseek.core.search.certainty import falling
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,
     Reply,
-    count,
     head_of,
     largest,
     line,

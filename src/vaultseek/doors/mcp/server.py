@@ -200,7 +200,6 @@ def _refusal(message: str) -> CallToolResult:
 
 
 def _short(schema: Any) -> Any:
-    """Return a JSON schema without its titles."""
     if isinstance(schema, list):
         return [_short(each) for each in schema]
     if not isinstance(schema, dict):

@@ -261,7 +261,6 @@ class Tools:
         return whole, [one_line(error) for error in errors if isinstance(error, VaultseekError)]
 
     async def _no_folder(self, folder: str, vault: str | None) -> str:
-        """Return the message for a folder that has no notes, with those it may be."""
         every = (await self._notes.ask("search", dict(EVERY_NOTE), vault))["results"]
         names = lists.folders_like(folder, [note["path"] for note in every])
         known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])
