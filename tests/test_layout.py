@@ -79,8 +79,7 @@ NEEDED_TO_SEARCH = {
     *("errors", "base.limits", "base.paths", "base.text", "client.caller", "client.conversation"),
     *("protocol.wire.reach", "protocol.wire.frame", "protocol.wire.protocol"),
     *("doors.cli.main", "doors.cli.exit_codes", "doors.cli.garbage", "doors.cli.output", "doors.cli.connect"),
-    *("doors.cli.invocation", "doors.cli.search_arguments", "doors.cli.search_call"),
-    *("doors.cli.shell_settings", "doors.cli.terminal"),
+    *("doors.cli.invocation", "doors.cli.arguments", "doors.cli.search_call", "doors.cli.terminal"),
 }
 HEAVY_FOR_THE_DAEMON = (
     "torch",

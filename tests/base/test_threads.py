@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+
 from vaultseek.base.threads import Turns, Waiting, waiting
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from vaultseek.content.query.operators import OPERATORS
 from vaultseek.doors.cli import completion_values
-from vaultseek.doors.cli.bash_line import BashLine
+from vaultseek.doors.cli.bash_completion import BashLine
 from vaultseek.protocol.wire import reach
 
 BREAKS = " \t\n\"'@><=;|&(:"

@@ -8,7 +8,7 @@ import tomlkit
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.settings.toml_lines import lines_of
+from vaultseek.settings.toml import lines_of
 
 TEXT = """\
 # vaultseek

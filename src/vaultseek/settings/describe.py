@@ -180,7 +180,6 @@ def _message(detail: ErrorDetails, model: Model) -> str:
 
 
 def _suggestion(field: FieldInfo | None, value: Any) -> str:
-    """Suggest the allowed text that is most similar to a wrong one."""
     options = [option for option in _options(field.annotation if field else None) if isinstance(option, str)]
     close = get_close_matches(value, options, n=1) if isinstance(value, str) else []
     return f'; did you mean "{close[0]}"?' if close else ""

@@ -69,7 +69,6 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
 
 def _replace(file: Path, text: str) -> None:
-    """Replace the content of ``file`` and keep its mode."""
     try:
         paths.write_atomically(file, text, file.stat().st_mode & 0o777)
     except OSError as error:

@@ -1,9 +1,9 @@
-"""Resolving the paths in the settings: vault folders and the folder of the model."""
+"""Resolving the paths in the settings, and finding what cannot be used to reach a server."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +13,9 @@ from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.catalogue import BUNDLED, HASHING
 from vaultseek.semantic.models.choice import AUTO, OFF
 from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
+from vaultseek.semantic.models.service import Service, secret_option
 from vaultseek.settings.describe import Location, quote_value
-from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
 from vaultseek.settings.origin import Origin, SettingProblem
 from vaultseek.settings.servers import ServerSettings
 
@@ -169,3 +170,52 @@ def _exists(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+_SECRET = (
+    "a secret is not allowed among the options; put it into a file of mode 0600 and name that as key_file, "
+    "or its variable as key_variable"
+)
+
+
+def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
+    """Return a problem for each setting of a server that cannot be used."""
+    found = [*_of_engine(settings.index)]
+    for name, section in (("model", settings.model), ("reranker", settings.reranker)):
+        found += [((name, *key), message) for key, message in _of_server(section)]
+    return [replace(origin.problem(key, message), fatal=False) for key, message in found]
+
+
+def _of_engine(index: IndexSettings) -> Iterator[tuple[Location, str]]:
+    options = index.milvus
+    checks: dict[str, Callable[[], None]] = {
+        "token_file": options.check_token_file,
+        "certificate": options.check_certificate,
+    }
+    if index.uri or index.engine is not None:
+        checks["uri"] = options.check_address
+    for key, check in checks.items():
+        if (message := _message(check)) is not None:
+            message = message.removeprefix(f"index.{key}: ").removeprefix(f"index.{key} is ")
+            yield ("index", key), message
+    if index.token_file and index.token_variable:
+        yield ("index", "token_variable"), "token_file is set, too; leave one of them out"
+
+
+def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:
+    if (name := secret_option(server.options)) is not None:
+        yield ("options", *name), _SECRET
+    elif server.service is not None and server.service.fault is not None:
+        yield ("class_name",), server.service.fault
+    if server.key_file and (message := _message(Service("", key_file=server.key_file).key)) is not None:
+        yield ("key_file",), message
+    if server.key_file and server.key_variable:
+        yield ("key_variable",), "key_file is set, too; leave one of them out"
+
+
+def _message(check: Callable[[], object]) -> str | None:
+    try:
+        check()
+    except ConfigError as error:
+        return str(error)
+    return None

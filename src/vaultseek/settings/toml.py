@@ -1,4 +1,4 @@
-"""Reading TOML files within bounds, with errors of one line, and writing a value as TOML."""
+"""Reading TOML files within bounds, the lines of their keys, and writing a value as TOML."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,7 @@ from pydantic import BaseModel
 
 from vaultseek.base import limits
 from vaultseek.errors import ConfigError
-from vaultseek.settings.describe import quote_value
-from vaultseek.settings.toml_lines import MARK
+from vaultseek.settings.describe import Location, quote_value
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -125,3 +125,92 @@ def _syntax_error(message: str, text: str) -> str:
         return f"{where}not valid TOML: {quote_value(message)}"
     line = match[2] or str(text.count("\n", 0, len(text.rstrip())) + 1)
     return f"line {line}: not valid TOML: {match[1]}; correct this line"
+
+
+MARK = re.compile(
+    r"""
+    \"""(?:[^\\]|\\.)*?(?:\"""|\Z) | '''.*?(?:'''|\Z)     # A text of several lines,
+    | "(?:[^"\\\n]|\\[^\n])*"? | '[^'\n]*'? | \#[^\n]*       # of one, a comment,
+    | [.=,\[\]{}\n]                                        # and what shapes keys and tables.
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""Marks that shape a file: brackets, dots, commas and line ends, but none of those in a text or a comment."""
+
+
+def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
+    """Return the line, from 1, where each location begins, or the table that it belongs in.
+
+    Locations that ``text``, which is valid, does not have are left out. Reads it once.
+    """
+    places = _places(text)
+    lines = {}
+    for location in {*locations}:
+        ends = range(len(location), 0, -1)
+        known = next((location[:end] for end in ends if location[:end] in places), None)
+        if known is not None:
+            lines[location] = places[known]
+    return lines
+
+
+def _places(text: str) -> dict[Location, int]:
+    places: dict[Location, int] = {}
+    tables: dict[Location, int] = {}  # how many each array of tables has so far
+    table: Location = ()
+    for line, statement in _statements(text):
+        try:
+            content = tomllib.loads(statement)
+        except (ValueError, RecursionError):
+            break
+        if statement.lstrip().startswith("["):
+            table = _table(content, tables)
+            added: Iterable[Location] = (table[:end] for end in range(1, len(table) + 1))
+        else:
+            added = _keys(content, table)
+        for location in added:
+            places.setdefault(location, line)
+    return places
+
+
+def _statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield each header and each key with its value, with the number of its first line."""
+    depth = start = 0
+    line = 1
+    for match in MARK.finditer(text):
+        mark = match[0]
+        depth = max(0, depth + (mark in ("[", "{")) - (mark in ("]", "}")))
+        if mark == "\n" and not depth:
+            yield from _statement(text[start : match.end()], line)
+            line += text.count("\n", start, match.end())
+            start = match.end()
+    yield from _statement(text[start:], line)
+
+
+def _statement(part: str, line: int) -> Iterator[tuple[int, str]]:
+    statement = part.strip()
+    if statement and not statement.startswith("#"):
+        yield line, statement
+
+
+def _table(header: Any, tables: dict[Location, int]) -> Location:
+    """Return the location of the table that ``header``, parsed alone, begins."""
+    location: Location = ()
+    while header:
+        is_item = isinstance(header, list)
+        if is_item:
+            tables[location] = tables.get(location, 0) + 1
+        if location in tables:
+            location = (*location, tables[location] - 1)
+        if is_item:
+            break
+        ((part, header),) = header.items()
+        location = (*location, part)
+    return location
+
+
+def _keys(value: Any, location: Location) -> Iterator[Location]:
+    """Yield the locations of all that ``value`` has, which is at ``location``."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for part, inner in items:
+        yield (*location, part)
+        yield from _keys(inner, (*location, part))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from messages_in_source import raised
-from vaultseek.doors.mcp.problems import one_line, without_commands
+from vaultseek.doors.mcp.reply import one_line, without_commands
 from vaultseek.errors import NotRunning, Unavailable
 
 OF_COMMANDS = ("doors/cli/", "settings/", "semantic/models/", "semantic/inference/", "tools/")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.doors.mcp.cursor import Cursor, read_cursor, write_cursor
-from vaultseek.doors.mcp.wordings import merge_wordings
+from vaultseek.doors.mcp.results import Cursor, merge_wordings, read_cursor, write_cursor
 from vaultseek.errors import UsageError
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from vaultseek.doors.ui.api import API
 from vaultseek.doors.ui.application import BODY_BYTES, application, page_files
-from vaultseek.doors.ui.session import Session
+from vaultseek.doors.ui.gate import Session
 from vaultseek.errors import NotFound
 
 PORT = 7999

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.doors.ui.answer_graph import NODES, Place, answer_graph
+from vaultseek.doors.ui.api import NODES, Place, answer_graph
 from vaultseek.doors.ui.reader import (
     LINE_CHARS,
     RENDERED_CHARS,

@@ -27,12 +27,15 @@ from vaultseek.tools.evaluate import (
 from vaultseek.tools.evaluate.html import as_html
 from vaultseek.tools.evaluate.judgements import JudgedQuery, read_qrels
 from vaultseek.tools.evaluate.metrics import (
+    THRESHOLDS,
+    Refusal,
     bootstrap_interval,
     compute_metrics,
+    keyboard_noise,
     latency_percentiles,
     paired_difference,
+    refusals,
 )
-from vaultseek.tools.evaluate.refusal import THRESHOLDS, Refusal, keyboard_noise, refusals
 from vaultseek.tools.evaluate.vault import index_vault, measured_vault, open_measured
 
 pytestmark = pytest.mark.slow

@@ -68,8 +68,6 @@ _NOT_STEMMED = ("vi", "he", "id")
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 """Two-letter codes of the languages whose words are analysed by rules of their own."""
-COMPOUNDING = frozenset({"da", "de", "fi", "hu", "nl", "no", "sv"})
-"""Languages that write compounds as one word."""
 
 
 @cache

@@ -1,7 +1,8 @@
-"""The port of filters: the facts of a note that conditions refer to."""
+"""The port of filters: the facts of a note that conditions refer to, and the pieces that a scope tests."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
@@ -55,3 +56,35 @@ class NoteFacts(Protocol):
 
     def passages(self, scope: Scope) -> Iterable[str]:
         """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote."""
+
+
+ChunkText = tuple[tuple[str, ...], str]
+"""The headings that a chunk stands under, and its text."""
+
+
+def pieces(chunks: Sequence[ChunkText], scope: Scope) -> Iterable[str]:
+    """Return the passages of a note, given its chunks in their order."""
+    if scope == "content":
+        return ["\n".join(text for _, text in chunks)]
+    if scope == "section":
+        return _sections(chunks)
+    if scope == "line":
+        return [line for _, text in chunks for line in text.split("\n")]
+    return [block for _, text in chunks for block in _blocks(text)]
+
+
+def _sections(chunks: Iterable[ChunkText]) -> list[str]:
+    """Split a note's chunks at its headings: the text between two of them is a section."""
+    parts: list[list[str]] = []
+    before: tuple[str, ...] | None = None
+    for heading_path, text in chunks:
+        for index, piece in enumerate(re.split(r"(?m)^(?=#{1,6}\s)", text)):
+            if index or before != heading_path or not parts:
+                parts.append([])
+            parts[-1].append(piece)
+            before = heading_path
+    return ["\n".join(part) for part in parts]
+
+
+def _blocks(text: str) -> list[str]:
+    return [block for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)", text) if block.strip()]

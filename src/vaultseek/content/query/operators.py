@@ -67,7 +67,6 @@ def _option(name: str, text: str) -> Filter:
 
 
 def _malformed(option: str) -> str | None:
-    """Return the option, shortened, if it is a malformed comparison."""
     match = _COMPARISON.fullmatch(option)
     malformed = option.startswith(("<", ">")) and not (match and is_bound(match[2]))
     return option[:SHOWN_CHARS] if malformed else None

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vaultseek.base.text import UNSPACED, fold
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.grammar import Query
-from vaultseek.content.query.stopwords import STOP_WORDS
 from vaultseek.errors import BadQuery
 
 

@@ -28,8 +28,8 @@ from vaultseek.base.limits import (
     RETRY_SECONDS,
 )
 from vaultseek.base.text import fold, is_unspaced
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.profile import find_identifiers
-from vaultseek.content.query.stopwords import STOP_WORDS
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.concept_vocabulary import (

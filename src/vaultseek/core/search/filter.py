@@ -22,7 +22,7 @@ from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
 from vaultseek.content.query.compare import is_named
 from vaultseek.content.query.expression import is_spent, literal_of, too_slow
-from vaultseek.content.query.facts import Scope
+from vaultseek.content.query.facts import Scope, pieces
 from vaultseek.content.query.filters import (
     And,
     Contains,
@@ -41,7 +41,6 @@ from vaultseek.content.query.filters import (
     patterns_of,
     unix_time,
 )
-from vaultseek.content.query.pieces import pieces
 from vaultseek.core.search.prefilter import prefilter
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger import Ledger

@@ -18,9 +18,9 @@ from typing import Any
 
 from vaultseek.base.model import Reason
 from vaultseek.base.text import fold
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.markdown.dates import file_name_time, property_time
 from vaultseek.content.query.compare import is_file_name
-from vaultseek.content.query.stopwords import STOP_WORDS
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
     EXACT_NAME_CONFIDENCE,

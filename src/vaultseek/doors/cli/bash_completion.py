@@ -5,30 +5,95 @@ This covers notes, tags, properties and vaults in the usual places; for everythi
 
 from __future__ import annotations
 
+import os
+import re
+
 from vaultseek.doors.cli import completion_values as values
-from vaultseek.doors.cli.bash_line import BashLine
-from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.search_arguments import FILTERS, FLAGS, SHARED_FLAGS, read_arguments
+from vaultseek.doors.cli.arguments import SEARCH, SHARED_FLAGS, VAULT, read
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
+    from typing import Protocol
 
-    Complete = Callable[[values.Context, object, str], values.Items]
+    class Item(Protocol):
+        """A value to offer, of the type plain, file or dir."""
+
+        value: str
+        type: str
+
 
 ABOUT_A_NOTE = ("read", "related", "links", "neighbors", "unlinked")
 """Commands whose first argument is a note."""
-BY_METAVAR: dict[str, Complete] = {
-    "TAG": values.complete_tag,
-    "NOTE": values.complete_note,
-    "NAME": values.complete_property,
-    "NAME=VALUE": values.complete_property_value,
-}
-"""Completions of the options of ``search`` that filter."""
+_SPECIAL = re.compile(r"[^\w@%+=:,./-]")
+_SPECIAL_IN_DOUBLE_QUOTES = re.compile(r'["$`\\]')
 
-_OF_OPTION: dict[str, Complete] = {"--vault": values.complete_vault} | {
-    name: BY_METAVAR[metavar] for name, metavar, _ in FILTERS if metavar in BY_METAVAR
-}
+
+class BashLine:
+    """A command line of bash up to the cursor: complete ``words`` and the ``word`` at the cursor.
+
+    ``breaks`` are the characters after which bash starts a new replacement within a word.
+    """
+
+    def __init__(self, line: str, breaks: str) -> None:
+        self.words: list[str] = []
+        self.word = ""
+        self.quote = ""
+        self._prefix = 0
+        self._started = False
+        self._read(line, breaks)
+
+    @classmethod
+    def of_environment(cls) -> BashLine:
+        """Return the line that the script of the completion passes on."""
+        return cls(os.environ.get("COMP_LINE", ""), os.environ.get("COMP_BREAKS", ""))
+
+    def offer(self, items: Sequence[Item]) -> str:
+        """Return what the script expects: a line that says how to complete, then the words, one per line."""
+        if items and items[0].type in ("file", "dir"):
+            return "files" if items[0].type == "file" else "folders"
+        values = [item.value for item in items]
+        kind = "nospace" if values and all(value.endswith((":", "=", "/")) for value in values) else "words"
+        return "\n".join([kind, *map(self.rest_of, values)])
+
+    def rest_of(self, value: str) -> str:
+        """Return the text that bash inserts for ``value``, quoted like the word so far."""
+        rest = value[self._prefix :]
+        if self.quote == "'":
+            return rest.replace("'", "'\\''")
+        if self.quote:
+            return _SPECIAL_IN_DOUBLE_QUOTES.sub(r"\\\g<0>", rest)
+        return _SPECIAL.sub(r"\\\g<0>", rest)
+
+    def _read(self, line: str, breaks: str) -> None:
+        escaped = False
+        for character in line:
+            if escaped:
+                self._append(character)
+                escaped = False
+            elif character == "\\" and self.quote != "'":
+                escaped = True
+            elif character == self.quote:
+                self.quote = ""
+            elif self.quote:
+                self._append(character)
+            elif character in "\"'":
+                self.quote, self._prefix, self._started = character, len(self.word), True
+            elif character in " \t\n":
+                self._end()
+            else:
+                self._append(character)
+                if character in breaks:
+                    self._prefix = len(self.word)
+
+    def _append(self, character: str) -> None:
+        self.word += character
+        self._started = True
+
+    def _end(self) -> None:
+        if self._started:
+            self.words.append(self.word)
+        self.word, self._prefix, self._started = "", 0, False
 
 
 def offered() -> str | None:
@@ -42,43 +107,17 @@ def _items(words: list[str], word: str) -> values.Items | None:
     if not words or word == "=" or (word.startswith("-") and "--" not in words):
         return None
     command, *before = words
-    complete: Complete | None = None
-    if before and before[-1].startswith("-") and before[-1] not in ("--", *FLAGS, *SHARED_FLAGS):
-        option = before.pop()
-        complete = _OF_OPTION.get(option)
-        if complete is None or (command != "search" and option != "--vault"):
-            return None
-    if command == "search":
-        call = read_arguments(before)
-        invocation = None if call is None else call[1]
-        complete = complete or values.complete_query
-    else:
-        invocation = _shared(before) if command in ABOUT_A_NOTE else None
-        complete = complete or values.complete_note
-    return None if invocation is None else complete(_Context(invocation), None, word)
-
-
-def _shared(arguments: list[str]) -> Invocation | None:
-    """Return the invocation that shared options mean; None if there is anything else."""
-    invocation = Invocation()
-    rest = iter(arguments)
-    for argument in rest:
-        if argument in SHARED_FLAGS:
-            setattr(invocation, *SHARED_FLAGS[argument])
-        elif argument == "--vault":
-            invocation.vault = next(rest, None)
-        else:
-            return None
-    return invocation
-
-
-class _Context:
-    """Stands for click's context."""
-
-    def __init__(self, invocation: Invocation) -> None:
-        self._invocation = invocation
-
-    def ensure_object(self, object_type: type[values.T]) -> values.T:
-        """Return the invocation."""
-        assert isinstance(self._invocation, object_type)
-        return self._invocation
+    searches = command == "search"
+    if not searches and command not in ABOUT_A_NOTE:
+        return None
+    options = SEARCH if searches else ()
+    flags = {option.name for option in options if option.is_flag}
+    complete: values.Complete | None = values.complete_query if searches else values.complete_note
+    if before and before[-1].startswith("-") and before[-1] not in ("--", *flags, *SHARED_FLAGS):
+        name = before.pop()
+        metavars = [option.metavar for option in (*options, VAULT) if option.name == name]
+        complete = values.BY_METAVAR.get(metavars[0]) if metavars else None
+    arguments = read(before, options, excluding=searches)
+    if complete is None or arguments is None or (arguments.words and not searches):
+        return None
+    return complete(arguments.invocation, word)

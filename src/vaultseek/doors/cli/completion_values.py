@@ -14,20 +14,13 @@ from vaultseek.doors.cli.terminal import clean, count
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Protocol, TypeVar
+    from collections.abc import Callable, Iterable, Mapping
 
     from vaultseek.base.model import JSON
 
-    T = TypeVar("T")
+    Complete = Callable[[Invocation, str], "Items"]
 
-    class Context(Protocol):
-        """The part of click's context that is needed: it has the invocation."""
-
-        def ensure_object(self, object_type: type[T]) -> T:
-            """Return the invocation."""
-
-    Items = list["Item"]
+Items = list["Item"]
 
 COMPLETION_SECONDS = 0.3
 """Timeout of a completion; after this, nothing is offered."""
@@ -50,75 +43,75 @@ class Item:
         self.help = help
 
 
-def complete_note(context: Context, _: object, word: str) -> Items:
+def complete_note(invocation: Invocation, word: str) -> Items:
     """Complete a note by file name, title or alias; complete a path as a file."""
     if _is_path(word):
         return _items([(word, "")], word, kind="file")
-    notes = _daemon_items(context, "note", word)
+    notes = _daemon_items(invocation, "note", word)
     return _items(((note["text"], note["path"]) for note in notes if note.get("path")), word)
 
 
-def complete_file_or_note(context: Context, parameter: object, word: str) -> Items:
+def complete_file_or_note(invocation: Invocation, word: str) -> Items:
     """Complete a note if ``--vault`` is set, else a file."""
-    in_vault = context.ensure_object(Invocation).vault is not None and not _is_path(word)
-    return complete_note(context, parameter, word) if in_vault else _items([(word, "")], word, kind="file")
+    in_vault = invocation.vault is not None and not _is_path(word)
+    return complete_note(invocation, word) if in_vault else _items([(word, "")], word, kind="file")
 
 
-def complete_folder(_: Context, __: object, word: str) -> Items:
+def complete_folder(_: Invocation, word: str) -> Items:
     """Complete a folder."""
     return _items([(word, "")], word, kind="dir")
 
 
-def complete_tag(context: Context, _: object, word: str) -> Items:
+def complete_tag(invocation: Invocation, word: str) -> Items:
     """Complete a tag, with ``#`` if one was typed."""
     mark = "#" if word.startswith("#") else ""
-    tags = _daemon_items(context, "tag", word.removeprefix("#"))
+    tags = _daemon_items(invocation, "tag", word.removeprefix("#"))
     return _items(((mark + tag["text"].removeprefix("#"), _note_count(tag)) for tag in tags), word)
 
 
-def complete_property(context: Context, _: object, word: str) -> Items:
+def complete_property(invocation: Invocation, word: str) -> Items:
     """Complete the name of a property."""
-    properties = _daemon_items(context, "property", word)
+    properties = _daemon_items(invocation, "property", word)
     return _items(((item["text"], _note_count(item)) for item in properties), word)
 
 
-def complete_property_value(context: Context, parameter: object, word: str) -> Items:
+def complete_property_value(invocation: Invocation, word: str) -> Items:
     """Complete ``name=``, then the value of that property."""
     name, equals, value = word.partition("=")
     if not equals:
-        names = complete_property(context, parameter, word)
+        names = complete_property(invocation, word)
         return _items(((f"{item.value}=", item.help or "") for item in names), word)
-    values = _daemon_items(context, "value", value, property=name)
+    values = _daemon_items(invocation, "value", value, property=name)
     return _items(((f"{name}={item['text']}", _note_count(item)) for item in values), word)
 
 
-def complete_columns(context: Context, parameter: object, word: str) -> Items:
+def complete_columns(invocation: Invocation, word: str) -> Items:
     """Complete the last property of a list with commas, each with a minus or without."""
     start, comma, last = word.rpartition(",")
     minus = "-" if last.startswith("-") else ""
-    names = complete_property(context, parameter, last.removeprefix("-"))
+    names = complete_property(invocation, last.removeprefix("-"))
     return _items(((f"{start}{comma}{minus}{item.value}", item.help or "") for item in names), word)
 
 
-def complete_query_or_file(context: Context, parameter: object, word: str) -> Items:
+def complete_query_or_file(invocation: Invocation, word: str) -> Items:
     """Complete a part of a query, else a file."""
-    return complete_query(context, parameter, word) or _items([(word, "")], word, kind="file")
+    return complete_query(invocation, word) or _items([(word, "")], word, kind="file")
 
 
-def complete_vault(context: Context, _: object, word: str) -> Items:
+def complete_vault(invocation: Invocation, word: str) -> Items:
     """Complete a vault by name; complete a path as a folder."""
     vaults = [] if _is_path(word) else _ask_daemon("vault/list", {}).get("vaults") or []
     names = _items(((vault["name"], vault["path"]) for vault in vaults), word)
     return names or _items([(word, "")], word, kind="dir")
 
 
-def complete_query(context: Context, parameter: object, word: str) -> Items:
+def complete_query(invocation: Invocation, word: str) -> Items:
     """Complete an operator, a tag, a kind of file, a property after ``[`` or a saved search after ``@``."""
     minus = "-" if word.startswith("-") else ""
     part = word.removeprefix("-")
     if part.startswith("tag:"):
         start = f"{minus}tag:"
-        tags = complete_tag(context, parameter, word[len(start) :])
+        tags = complete_tag(invocation, word[len(start) :])
         return _items(((start + item.value, item.help or "") for item in tags), word)
     if part.startswith("kind:"):
         from vaultseek.content.kinds import KINDS
@@ -126,12 +119,22 @@ def complete_query(context: Context, parameter: object, word: str) -> Items:
         return _items(((f"{minus}kind:{kind}", "") for kind in KINDS), word)
     if part.startswith("[") and ":" not in part:
         start = f"{minus}["
-        properties = complete_property(context, parameter, part[1:])
+        properties = complete_property(invocation, part[1:])
         return _items(((f"{start}{item.value}:", item.help or "") for item in properties), word)
     if word.startswith("@"):
-        saved = _saved_searches(context.ensure_object(Invocation))
+        saved = _saved_searches(invocation)
         return _items(((f"@{name}", query) for name, query in saved.items()), word)
     return _items(((minus + name, "") for name in OPERATORS), word) if part else []
+
+
+BY_METAVAR: dict[str, Complete] = {
+    "TAG": complete_tag,
+    "NOTE": complete_note,
+    "NAME": complete_property,
+    "NAME=VALUE": complete_property_value,
+    "DIR|NAME": complete_vault,
+}
+"""Completions of the value of an option."""
 
 
 def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
@@ -144,8 +147,7 @@ def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
         return {}
 
 
-def _daemon_items(context: Context, kind: str, word: str, **more: str) -> list[JSON]:
-    invocation = context.ensure_object(Invocation)
+def _daemon_items(invocation: Invocation, kind: str, word: str, **more: str) -> list[JSON]:
     params = invocation.params(kind=kind, text=word, limit=limits.COMPLETIONS, **more)
     items: list[JSON] = _ask_daemon("complete", params).get("items") or []
     return items

@@ -164,7 +164,6 @@ def stop_daemon() -> str:
 
 
 def _has_ended(pid: int, seconds: float) -> bool:
-    """Return whether the daemon ends in time."""
     deadline = time.monotonic() + seconds
     # Another pid means that a service manager has started the next daemon already.
     while daemon_pid() == pid:

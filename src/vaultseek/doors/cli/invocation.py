@@ -1,12 +1,16 @@
-"""One call of the command line: the values of the options that every command shares."""
+"""One call of the command line: the options that every command shares, and settings of the shell."""
 
 from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
+
+from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
     from typing import Any
 
@@ -15,6 +19,7 @@ if TYPE_CHECKING:
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
 """Environment variable by which a shell asks for completions instead of running a command."""
+_SEARCH_VARIABLES = "VAULTSEEK_SEARCH__"
 
 
 class Invocation:
@@ -69,3 +74,25 @@ def vault_argument(vault: str) -> str:
     """
     is_path = os.sep in vault or vault.startswith("~") or vault in (os.curdir, os.pardir)
     return os.path.abspath(os.path.expanduser(vault)) if is_path else vault
+
+
+def environment_settings() -> dict[str, str]:
+    """Return the search settings of this shell's environment, which may differ from the daemon's."""
+    settings = {}
+    for variable, value in os.environ.items():
+        if variable.upper().startswith(_SEARCH_VARIABLES) and value:
+            settings[variable[len(_SEARCH_VARIABLES) :].lower().replace("__", ".")] = value
+    return settings
+
+
+@contextmanager
+def naming_the_variable(settings: dict[str, str]) -> Iterator[None]:
+    """Replace the daemon's error about one of ``settings`` by one that names the environment variable."""
+    try:
+        yield
+    except UsageError:
+        if settings:
+            from vaultseek.settings.load import check_environment
+
+            check_environment()
+        raise

@@ -69,7 +69,6 @@ def _configured(invocation: Invocation, folder: Path) -> Path | None:
 
 
 def _known_vaults(invocation: Invocation) -> Sequence[VaultSettings]:
-    """Return the vaults of the configuration and those added with ``vaultseek vault add``."""
     from vaultseek.settings.load import load
     from vaultseek.settings.registry import read_registry
 

@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-    from vaultseek.doors.cli.complete_arguments import CompleteCall
-    from vaultseek.doors.cli.invocation import Invocation
-    from vaultseek.doors.cli.search_call import SearchCall
-
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and end the process with its exit code."""
@@ -81,7 +77,6 @@ def _run_command(arguments: list[str]) -> int:
 
 
 def _complete(instruction: str) -> None:
-    """Print completions for a shell's script."""
     if instruction == "bash_complete":
         from vaultseek.doors.cli.bash_completion import offered
 
@@ -95,21 +90,26 @@ def _complete(instruction: str) -> None:
 
 
 def _run_without_click(arguments: list[str]) -> int | None:
-    """Run ``search`` or ``complete``, unless click is needed to read the arguments."""
-    call: tuple[SearchCall | CompleteCall, Invocation] | None = None
-    if arguments[:1] == ["search"]:
-        from vaultseek.doors.cli.search_arguments import read_arguments
+    if arguments[:1] not in (["search"], ["complete"]):
+        return None
+    from vaultseek.doors.cli.arguments import COMPLETE, SEARCH, read
 
-        call = read_arguments(arguments[1:])
-    elif arguments[:1] == ["complete"]:
-        from vaultseek.doors.cli.complete_arguments import read_complete
+    if arguments[0] == "search":
+        found = read(arguments[1:], SEARCH, excluding=True)
+        if found is None:
+            return None
+        from vaultseek.doors.cli.search_call import SearchCall
 
-        call = read_complete(arguments[1:])
-    return None if call is None else call[0].run(call[1])
+        return SearchCall(found.words, found.options).run(found.invocation)
+    found = read(arguments[1:], COMPLETE)
+    if found is None or len(found.words) > 1:
+        return None
+    from vaultseek.doors.cli.complete_call import CompleteCall
+
+    return CompleteCall("".join(found.words), found.options).run(found.invocation)
 
 
 def _invoke(arguments: list[str]) -> int:
-    """Run a command by click and return its exit code; print the errors of click."""
     import click
 
     from vaultseek.doors.cli.commands import vaultseek

@@ -1,18 +1,17 @@
-"""The options and arguments that commands share."""
+"""The options and arguments that commands share, and options of the table, made for click."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
 from vaultseek.base import limits
-from vaultseek.doors.cli.completion_values import complete_note, complete_vault
+from vaultseek.doors.cli.arguments import MODES, VAULT, Option, is_excluded_word
+from vaultseek.doors.cli.completion_values import BY_METAVAR, Items, complete_note
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.query_arguments import unescaped
-from vaultseek.doors.cli.search_arguments import MODES
 from vaultseek.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -21,17 +20,73 @@ pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
 
 json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
 paths_option = click.option("--paths", is_flag=True, help="Print only the paths of the notes, one per line.")
-note_argument = click.argument("note", shell_complete=complete_note)
+
+_ESCAPE = "\0"  # cannot occur in an argument of a process
+
+
+class QueryCommand(click.Command):
+    """Command that takes ``-word`` as a part of the query, not as an unknown option."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse with every excluded word escaped; ``unescaped`` gives the words back."""
+        previous = ("", *args)
+        escaped = [
+            _ESCAPE + arg if is_excluded_word(arg, after=option) else arg
+            for option, arg in zip(previous, args, strict=False)
+        ]
+        return super().parse_args(ctx, escaped)
+
+
+def unescaped(text: str) -> str:
+    """Return an argument of a ``QueryCommand`` as the user typed it."""
+    return text.removeprefix(_ESCAPE)
+
+
+def completed_by(
+    complete: Callable[[Invocation, str], Items],
+) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """Return a completion as click calls it."""
+    return lambda context, _, word: complete(context.ensure_object(Invocation), word)
+
+
+note_argument = click.argument("note", shell_complete=completed_by(complete_note))
+
+
+def table_options(options: Iterable[Option]) -> Callable[[Command], Command]:
+    """Add options of the table to a command, which gets their values by field."""
+
+    def add(command: Command) -> Command:
+        for option in reversed([*options]):
+            command = _by_click(option)(command)
+        return command
+
+    return add
+
+
+def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
+    if option.repeated:
+        more["callback"] = lambda _, __, values: [*map(unescaped, values)]
+    kind = click.Choice(option.choices) if option.choices else click.IntRange(1, option.most)
+    return click.option(
+        *option.names,
+        type=kind if option.choices or option.most else None,
+        metavar=option.metavar or None,
+        is_flag=option.is_flag or None,
+        multiple=option.repeated,
+        help=option.help,
+        shell_complete=completed_by(BY_METAVAR[option.metavar]) if option.metavar in BY_METAVAR else None,
+        **more,
+    )
 
 
 def limit_option(help: str) -> Callable[[Command], Command]:
     """Return ``-n``, which limits the number of results."""
-    return click.option("-n", "--limit", type=click.IntRange(1, limits.RESULTS), metavar="N", help=help)
+    return _by_click(Option("--limit", "N", help, most=limits.RESULTS))
 
 
 def mode_option(help: str) -> Callable[[Command], Command]:
     """Return ``--mode``, which selects the lanes of a search."""
-    return click.option("--mode", type=click.Choice(MODES), help=help)
+    return _by_click(Option("--mode", help=help, choices=MODES))
 
 
 def shared_options(command: Command, *, environment: str | None = None) -> Command:
@@ -83,15 +138,7 @@ def list_options(command: Command) -> Command:
 
 def vault_option(command: Command) -> Command:
     """Add ``--vault``."""
-    option = click.option(
-        "--vault",
-        metavar="DIR|NAME",
-        shell_complete=complete_vault,
-        expose_value=False,
-        callback=_set("vault"),
-        help="Vault, by folder or name. By default the one that contains the current folder.",
-    )
-    return option(command)
+    return _by_click(VAULT, expose_value=False, callback=_set("vault"))(command)
 
 
 def _set_config(context: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -106,7 +153,6 @@ def _set_config(context: click.Context, _: click.Parameter, value: str | None) -
 
 
 def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-    """Return an option's callback that sets an attribute of the invocation."""
 
     def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
         if value is not None:
@@ -117,7 +163,6 @@ def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
 
 
 def _clear(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Return a flag's callback that turns an attribute of the invocation off."""
 
     def callback(context: click.Context, _: click.Parameter, value: bool) -> None:
         if value:

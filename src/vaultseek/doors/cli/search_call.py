@@ -5,35 +5,41 @@ from __future__ import annotations
 import sys
 
 from vaultseek.base import limits
+from vaultseek.doors.cli.arguments import FILTERS
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.doors.cli.shell_settings import environment_settings, naming_the_variable
+from vaultseek.doors.cli.invocation import environment_settings, naming_the_variable
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
     from vaultseek.base.model import JSON
     from vaultseek.client.caller import Caller
     from vaultseek.doors.cli.invocation import Invocation
+
+_FILTERS = {option.field for option in FILTERS}
 
 
 class SearchCall:
     """The arguments of ``vaultseek search``; ``filters`` are lists of values by field."""
 
-    def __init__(self) -> None:
-        self.query: tuple[str, ...] = ()
-        self.limit: int | None = None
-        self.mode: str | None = None
-        self.filters: dict[str, list[str]] = {}
-        self.explain = False
-        self.wait = False
-        self.open = False
-        self.all_vaults = False
+    def __init__(self, query: Iterable[str], options: Mapping[str, Any]) -> None:
+        self.query = tuple(query)
+        self.filters = {name: [*values] for name, values in options.items() if name in _FILTERS and values}
+        self.limit: int | None = options.get("limit")
+        self.mode: str | None = options.get("mode")
+        self.explain = bool(options.get("explain"))
+        self.wait = bool(options.get("wait"))
+        self.open = bool(options.get("open"))
+        self.all_vaults = bool(options.get("all_vaults"))
         self.plain = False
         """Take the query for words: it is a passage, to which similar ones are looked for."""
-        self.format = "text"
+        self.format: str = options.get("format") or "text"
         """One of text, json, paths and vimgrep; ``json`` and ``paths`` come before it."""
-        self.json = False
-        self.paths = False
+        self.json = bool(options.get("json"))
+        self.paths = bool(options.get("paths"))
 
     @property
     def output(self) -> str:

@@ -140,7 +140,6 @@ def _passage(result: JSON, terminal: Terminal) -> Iterator[str]:
 
 
 def _highlighted(line: str, offset: int, marks: Spans, terminal: Terminal) -> str:
-    """Return ``line``, which begins at ``offset``, with the parts in ``marks`` highlighted."""
     parts: list[str] = []
     done = 0
     for start, end in sorted((mark[0] - offset, mark[1] - offset) for mark in marks):
@@ -200,7 +199,6 @@ def _no_match(answer: JSON, terminal: Terminal) -> str:
 
 
 def _listing_advice(answer: JSON) -> str:
-    """Name the commands that list what could be filtered by."""
     words = {word for condition in answer["interpreted"]["filters"] for word in condition.split()[:2]}
     commands = [f"`vaultseek {many}`" for one, many in _LISTED if one in words]
     verb = "list" if len(commands) > 1 else "lists"

@@ -18,7 +18,7 @@ from click.shell_completion import (
     add_completion_class,
 )
 
-from vaultseek.doors.cli.bash_line import BashLine
+from vaultseek.doors.cli.bash_completion import BashLine
 from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
 
 _PROGRAM = "vaultseek"

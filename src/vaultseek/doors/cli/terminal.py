@@ -287,7 +287,6 @@ def _host() -> str:
 
 
 def _visible_width(text: str) -> int:
-    """Return the columns of a text with colours and links."""
     return width_of(re.sub(_ESCAPE, "", text) if "\x1b" in text else text)
 
 

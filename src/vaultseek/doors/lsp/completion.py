@@ -211,7 +211,6 @@ def _detail(item: JSON, typing: Typing) -> str | None:
 
 
 def _inserted(item: JSON, typing: Typing) -> str:
-    """Return the text of a completion, from the first column that it replaces."""
     text = str(item["text"])
     if typing.as_markdown:
         return _markdown_link(item, typing)
@@ -237,7 +236,6 @@ def _note_target(item: JSON, typing: Typing) -> str:
 
 
 def _markdown_link(item: JSON, typing: Typing) -> str:
-    """Return a Markdown link in the place of the wikilink that is being typed."""
     sign = "!" if typing.form == "embed" else ""
     text = _BRACKETS.sub("", str(item["text"]))
     note = typing.note

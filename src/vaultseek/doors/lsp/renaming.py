@@ -169,7 +169,6 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
 async def _links_elsewhere(
     session: Session, spot: Spot, path: str, heading: str, new: str, without: set[str]
 ) -> list[Edit]:
-    """Return the daemon's edits of links in notes that are not open."""
     try:
         answer = await session.ask("vault/rename", spot.root, note=path, heading=heading, to=new)
     except NotFound:  # it is not saved yet: nothing links there

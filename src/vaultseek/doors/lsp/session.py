@@ -147,7 +147,6 @@ class Session:
         self._roots.clear()
 
     async def _root(self, folder: str) -> str | None:
-        """Return the vault that a folder is in, as the daemon sees it."""
         if folder not in self._roots:
             params = {
                 "source": "x",

@@ -10,9 +10,8 @@ from itertools import groupby
 
 from vaultseek.base.limits import LISTED_ITEMS_MOST
 from vaultseek.base.model import JSON
-from vaultseek.base.text import fold, one_line
-from vaultseek.doors.mcp.problems import without_commands
-from vaultseek.doors.mcp.reply import Form, Reply, count, head_of, largest, line
+from vaultseek.base.text import count, fold, one_line
+from vaultseek.doors.mcp.reply import Form, Reply, head_of, largest, line, without_commands
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
@@ -118,7 +117,6 @@ def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
 
 
 def _table(table: JSON) -> JSON:
-    """Return what a table is, without its rows."""
     return {
         "name": line(table["name"]),
         "columns": [line(column["name"]) for column in table["columns"]],
@@ -137,7 +135,6 @@ def _row(row: JSON, number: int, table: JSON) -> JSON:
 
 
 def _cell(value: object) -> str:
-    """Return the value of a cell on one line, cut if it is long."""
     if isinstance(value, list):
         value = ", ".join(map(_cell, value))
     text = {None: "", True: "yes", False: "no"}[value] if value is None or isinstance(value, bool) else value

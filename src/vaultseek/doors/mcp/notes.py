@@ -11,7 +11,7 @@ from typing import Any
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
-from vaultseek.doors.mcp.addresses import Address, part, passage, readings, section
+from vaultseek.doors.addresses import Address, part, passage, readings, section
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
 
 NEAREST_NAMES = 5
@@ -117,7 +117,6 @@ class Notes:
         return await self._ask(method, {**params, **self._which(vault)})
 
     async def _no_note(self, name: str, vault: str | None, error: NotFound) -> str:
-        """Return the message for a name that no note has, with the nearest names."""
         message = _SUGGESTION.sub("", str(error))
         names: list[str] = []
         with suppress(VaultseekError):

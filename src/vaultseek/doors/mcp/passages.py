@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from vaultseek.base.limits import AGENT_TOKENS_MOST
 from vaultseek.base.model import JSON
-from vaultseek.base.text import remove_hidden
+from vaultseek.base.text import count, remove_hidden
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     TOKEN_BYTES,
     Form,
     Reply,
-    count,
     dump,
     head_of,
     line,

@@ -8,11 +8,15 @@ that state the source of an answer and what was left out.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from vaultseek.base.model import JSON
 from vaultseek.base.text import remove_hidden
+from vaultseek.errors import NotRunning, VaultseekError
 
 TOKEN_BYTES = 3
 """Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
@@ -86,12 +90,44 @@ def line(text: object) -> str:
     return " ".join(remove_hidden(str(text)).split())
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Return a number with its noun: ``1 note``, ``3 notes``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
 def head_of(answer: JSON) -> JSON:
     """Return the fields that say where an answer comes from: the vault, and the note if it is of one."""
     note: JSON = {name: line(answer[name]) for name in ("path", "title", "file_name") if answer.get(name)}
     return {"untrusted": True, "vault": line(answer.get("vault") or ""), **note}
+
+
+_NOT_RUNNING = "vaultseek is not running on this computer; the user has to start it"
+_OF_A_SHELL = re.compile(r"`vaultseek |\bvaultseek (?:vault|models|config|service) |(?<!\S)--[a-z]")
+"""Signs that a clause is about the command line."""
+_CLAUSE = re.compile(r"(; |\. (?=[A-Z])|, or )")
+_REWORDED = (
+    (re.compile(r"use --vault NAME \(known: ([^)]*)\)"), r"give vault one of: \1"),
+    (re.compile("use --vault DIR, run this inside a vault"), "none is known; the user has to add one"),
+)
+
+
+def one_line(error: VaultseekError) -> str:
+    """Return the message of an error of the daemon."""
+    return _NOT_RUNNING if isinstance(error, NotRunning) else without_commands(str(error))
+
+
+def without_commands(text: str) -> str:
+    """Return a message without the clauses that advise a command of the shell, on one line."""
+    text = line(text)
+    for pattern, words in _REWORDED:
+        text = pattern.sub(words, text)
+    first, *rest = _CLAUSE.split(text)
+    parts = [first]
+    for separator, clause in zip(rest[::2], rest[1::2], strict=True):
+        if not _OF_A_SHELL.search(clause):
+            parts += [separator, clause]
+    return "".join(parts)
+
+
+def wrong_argument(error: ValidationError) -> str:
+    """Return what is wrong with the first wrong argument of a tool."""
+    first, *others = error.errors(include_url=False, include_context=False, include_input=False)
+    name = str(first["loc"][0]) if first["loc"] else "the arguments"
+    # One argument of several types has a problem for each; the last is that of the longest type.
+    own = [each for each in (first, *others) if each["loc"][:1] == first["loc"][:1]]
+    return f"{name}: {line(own[-1]['msg'])}"

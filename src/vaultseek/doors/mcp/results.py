@@ -2,11 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from vaultseek.base.model import JSON, STAGES
-from vaultseek.doors.mcp.problems import without_commands
-from vaultseek.doors.mcp.reply import AGENT_NAMES, Form, Reply, count, head_of, largest, line
+from vaultseek.base.text import count
+from vaultseek.core.search.certainty import monotone_certainty
+from vaultseek.doors.mcp.reply import (
+    AGENT_NAMES,
+    Form,
+    Reply,
+    head_of,
+    largest,
+    line,
+    without_commands,
+)
+from vaultseek.errors import UsageError
 
 NextPage = Callable[[int], str | None]
 """A function from the number of results shown to the cursor of those after them, None if there are none."""
@@ -150,3 +164,79 @@ def _result_lines(result: JSON) -> list[str]:
 
 
 _LINKED = {"out": "linked from it", "in": "links to it", "both": "linked both ways"}
+
+
+_FORM = re.compile(r"(\d{1,6})-([0-9a-f]{4})-(\d{1,18})")
+
+
+class Cursor(NamedTuple):
+    """The number of results before a page, and the revision of the index that they came from."""
+
+    offset: int = 0
+    revision: int | None = None
+
+
+def write_cursor(cursor: Cursor, *question: object) -> str:
+    """Return ``cursor`` as text that is valid for ``question`` only."""
+    return f"{cursor.offset}-{_digest(question)}-{cursor.revision or 0}"
+
+
+def read_cursor(text: str | None, *question: object) -> Cursor:
+    """Return the cursor; without a text, that of the first page.
+
+    Raises UsageError if the text is no cursor, or that of another question.
+    """
+    if text is None:
+        return Cursor()
+    match = _FORM.fullmatch(text.strip())
+    if match is None:
+        raise UsageError("that is no cursor; use the one at the end of the last page, or none for the first")
+    if match[2] != _digest(question):
+        raise UsageError("the cursor is of another search; repeat its query, mode and vault, or leave it out")
+    return Cursor(int(match[1]), int(match[3]))
+
+
+def _digest(question: tuple[object, ...]) -> str:
+    text = json.dumps(question, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:4]
+
+
+def merge_wordings(answers: Sequence[JSON]) -> JSON:
+    """Return one answer with the notes of all, best first, each once, with the passage of its best wording.
+
+    The best note of every wording has score 1, however bad it is. So a score counts as much as its wording's
+    best note is certain, and the scores of the wordings that have a note are added up.
+    """
+    total: dict[str, float] = {}
+    best: dict[str, tuple[float, JSON]] = {}
+    for answer in answers:
+        certainty = _certainty(answer)
+        for result in answer["results"]:
+            path, score = result["path"], certainty * float(result["score"])
+            total[path] = total.get(path, 0.0) + score
+            if path not in best or score > best[path][0]:
+                best[path] = (score, result)
+    order = sorted(total, key=lambda path: -total[path])
+    most = max(total.values(), default=0.0) or 1.0
+    certainties = monotone_certainty([float(best[path][1].get("confidence", 1.0)) for path in order])
+    results = [
+        {**best[path][1], "score": total[path] / most, "certainty": certainty}
+        for path, certainty in zip(order, certainties, strict=True)
+    ]
+    lanes = {(lane["lane"], lane.get("code")): lane for answer in answers for lane in answer["partial"]}
+    merged = {**answers[0], "results": results, "partial": [*lanes.values()]}
+    merged["weak"] = all(answer.get("weak") for answer in answers if answer["results"])
+    interpreted: list[JSON] = [answer.get("interpreted") or {} for answer in answers]
+    rank_texts = [each.get("rank_text") for each in interpreted]
+    merged["interpreted"] = {
+        "notes": list(dict.fromkeys(note for each in interpreted for note in each.get("notes") or ())),
+        "rank_text": next(filter(None, rank_texts), rank_texts[0]),
+    }
+    if results:
+        merged.pop("nearest", None)
+    return merged
+
+
+def _certainty(answer: JSON) -> float:
+    """Return the greatest confidence of a wording's results; 1 for notes that only pass filters."""
+    return max((float(result.get("confidence", 1.0)) for result in answer["results"]), default=0.0)

@@ -32,8 +32,7 @@ from vaultseek.base.model import JSON
 from vaultseek.client.on_demand import Daemon
 from vaultseek.doors.mcp.notes import Ask, Notes, Place
 from vaultseek.doors.mcp.passages import note_text
-from vaultseek.doors.mcp.problems import one_line, wrong_argument
-from vaultseek.doors.mcp.reply import WARNING, Reply
+from vaultseek.doors.mcp.reply import WARNING, Reply, one_line, wrong_argument
 from vaultseek.doors.mcp.tools import Tools
 from vaultseek.errors import NotFound, VaultseekError
 
@@ -201,7 +200,6 @@ def _refusal(message: str) -> CallToolResult:
 
 
 def _short(schema: Any) -> Any:
-    """Return a JSON schema without its titles."""
     if isinstance(schema, list):
         return [_short(each) for each in schema]
     if not isinstance(schema, dict):

@@ -16,13 +16,10 @@ from vaultseek.base import limits
 from vaultseek.base.model import JSON, Mode
 from vaultseek.base.text import fold, quote
 from vaultseek.doors.mcp import answers, lists
-from vaultseek.doors.mcp.cursor import Cursor, read_cursor, write_cursor
 from vaultseek.doors.mcp.notes import Notes
 from vaultseek.doors.mcp.passages import passages
-from vaultseek.doors.mcp.problems import one_line
-from vaultseek.doors.mcp.reply import Form, Reply
-from vaultseek.doors.mcp.results import results
-from vaultseek.doors.mcp.wordings import merge_wordings
+from vaultseek.doors.mcp.reply import Form, Reply, one_line
+from vaultseek.doors.mcp.results import Cursor, merge_wordings, read_cursor, results, write_cursor
 from vaultseek.errors import NotFound, UsageError, VaultseekError
 
 AGENT_TOKENS = 2_000
@@ -264,7 +261,6 @@ class Tools:
         return whole, [one_line(error) for error in errors if isinstance(error, VaultseekError)]
 
     async def _no_folder(self, folder: str, vault: str | None) -> str:
-        """Return the message for a folder that has no notes, with those it may be."""
         every = (await self._notes.ask("search", dict(EVERY_NOTE), vault))["results"]
         names = lists.folders_like(folder, [note["path"] for note in every])
         known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])

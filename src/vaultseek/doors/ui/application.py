@@ -17,10 +17,8 @@ from starlette.types import ASGIApp
 
 from vaultseek.base.model import JSON
 from vaultseek.doors.ui.api import API
-from vaultseek.doors.ui.gate import OPEN_SESSION, Gate, cookie_name
-from vaultseek.doors.ui.peer import is_welcome
+from vaultseek.doors.ui.gate import OPEN_SESSION, Gate, Session, cookie_name, is_welcome
 from vaultseek.doors.ui.pictures import Picture
-from vaultseek.doors.ui.session import Session
 from vaultseek.errors import UsageError, VaultseekError
 
 BODY_BYTES = 64 * 1024

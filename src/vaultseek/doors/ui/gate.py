@@ -6,12 +6,17 @@ must name this computer and port, come from the page itself, be JSON, and bring 
 
 from __future__ import annotations
 
+import hmac
+import os
+import secrets
+import socket
+from pathlib import Path
+
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vaultseek.doors.ui.session import Session
 from vaultseek.protocol.wire.loopback import HOST
 
 NAMES = (HOST, "localhost")
@@ -115,3 +120,74 @@ class Gate:
 
 def _is_own(origins: list[str], host: str) -> bool:
     return all(origin == f"http://{host}" for origin in origins)
+
+
+SECRET_BYTES = 32
+
+
+class Session:
+    """The one session of a server.
+
+    The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
+    Cookies are sent to every port of a computer, so another user's server could see the cookie; it never
+    sees the key.
+    """
+
+    def __init__(self) -> None:
+        self.token = secrets.token_urlsafe(SECRET_BYTES)
+        self.cookie = secrets.token_urlsafe(SECRET_BYTES)
+        self.key = secrets.token_urlsafe(SECRET_BYTES)
+        self._spent = False
+
+    def exchange(self, token: object) -> bool:
+        """Return True for the right token, the first time."""
+        if self._spent or not _same(token, self.token):
+            return False
+        self._spent = True
+        return True
+
+    def admits(self, cookie: object, key: object) -> bool:
+        """True for the browser that has exchanged the token."""
+        return self._spent and _same(cookie, self.cookie) and _same(key, self.key)
+
+
+def _same(value: object, secret: str) -> bool:
+    return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())
+
+
+CONNECTIONS = Path("/proc/net/tcp")
+"""Linux's list of connections; other systems have no such file."""
+_USER = 7
+
+Address = tuple[str, int]
+
+
+def is_welcome(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> bool:
+    """True unless another user's process holds the ``client`` end of the connection to ``server``.
+
+    Root is welcome: it can read everything anyway, and it relays connections of a browser outside a virtual
+    machine.
+    """
+    return user_of(client, server, table) in (None, 0, os.geteuid())
+
+
+def user_of(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> int | None:
+    """Return the number of the user who opened the connection; None if the kernel does not say."""
+    if client is None or server is None:
+        return None
+    try:
+        ends = [_written(client), _written(server)]
+        rows = table.read_text(encoding="ascii").splitlines()[1:]
+        for row in rows:
+            columns = row.split()
+            if columns[1:3] == ends:
+                return int(columns[_USER])
+    except (OSError, ValueError, IndexError):
+        return None
+    return None
+
+
+def _written(address: Address) -> str:
+    """Return an address as the list has it: the bytes of a number of this machine, and the port, in hex."""
+    number = int.from_bytes(socket.inet_aton(address[0]), "little")
+    return f"{number:08X}:{address[1]:04X}"

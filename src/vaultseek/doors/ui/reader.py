@@ -14,7 +14,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.paths import obsidian_url
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.markdown.frontmatter import read_frontmatter
-from vaultseek.doors.mcp.addresses import section
+from vaultseek.doors.addresses import section
 from vaultseek.errors import NotFound, VaultseekError
 
 RENDERED_CHARS = 200_000
@@ -163,7 +163,6 @@ def _places(chunks: Iterable[JSON]) -> list[JSON]:
 
 
 async def _targets(ask: Ask, vault: str, path: str) -> dict[str, str | None]:
-    """Return the paths that the note's links lead to, by their targets as written."""
     try:
         answer = await ask("links/outgoing", {"vault": vault, "note": path})
     except VaultseekError:

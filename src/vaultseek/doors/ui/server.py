@@ -14,7 +14,7 @@ import uvicorn
 from vaultseek.client.on_demand import Daemon
 from vaultseek.doors.ui.api import API, OpenEditor
 from vaultseek.doors.ui.application import application
-from vaultseek.doors.ui.session import Session
+from vaultseek.doors.ui.gate import Session
 from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 

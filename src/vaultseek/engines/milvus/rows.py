@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from vaultseek.base.model import Task
-from vaultseek.content.query.facts import Scope
-from vaultseek.content.query.pieces import pieces
+from vaultseek.content.query.facts import Scope, pieces
 
 
 class RowSource(Protocol):

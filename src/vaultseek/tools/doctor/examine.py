@@ -10,7 +10,7 @@ from vaultseek.tools.doctor.daemon import check_daemon, daemon_pid, daemon_statu
 from vaultseek.tools.doctor.engine import check_engine, check_numbers
 from vaultseek.tools.doctor.finding import BROKEN, Finding
 from vaultseek.tools.doctor.semantic import check_models, check_worker
-from vaultseek.tools.doctor.settings import check_settings
+from vaultseek.tools.doctor.settings import check_settings, check_team
 from vaultseek.tools.doctor.system import (
     check_directories,
     check_disk,
@@ -18,7 +18,6 @@ from vaultseek.tools.doctor.system import (
     check_python,
     check_watches,
 )
-from vaultseek.tools.doctor.team import check_team
 from vaultseek.tools.doctor.vaults import (
     audit_vault,
     check_index,

@@ -1,15 +1,19 @@
-"""Checking the configuration and the environment."""
+"""Checking the configuration, the environment and the settings of a team."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from vaultseek.base import paths
+from vaultseek.base.text import quote
 from vaultseek.errors import ConfigError
+from vaultseek.protocol.wire.loopback import is_of_this_machine
 from vaultseek.settings.load import examine
 from vaultseek.settings.model import Settings
 from vaultseek.settings.origin import SettingProblem
-from vaultseek.tools.doctor.finding import BROKEN, OK, Finding
+from vaultseek.settings.team import TokenSettings, address_of
+from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 _ADVICE = "correct it; `vaultseek config check` names the line"
 
@@ -41,3 +45,41 @@ def _public(problem: SettingProblem) -> str:
     if "unknown" in problem.message:
         known = known[:-1]
     return f"wrong or unknown: {'.'.join(known) or 'a key'}"
+
+
+def check_team(settings: Settings, shards: Collection[str] = ()) -> Iterator[Finding]:
+    """Check that every token sees something, and that no address is open to other machines.
+
+    ``shards`` are names of vaults that the daemon has of an engine.
+    """
+    team = settings.team
+    if not team.listen and not team.tokens:
+        return
+    for key in ("listen", "metrics"):
+        address = address_of(getattr(team, key))
+        if address is not None and not is_of_this_machine(address[0]):
+            message = f"team.{key} can be reached from other machines, without encryption"
+            yield Finding("team", WARNING, message, "use 127.0.0.1 and a proxy with TLS; see docs/team.md")
+    for token in team.tokens:
+        yield from _token(token, settings, {name.casefold() for name in shards})
+    if not team.listen or not team.tokens:
+        missing = "tokens, but team.listen is not set" if team.tokens else "team.listen, but no token"
+        yield Finding("team", WARNING, f"there are {missing}", "see docs/team.md")
+    else:
+        yield Finding("team", OK, f"listens on {team.listen} for {len(team.tokens)} tokens")
+
+
+def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) -> Iterator[Finding]:
+    roots = {vault.name.casefold(): vault.path for vault in settings.vaults}
+    for each in token.sees:
+        vault, _, folder = each.rstrip("/").partition("/")
+        root = roots.get(vault.casefold())
+        fault = None
+        if vault != "*" and root is None and vault.casefold() not in shards:
+            fault = f"there is no vault {quote(vault)}"
+        elif root is not None and folder and not (root / folder).is_dir():
+            fault = f"there is no folder {quote(folder)} in {quote(vault)}"
+        if fault is not None:
+            message = f"the token {quote(token.name)} sees nothing by {quote(each)}: {fault}"
+            public = "a token sees a vault or folder that is not there"
+            yield Finding("team", WARNING, message, "correct sees in [[team.tokens]]", public)

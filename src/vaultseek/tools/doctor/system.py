@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import sqlite3
 import sys
@@ -14,7 +15,6 @@ from vaultseek.base import limits, paths
 from vaultseek.base.limits import MIB
 from vaultseek.content.files.watch import mounts, remote_file_system
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
-from vaultseek.tools.doctor.versions import versions
 
 DISK_LOW_BYTES = 500 * MIB
 """Free disk space below which there is a warning."""
@@ -146,3 +146,33 @@ def _directory(check: str, folder: Path, *, private: bool) -> Finding:
 
 def _nearest(folder: Path) -> Path:
     return next((parent for parent in (folder, *folder.parents) if parent.exists()), Path("/"))
+
+
+ENGINES = (
+    "chromadb",
+    "llama-index-core",
+    "sentence-transformers",
+    "transformers",
+    "torch",
+    "tokenizers",
+    "whoosh-reloaded",
+    "tree-sitter",
+    "tree-sitter-markdown",
+    "watchdog",
+    "pydantic",
+    "numpy",
+    "mcp",
+)
+
+
+def versions() -> dict[str, str | None]:
+    """Return the versions of Python and of each dependency by name; None if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    installed: dict[str, str | None] = {"Python": platform.python_version()}
+    for name in ENGINES:
+        try:
+            installed[name] = version(name)
+        except PackageNotFoundError:
+            installed[name] = None
+    return installed

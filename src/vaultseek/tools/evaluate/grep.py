@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Sequence
 
 from vaultseek.base.text import fold
-from vaultseek.content.query.stopwords import STOP_WORDS
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.store.ledger import Ledger
 
 

@@ -133,7 +133,6 @@ def _hardest(report: Report) -> Iterator[str]:
 
 
 def _bars(outcomes: Sequence[Outcome], metric: str) -> str:
-    """Return one bar per variant, with its interval."""
     height = len(outcomes) * (_BAR + _GAP)
     parts = []
     for row, outcome in enumerate(outcomes):
@@ -149,7 +148,6 @@ def _bars(outcomes: Sequence[Outcome], metric: str) -> str:
 
 
 def _grouped(report: Report, groups: Sequence[str]) -> str:
-    """Return a group of bars per category."""
     thin = 7
     step = thin * len(report.outcomes) + 12
     parts = []

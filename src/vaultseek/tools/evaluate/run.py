@@ -25,12 +25,14 @@ from vaultseek.tools.evaluate.metrics import (
     METRICS,
     Difference,
     Interval,
+    Refusal,
     bootstrap_interval,
     compute_metrics,
+    keyboard_noise,
     latency_percentiles,
     paired_difference,
+    refusals,
 )
-from vaultseek.tools.evaluate.refusal import Refusal, keyboard_noise, refusals
 from vaultseek.tools.evaluate.variants import Variant, overrides
 
 OnQuery = Callable[[str, int, int], None]
@@ -205,7 +207,6 @@ async def _run_all(
 
 
 def _allowed_paths(vault: OpenVault, query: JudgedQuery) -> set[str] | None:
-    """Return the notes that match the query's filters; None without filters."""
     allowed = filter_notes(from_fields(query.filters), vault.ledger)
     if allowed is None:
         return None
@@ -275,7 +276,6 @@ class _Outage:
 
 
 def _groups(queries: Sequence[JudgedQuery]) -> dict[str, list[str]]:
-    """Return query ids by category, after the group of all queries."""
     groups = {ALL: [query.id for query in queries]}
     for name in categories(queries):
         groups[name] = [query.id for query in queries if query.category == name]

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.base.text import acts_on_terminal
-from vaultseek.doors.cli.live.page import remarks, row
+from vaultseek.doors.cli.live.preview import remarks, row
 from vaultseek.doors.cli.terminal import width_of
 
 INDEX = {"notes": 3, "pending": 0}

@@ -14,7 +14,7 @@ _MODULES = {
     "search": "search",
     "find": "find",
     "open": "open",
-    "related": "related",
+    "related": "links",
     "why": "why",
     "read": "read",
     "links": "links",
@@ -28,8 +28,8 @@ _MODULES = {
     "table": "table",
     "complete": "complete",
     "index": "index",
-    "compact": "compact",
-    "status": "status",
+    "compact": "index",
+    "status": "daemon",
     "vault": "vault",
     "config": "config",
     "models": "models",
@@ -45,7 +45,7 @@ _MODULES = {
     "start": "daemon",
     "stop": "daemon",
     "service": "service",
-    "completion": "completion",
+    "completion": "complete",
 }
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
@@ -80,7 +80,7 @@ class _Commands(click.Group):
 def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:
     if not value or context.resilient_parsing:
         return
-    from vaultseek.tools.doctor.versions import versions
+    from vaultseek.tools.doctor.system import versions
 
     print(f"vaultseek {__version__}")
     for name, version in versions().items():

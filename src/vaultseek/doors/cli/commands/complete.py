@@ -1,48 +1,48 @@
-"""``vaultseek complete``: completions for editors and scripts that have no client of their own."""
+"""``vaultseek complete``, for editors without a client of their own, and ``completion``, for shells."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from vaultseek.base import limits
-from vaultseek.doors.cli.complete_arguments import KINDS, CompleteCall
+from vaultseek.doors.cli.arguments import COMPLETE
+from vaultseek.doors.cli.complete_call import CompleteCall
+from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, json_option, pass_invocation
+from vaultseek.doors.cli.options import daemon_options, pass_invocation, shared_options, table_options
 
 
 @click.command()
 @click.argument("text", default="")
-@click.option(
-    "--kind",
-    type=click.Choice(KINDS),
-    default="note",
-    help="What to complete. By default a note.",
-)
-@click.option("--note", metavar="NOTE", help="The note whose headings or blocks to complete.")
-@click.option("--property", "name", metavar="NAME", help="The property whose values to complete.")
-@click.option(
-    "-n", "--limit", type=click.IntRange(1, limits.COMPLETIONS), metavar="N", help="Show at most N."
-)
-@json_option
+@table_options(COMPLETE)
 @daemon_options
 @pass_invocation
-def complete(
-    invocation: Invocation,
-    /,
-    text: str,
-    kind: str,
-    note: str | None,
-    name: str | None,
-    limit: int | None,
-    json_: bool,
-) -> int:
+def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
     """Complete a note, heading, block, tag, property or value. Prints one per line.
 
     \b
     vaultseek complete flo
     vaultseek complete --kind value --property status
     """
-    call = CompleteCall()
-    call.text, call.kind, call.limit = text, kind, limit
-    call.note, call.property, call.json = note, name, json_
-    return call.run(invocation)
+    return CompleteCall(text, options).run(invocation)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@shared_options
+@click.pass_context
+def completion(context: click.Context, shell: str) -> int:
+    """Print a script for shell completion of commands, options, notes, tags, properties and vaults.
+
+    Notes, tags and properties are completed while the daemon runs. Completion never starts it.
+
+    \b
+    bash:  echo 'eval "$(vaultseek completion bash)"' >> ~/.bashrc
+    zsh:   vaultseek completion zsh > ~/.zfunc/_vaultseek     (a folder of your $fpath, before compinit)
+    fish:  vaultseek completion fish > ~/.config/fish/completions/vaultseek.fish
+    """
+    from vaultseek.doors.cli.shell_completion import script
+
+    print(script(shell, context.find_root().command))
+    return SUCCESS

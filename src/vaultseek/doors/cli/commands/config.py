@@ -76,9 +76,9 @@ def check(invocation: Invocation, json_: bool) -> int:
     vaultseek config check
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
-    from vaultseek.settings.access import access_problems
     from vaultseek.settings.load import examine
     from vaultseek.settings.origin import Origin
+    from vaultseek.settings.resolve import access_problems
 
     file = _file(invocation)
     try:
@@ -166,8 +166,7 @@ def _of_added_vaults(settings: Settings, origin: Origin) -> list[SettingProblem]
 
 def _problems(wrong: Sequence[SettingProblem], file: Path) -> list[JSON]:
     from vaultseek.settings.describe import dotted_key
-    from vaultseek.settings.toml import read_text
-    from vaultseek.settings.toml_lines import lines_of
+    from vaultseek.settings.toml import lines_of, read_text
 
     in_file = [one.location for one in wrong if one.source == str(file)]
     lines = lines_of(read_text(file, required=False) or "", in_file) if in_file else {}

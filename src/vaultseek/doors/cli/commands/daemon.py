@@ -1,17 +1,19 @@
-"""``vaultseek serve``, ``start`` and ``stop``."""
+"""``vaultseek serve``, ``start``, ``stop`` and ``status``."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
 
 import click
 
 from vaultseek.base import limits, paths
-from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.exit_codes import SUCCESS, UNAVAILABLE
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import pass_invocation, shared_options
+from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options, vault_option
+from vaultseek.doors.cli.output import print_json
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.daemon.shards import Role
 
@@ -68,4 +70,35 @@ def stop() -> int:
     from vaultseek.doors.cli.connect import stop_daemon
 
     print(stop_daemon() or "no daemon is running")
+    return SUCCESS
+
+
+@click.command()
+@json_option
+@vault_option
+@shared_options
+@pass_invocation
+def status(invocation: Invocation, json_: bool) -> int:
+    """Show the daemon, its vaults and their problems.
+
+    For each vault: the progress of its index, the lanes that are up, and the notes with problems. Starts
+    nothing: if no daemon is running, it says so and ends with exit code 3.
+    """
+    from vaultseek.doors.cli.connect import wait_for_running
+    from vaultseek.doors.cli.status_page import page
+
+    client = wait_for_running()
+    if client is None:
+        if json_:
+            print_json({"daemon": None, "vaults": []})
+        else:
+            print("no daemon is running")
+        return UNAVAILABLE
+    with client:
+        params = invocation.params() if invocation.vault else {}
+        answer = client.call("index/status", params, timeout=limits.CALL_SECONDS)
+    if json_:
+        print_json(answer)
+    else:
+        invocation.show(page(answer, invocation.out, now=time.time()))
     return SUCCESS

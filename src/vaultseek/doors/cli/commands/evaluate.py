@@ -161,7 +161,6 @@ async def _measure(
 
 
 def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
-    """Return the requested vault, with its configuration."""
     from vaultseek.core.indexing.open_vault import VaultOptions
 
     root = vault_of(invocation, Path.cwd())

@@ -13,10 +13,15 @@ from vaultseek.base import limits
 from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import connect
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, mode_option, pass_invocation
-from vaultseek.doors.cli.query_arguments import QueryCommand, unescaped
-from vaultseek.doors.cli.shell_settings import environment_settings
+from vaultseek.doors.cli.invocation import Invocation, environment_settings
+from vaultseek.doors.cli.options import (
+    QueryCommand,
+    completed_by,
+    daemon_options,
+    mode_option,
+    pass_invocation,
+    unescaped,
+)
 from vaultseek.errors import NotRunning, UsageError
 
 TYPE_CHECKING = False
@@ -31,7 +36,7 @@ EVERY_NOTE = "ext:md"
 
 
 @click.command(cls=QueryCommand)
-@click.argument("query", nargs=-1, shell_complete=complete_query)
+@click.argument("query", nargs=-1, shell_complete=completed_by(complete_query))
 @mode_option("Search with all lanes, by words only or by meaning only.")
 @click.option("--all-vaults", is_flag=True, help="Search every vault, instead of one.")
 @click.option("--obsidian", is_flag=True, help="Open the note in Obsidian, even if an editor is set.")

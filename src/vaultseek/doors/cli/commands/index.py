@@ -1,23 +1,25 @@
-"""``vaultseek index``: index what changed, and show the progress."""
+"""``vaultseek index``, which shows the progress, and ``compact``."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import click
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
+from vaultseek.doors.cli.connect import connect
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, pass_invocation
+from vaultseek.doors.cli.options import daemon_options, json_option, pass_invocation
 from vaultseek.doors.cli.output import print_json
-from vaultseek.doors.cli.terminal import clean, count
+from vaultseek.doors.cli.terminal import clean, count, size
 from vaultseek.errors import Cancelled
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.client.caller import Caller
+
 
 _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
@@ -117,3 +119,29 @@ def _summary(state: JSON) -> str:
     problems = state.get("problem_count", len(state.get("problems") or ()))
     remark = f"; {count(problems, 'problem')}, listed by `vaultseek status`" if problems else ""
     return f"{clean(state.get('name') or 'vault')}: {progress_of(state)}{remark}"
+
+
+@click.command()
+@json_option
+@daemon_options
+@pass_invocation
+def compact(invocation: Invocation, /, json_: bool) -> int:
+    """Remove what is left of deleted notes from the index.
+
+    A note that you delete, or a password that you take out of one, is not found any more at once. Its text
+    stays in files of the index until they are written anew: once a day, or by this command.
+
+    \b
+    vaultseek compact --vault notes
+    """
+    with connect(invocation) as client:
+        answer = client.call("index/compact", invocation.params(), timeout=None)
+    if json_:
+        print_json(answer)
+        return SUCCESS
+    freed = f", {size(answer['freed_bytes'])} less than before" if answer["freed_bytes"] else ""
+    print(
+        f"Nothing of deleted text is left in the index of {clean(answer['vault'])}: "
+        f"{size(answer['bytes'])}{freed}."
+    )
+    return SUCCESS

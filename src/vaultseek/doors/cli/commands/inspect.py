@@ -16,7 +16,7 @@ from vaultseek.doors.cli.completion_values import complete_file_or_note
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, current_folder
 from vaultseek.doors.cli.local_vault import vault_of
-from vaultseek.doors.cli.options import pass_invocation, shared_options, vault_option
+from vaultseek.doors.cli.options import completed_by, pass_invocation, shared_options, vault_option
 from vaultseek.doors.cli.output import failure, print_error, print_json
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultseekError
 
@@ -28,7 +28,9 @@ INSPECTED_ITEMS = 30
 
 
 @click.command()
-@click.argument("notes", nargs=-1, required=True, metavar="NOTE...", shell_complete=complete_file_or_note)
+@click.argument(
+    "notes", nargs=-1, required=True, metavar="NOTE...", shell_complete=completed_by(complete_file_or_note)
+)
 @click.option("--path", metavar="PATH", help="Path in the vault that a note from standard input would have.")
 @click.option("--all", "all_", is_flag=True, help="Show everything, however long the lists are.")
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object per note, one per line.")

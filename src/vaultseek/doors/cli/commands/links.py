@@ -1,7 +1,8 @@
-"""``vaultseek links``, ``neighbors``, ``unlinked``, ``broken-links`` and ``orphans``."""
+"""``vaultseek links``, ``related``, ``neighbors``, ``unlinked``, ``broken-links`` and ``orphans``."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 import click
@@ -12,13 +13,20 @@ from vaultseek.doors.cli.connect import call_note, call_vault
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, link_text, place, place_and_text, remaining
-from vaultseek.doors.cli.options import list_options, note_argument, pass_invocation
+from vaultseek.doors.cli.options import (
+    completed_by,
+    limit_option,
+    list_options,
+    note_argument,
+    pass_invocation,
+)
 from vaultseek.doors.cli.output import print_answer, print_json, print_paths
 from vaultseek.doors.cli.terminal import Terminal, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.base.model import JSON
+
 
 _DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 
@@ -84,7 +92,7 @@ def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> 
 
 
 @click.command("broken-links")
-@click.argument("note", required=False, shell_complete=complete_note)
+@click.argument("note", required=False, shell_complete=completed_by(complete_note))
 @list_options
 @pass_invocation
 def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
@@ -173,3 +181,28 @@ def _orphans(answer: JSON, terminal: Terminal) -> str:
         return "No orphans."
     lines = [place_and_text(note, note["title"], terminal, answer) for note in answer["notes"]]
     return "\n".join([heading_line("Orphans", answer["total"], terminal), *lines]) + remaining(answer)
+
+
+@click.command()
+@note_argument
+@limit_option("Show at most N notes.")
+@list_options
+@pass_invocation
+def related(invocation: Invocation, /, note: str, limit: int | None, json_: bool, paths: bool) -> int:
+    """Show notes that are similar to a note.
+
+    Similar in meaning, in words, or by links between the two or to the same notes. NOTE is a path or the end
+    of one, a title, an alias or a file name.
+
+    \b
+    vaultseek related "Float Switch Wiring"
+    vaultseek related Projects/Sump/High\\ Water\\ Night.md -n 3 --paths
+    """
+    answer = call_note(invocation, "note/related", note, limit=limit)
+    return print_answer(answer, invocation, "results", _page, json_=json_, paths=paths)
+
+
+def _page(answer: JSON, terminal: Terminal) -> str:
+    from vaultseek.doors.cli.search_page import page
+
+    return page({**answer, "query": answer["path"]}, terminal, now=time.time())

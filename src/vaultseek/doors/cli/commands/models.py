@@ -197,7 +197,6 @@ def _row(model: JSON) -> list[str]:
 
 
 def _other_folders(directories: set[str], used: Mapping[str, str]) -> Iterator[JSON]:
-    """Yield the models in use that are in the user's own folders."""
     from vaultseek.semantic.models.installed import describe_model
 
     for directory in sorted(directories):

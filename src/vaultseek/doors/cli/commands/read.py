@@ -52,7 +52,7 @@ def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -
 
 def _part(invocation: Invocation, name: str, anchor: str) -> JSON:
     """Return what a link leads to that has a heading, a block, a page or another part after a hash."""
-    from vaultseek.doors.mcp.addresses import part, passage, section
+    from vaultseek.doors.addresses import part, passage, section
 
     note = call_note(invocation, "note/get", name, end_line=1)
     address = part(anchor, note)

@@ -138,7 +138,6 @@ def logs(invocation: Invocation, /, lines: int, journal_: bool) -> int:
 
 
 def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
-    """Return the text of each file of the service, by name."""
     from vaultseek.doors.cli.connect import serve_command
     from vaultseek.doors.cli.service_files import launchd_agent, systemd_units
 

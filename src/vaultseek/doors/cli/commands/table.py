@@ -12,9 +12,15 @@ from vaultseek.doors.cli.completion_values import complete_columns, complete_not
 from vaultseek.doors.cli.connect import call_vault
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, json_option, pass_invocation
+from vaultseek.doors.cli.options import (
+    QueryCommand,
+    completed_by,
+    daemon_options,
+    json_option,
+    pass_invocation,
+    unescaped,
+)
 from vaultseek.doors.cli.output import print_error, print_json
-from vaultseek.doors.cli.query_arguments import QueryCommand, unescaped
 from vaultseek.doors.cli.table_page import FORMATS, printed
 from vaultseek.errors import UsageError
 
@@ -33,27 +39,32 @@ _OPERATOR = re.compile(r"-?[a-z-]+:\S")
     metavar="FILE.base|NOTE.md|QUERY",
     nargs=-1,
     required=True,
-    shell_complete=complete_query_or_file,
+    shell_complete=completed_by(complete_query_or_file),
 )
 @click.option("--view", metavar="NAME", help="View of a base. By default the first.")
 @click.option(
-    "--this", metavar="NOTE", shell_complete=complete_note, help="Note that the formulas of a base call this."
+    "--this",
+    metavar="NOTE",
+    shell_complete=completed_by(complete_note),
+    help="Note that the formulas of a base call this.",
 )
 @click.option(
     "--columns",
-    shell_complete=complete_columns,
+    shell_complete=completed_by(complete_columns),
     metavar="LIST",
     multiple=True,
     help="Properties, title, modified, … or expressions.",
 )
 @click.option(
     "--sort",
-    shell_complete=complete_columns,
+    shell_complete=completed_by(complete_columns),
     metavar="LIST",
     multiple=True,
     help="Columns to sort by; -rating is descending.",
 )
-@click.option("--group", metavar="COLUMN", shell_complete=complete_columns, help="Column to group by.")
+@click.option(
+    "--group", metavar="COLUMN", shell_complete=completed_by(complete_columns), help="Column to group by."
+)
 @click.option(
     "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
 )

@@ -8,7 +8,7 @@ from vaultseek.doors.cli.completion_values import complete_property
 from vaultseek.doors.cli.connect import call_vault
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import remaining
-from vaultseek.doors.cli.options import daemon_options, json_option, pass_invocation
+from vaultseek.doors.cli.options import completed_by, daemon_options, json_option, pass_invocation
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.doors.cli.terminal import Terminal, clean, count, table
 
@@ -30,7 +30,7 @@ def tags(invocation: Invocation, /, json_: bool) -> int:
 
 
 @click.command()
-@click.argument("name", required=False, shell_complete=complete_property)
+@click.argument("name", required=False, shell_complete=completed_by(complete_property))
 @json_option
 @daemon_options
 @pass_invocation

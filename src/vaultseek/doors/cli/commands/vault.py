@@ -10,7 +10,7 @@ from vaultseek.doors.cli.completion_values import complete_folder, complete_vaul
 from vaultseek.doors.cli.connect import call_daemon
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, vault_argument
-from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
+from vaultseek.doors.cli.options import completed_by, json_option, pass_invocation, shared_options
 from vaultseek.doors.cli.output import print_json
 from vaultseek.doors.cli.terminal import clean, count
 
@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
-_name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=complete_vault)
+_name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=completed_by(complete_vault))
 
 
 @click.group()
@@ -49,7 +49,7 @@ def list_(invocation: Invocation, /, json_: bool) -> int:
 
 
 @vault.command()
-@click.argument("folder", metavar="DIR", shell_complete=complete_folder)
+@click.argument("folder", metavar="DIR", shell_complete=completed_by(complete_folder))
 @click.option("--name", metavar="NAME", help="Name of the vault. By default the folder's name.")
 @click.option("--language", metavar="CODE", help="Language of the notes, for word stems: en, de, fr, …")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Notes or folders to leave out.")

@@ -9,20 +9,21 @@ import click
 from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import call_note
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.invocation import Invocation, environment_settings, naming_the_variable
 from vaultseek.doors.cli.listing import place
 from vaultseek.doors.cli.options import (
+    QueryCommand,
+    completed_by,
     daemon_options,
     json_option,
     limit_option,
     mode_option,
     note_argument,
     pass_invocation,
+    unescaped,
 )
 from vaultseek.doors.cli.output import print_json
-from vaultseek.doors.cli.query_arguments import QueryCommand, unescaped
 from vaultseek.doors.cli.search_page import lane_table
-from vaultseek.doors.cli.shell_settings import environment_settings, naming_the_variable
 from vaultseek.doors.cli.terminal import Terminal, clean
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ _VERDICT_COLORS = {
 
 
 @click.command(cls=QueryCommand)
-@click.argument("query", shell_complete=complete_query)
+@click.argument("query", shell_complete=completed_by(complete_query))
 @note_argument
 @limit_option("Limit of the search.")
 @mode_option("Mode of the search.")

@@ -35,7 +35,7 @@ from prompt_toolkit.styles import Style
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.filters import Suggestion
 from vaultseek.doors.cli.live.finder import Finder
-from vaultseek.doors.cli.live.page import remarks, row
+from vaultseek.doors.cli.live.preview import remarks, row
 
 BESIDE_COLUMNS = 100
 """Width from which on the preview stands beside the list; on a narrower screen it stands below."""
@@ -160,7 +160,6 @@ class Screen:
         return self._columns // 2 if self._is_wide else self._columns
 
     def _preview_size(self) -> tuple[int, int]:
-        """Return columns and lines of the preview, as they were drawn last."""
         drawn = self._preview.render_info
         if drawn is None:
             return self._columns - (self._list_columns() + 1 if self._is_wide else 0), _SMALLEST

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from vaultseek.doors.ui.peer import is_welcome, user_of
+from vaultseek.doors.ui.gate import is_welcome, user_of
 
 ROW = "   0: 0100007F:C001 0100007F:1F3F 01 00000000:00000000 00:00000000 00000000  {user} 0 1 1 0000 20 4 0"
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.doors.mcp.addresses import Address, readings, section
+from vaultseek.doors.addresses import Address, readings, section
 from vaultseek.errors import NotFound
 
 HEADINGS = [(1, "Pump", 1), (2, "Alarm", 5), (3, "The *loud* one", 7), (2, "C# notes", 9), (2, "Alarm", 12)]

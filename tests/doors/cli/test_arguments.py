@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.doors.cli.arguments import COMPLETE, FILTERS, SEARCH, Arguments, read
 from vaultseek.doors.cli.commands.complete import complete
 from vaultseek.doors.cli.commands.search import search
-from vaultseek.doors.cli.complete_arguments import CompleteCall, read_complete
-from vaultseek.doors.cli.search_arguments import FILTERS, read_arguments
+from vaultseek.doors.cli.complete_call import CompleteCall
 from vaultseek.doors.cli.search_call import SearchCall
 
-NAMES = [name for name, _, _ in FILTERS]
+NAMES = [option.name for option in FILTERS]
 OPTIONS = [*NAMES, "-n", "--limit", "--mode", "--vault"]
 FLAGS = ["--json", "--paths", "--open", "--explain", "--wait", "--no-start", "--no-color", "--pager"]
 WORDS = st.sampled_from(["boiler", "-draft", "-tag:old", "-", "--", "-n", "-n3", "-n0", "-nx", "-h", "", "3"])
@@ -30,6 +30,10 @@ ARGUMENTS = st.lists(
     ),
     max_size=6,
 ).map(lambda parts: [argument for part in parts for argument in part])
+
+
+def read_search(arguments: list[str]) -> Arguments | None:
+    return read(arguments, SEARCH, excluding=True)
 
 
 def as_click_reads(
@@ -52,9 +56,9 @@ def as_click_reads(
 def test_common_arguments_are_read_as_click_reads_them(arguments):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.delenv("VAULTSEEK_CONFIG", raising=False)
-        read = read_arguments(arguments)
-        if read is not None:
-            call, invocation = read
+        found = read_search(arguments)
+        if found is not None:
+            call, invocation = SearchCall(found.words, found.options), found.invocation
             by_click = as_click_reads(arguments, monkeypatch, search, SearchCall)
             assert by_click == (vars(call), vars(invocation))
             assert list(call.filters) == list(by_click[0]["filters"])
@@ -76,10 +80,11 @@ COMPLETIONS = st.lists(
 def test_arguments_of_complete_are_read_as_click_reads_them(arguments):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.delenv("VAULTSEEK_CONFIG", raising=False)
-        read = read_complete(arguments)
-        if read is not None:
+        found = read(arguments, COMPLETE)
+        if found is not None and len(found.words) < 2:
+            call = CompleteCall("".join(found.words), found.options)
             by_click = as_click_reads(arguments, monkeypatch, complete, CompleteCall)
-            assert by_click == (vars(read[0]), vars(read[1]))
+            assert by_click == (vars(call), vars(found.invocation))
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ def test_arguments_of_complete_are_read_as_click_reads_them(arguments):
 )
 def test_a_usual_search_needs_no_click(arguments, monkeypatch):
     monkeypatch.delenv("VAULTSEEK_CONFIG", raising=False)
-    assert read_arguments(arguments) is not None
+    assert read_search(arguments) is not None
 
 
 @pytest.mark.parametrize(
@@ -102,9 +107,9 @@ def test_a_usual_search_needs_no_click(arguments, monkeypatch):
 )
 def test_help_another_configuration_and_mistakes_are_left_to_click(arguments, monkeypatch):
     monkeypatch.delenv("VAULTSEEK_CONFIG", raising=False)
-    assert read_arguments(arguments) is None
+    assert read_search(arguments) is None
 
 
 def test_a_configuration_in_the_environment_is_left_to_click(monkeypatch):
     monkeypatch.setenv("VAULTSEEK_CONFIG", "x.toml")
-    assert read_arguments(["x"]) is None
+    assert read_search(["x"]) is None

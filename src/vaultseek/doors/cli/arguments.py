@@ -1,0 +1,195 @@
+"""Options of ``search`` and ``complete`` in one table: for click, and for a reader that does without it.
+
+The import of click takes longer than a search. Common arguments are read here as click reads them. For
+everything else (help, another configuration, mistakes) there is no answer here, and click reads them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.invocation import Invocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+
+class Option:
+    """An option of a command. Without a metavariable and choices it is a flag."""
+
+    __slots__ = ("choices", "help", "metavar", "most", "name", "repeated")
+
+    def __init__(
+        self,
+        name: str,
+        metavar: str = "",
+        help: str = "",
+        *,
+        choices: tuple[str, ...] = (),
+        most: int = 0,
+        repeated: bool = False,
+    ) -> None:
+        self.name = name
+        self.metavar = metavar
+        self.help = help
+        self.choices = choices
+        self.most = most
+        """Greatest value of an option that takes a number."""
+        self.repeated = repeated
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names of the option."""
+        return LIMIT if self.name in LIMIT else (self.name,)
+
+    @property
+    def field(self) -> str:
+        """The name of the value in Python."""
+        return self.name[2:].replace("-", "_")
+
+    @property
+    def is_flag(self) -> bool:
+        """True if the option takes no value."""
+        return not (self.metavar or self.choices)
+
+    def value(self, text: str) -> int | str | None:
+        """Return the value that ``text`` is; None if it is wrong, or unusual."""
+        if self.choices:
+            return text if text in self.choices else None
+        if not self.most:
+            return text
+        number = int(text) if text.isascii() and text.isdecimal() and len(text) <= 6 else 0
+        return number if 1 <= number <= self.most else None
+
+
+LIMIT = ("-n", "--limit")
+MODES = ("hybrid", "keyword", "semantic")
+FORMATS = ("text", "json", "paths", "vimgrep")
+KINDS = ("note", "heading", "block", "tag", "property", "value")
+FILTERS = tuple(
+    Option(name, metavar, help, repeated=True)
+    for name, metavar, help in (
+        ("--tag", "TAG", "Only notes with this tag or a tag nested under it."),
+        ("--not-tag", "TAG", "Only notes without this tag."),
+        ("--path", "TEXT", "Only notes whose path contains TEXT; FOLDER/ means that folder."),
+        ("--not-path", "TEXT", "Only notes whose path does not contain TEXT."),
+        ("--property", "NAME=VALUE", "Only notes with this property; also <, <=, >, >= and =null."),
+        ("--has-property", "NAME", "Only notes that have the property NAME."),
+        ("--created-after", "DATE", "From this date on: 2026-01-31, 2026-01, 7d, 'last week'."),
+        ("--created-before", "DATE", "Before this date."),
+        ("--modified-after", "DATE", "From this date on."),
+        ("--modified-before", "DATE", "Before this date."),
+        ("--links-to", "NOTE", "Only notes that link to NOTE."),
+        ("--linked-from", "NOTE", "Only notes that NOTE links to."),
+        ("--phrase", "TEXT", "Only notes with exactly these words."),
+        ("--exclude", "TEXT", "Only notes without this word or phrase."),
+    )
+)
+SEARCH = (
+    Option("--limit", "N", "Show at most N results.", most=limits.RESULTS),
+    Option(
+        "--format",
+        help="Print text, one JSON object, paths, or a line path:line:column:text for each result.",
+        choices=FORMATS,
+    ),
+    Option("--json", help="Same as --format json."),
+    Option("--paths", help="Same as --format paths: only the paths, one per line."),
+    Option("--open", help="Open the best note in $VISUAL, $EDITOR or Obsidian."),
+    Option("--explain", help="Explain the rank of each result."),
+    Option("--mode", help="Search with all lanes, by words only or by meaning only.", choices=MODES),
+    Option("--wait", help="Wait until every change on disk is indexed."),
+    Option("--all-vaults", help="Search every vault, instead of one."),
+    *FILTERS,
+)
+COMPLETE = (
+    Option("--kind", help="What to complete. By default a note.", choices=KINDS),
+    Option("--note", "NOTE", "The note whose headings or blocks to complete."),
+    Option("--property", "NAME", "The property whose values to complete."),
+    Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS),
+    Option("--json", help="Print one JSON object."),
+)
+VAULT = Option(
+    "--vault", "DIR|NAME", "Vault, by folder or name. By default the one that contains the current folder."
+)
+SHARED_FLAGS = {
+    "--no-start": ("autostart", False),
+    "--no-color": ("color", False),
+    "--pager": ("pager", True),
+    "--no-pager": ("pager", False),
+}
+"""Flags of every command that calls the daemon: the attribute of the invocation and its value."""
+# -draft, -tag:old, -"a phrase": an excluded word, but not the options -h and -n 5
+_EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
+
+
+class Arguments:
+    """The arguments of one call: words, the values of its options by field, and what commands share."""
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.options: dict[str, Any] = {}
+        self.invocation = Invocation()
+
+
+def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = False) -> Arguments | None:
+    """Read the arguments of a command; None if click has to read them.
+
+    ``excluding`` if ``-word`` is a part of a query.
+    """
+    if os.environ.get("VAULTSEEK_CONFIG"):
+        return None
+    found = Arguments()
+    by_name = {name: option for option in (*options, VAULT) for name in option.names}
+    rest = [*reversed(arguments)]
+    argument = ""
+    while rest:
+        before, argument = argument, rest.pop()
+        if argument == "--":
+            found.words += reversed(rest)
+            break
+        if (
+            argument in ("", "-")
+            or not argument.startswith("-")
+            or (excluding and is_excluded_word(argument, after=before))
+        ):
+            found.words.append(argument)
+        elif argument in SHARED_FLAGS:
+            setattr(found.invocation, *SHARED_FLAGS[argument])
+        else:
+            name, equals, text = _split(argument)
+            option = by_name.get(name)
+            if option is None or (option.is_flag and equals) or not (option.is_flag or equals or rest):
+                return None
+            if not (option.is_flag or equals):
+                argument = text = rest.pop()
+            value = True if option.is_flag else option.value(text)
+            if value is None:
+                return None
+            _set(found, option, value)
+    return found
+
+
+def is_excluded_word(argument: str, *, after: str) -> bool:
+    """True if an argument that stands ``after`` another is ``-word``, a part of the query."""
+    # -5 after --limit is a wrong number, not an excluded word.
+    return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
+
+
+def _set(found: Arguments, option: Option, value: int | str) -> None:
+    if option is VAULT:
+        found.invocation.vault = str(value)
+    elif option.repeated:
+        found.options.setdefault(option.field, []).append(value)
+    else:
+        found.options[option.field] = value
+
+
+def _split(argument: str) -> tuple[str, str, str]:
+    """Return the name of an option, what stands between it and its value, and the value."""
+    if argument.startswith("-n") and argument != "-n":
+        return "-n", "=", argument[2:]
+    return argument.partition("=")
