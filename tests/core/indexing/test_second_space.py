@@ -117,7 +117,7 @@ def test_a_note_that_changes_or_goes_is_followed(world):
     world.index(RUSSIAN)
     (world.root / "n0.md").write_text("# Note 0\n\nNow of marble.\n\n## More\n\nAnd of slate.\n")
     (world.root / "n1.md").unlink()
-    assert world.vault.spaces.second.behind() == 0
+    assert world.vault.spaces.second.pending_count() == 0
     world.index(RUSSIAN)
     for collection in ("chunks", "notes"):
         assert world.vectors(world.second, collection).keys() == world.vectors(world.first, collection).keys()
@@ -153,10 +153,23 @@ def test_a_second_space_gives_way_to_other_work_and_loses_nothing(world):
     world.index()
     second = world.vault.spaces.second
     assert not world.runner.run(second.step(lambda: False))
-    assert second.behind() == len(NOTES)
+    assert second.pending_count() == len(NOTES)
     while world.runner.run(second.step()):
         pass
     assert second.was_full
+
+
+def test_a_second_space_is_filled_from_the_beginning_after_removals_were_pruned(world, monkeypatch):
+    monkeypatch.setattr("vaultseek.store.ledger.notes.REMOVED_NOTES", 0)
+    here = world()
+    here.index()
+    here.runner.run(here.vault.spaces.second.discard_store("a test"))
+    name = min(NOTES)
+    (here.root / name).unlink()
+    here.index()
+    assert here.vault.ledger.select("SELECT * FROM removed") == []
+    assert here.vault.spaces.second.pending_count() == 0
+    assert here.vault.spaces.second.was_full
 
 
 def test_before_the_second_space_has_anything_the_words_answer_and_it_is_said(world):

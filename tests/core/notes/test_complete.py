@@ -124,7 +124,7 @@ def test_titles_aliases_and_file_names_with_their_notes(world):
 
 @pytest.mark.parametrize("recent", [0, 500])
 def test_notes_with_a_name_that_begins_so_keep_their_order_while_one_types(world, monkeypatch, recent):
-    monkeypatch.setattr("vaultseek.core.notes.complete.COMPLETION_RECENT", recent)
+    monkeypatch.setattr("vaultseek.core.notes.synced_names.RECENT_NOTES", recent)
     here = world({"alpine hut.md": "", "alp.md": "", "beta.md": "---\naliases: [Alpine]\n---", "pal.md": ""})
     completer = VaultCompleter(here.ledger)
     rows = {row.id: row.path for row in here.ledger.notes.by_id(here.ledger.notes.ids()).values()}
@@ -142,7 +142,7 @@ def test_notes_with_a_name_that_begins_so_keep_their_order_while_one_types(world
 
 @pytest.mark.parametrize("recent", [0, 500])
 def test_completion_follows_the_vault(world, monkeypatch, recent):
-    monkeypatch.setattr("vaultseek.core.notes.complete.COMPLETION_RECENT", recent)
+    monkeypatch.setattr("vaultseek.core.notes.synced_names.RECENT_NOTES", recent)
     here = world({"alpha.md": "", "beta.md": "---\naliases: [Alp]\n---"})
     completer = VaultCompleter(here.ledger)
     assert texts(completer.complete("note", "al", 10)) == ["Alp", "alpha"]

@@ -112,7 +112,7 @@ class BatchReader:
         notes = [number for number, _ in batch.indexed]
         segment = batch.segment
         if segment is None or not self._keyword.add(self._ledger, segment, notes):
-            self._keyword.catch_up(self._ledger)
+            self._keyword.sync(self._ledger)
         if self._merging is None or self._merging.done():
             index = self._keyword.index
             self._merging = self._pool.merge(self._merge_step) if index.notes_to_merge() else None

@@ -112,7 +112,7 @@ async def _compare(vault: OpenVault) -> Comparison:
 async def _second(vault: OpenVault) -> tuple[Number, ...]:
     """Return the numbers of the second space, if it has every note."""
     second = vault.spaces.second
-    if second is None or second.behind() != 0:
+    if second is None or second.pending_count() != 0:
         return ()
     stored = await second.stored()
     counts = vault.ledger.counts()

@@ -41,6 +41,7 @@ from vaultseek.store.concept_vocabulary import (
 )
 from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.changes import Position, pending_count
 
 if TYPE_CHECKING:
     from vaultseek.core.indexing.engine_keyword import EngineKeyword
@@ -143,7 +144,7 @@ class Concepts:
             return None
         notes = self._ledger.counts().notes
         enough = int(CONCEPT_CHANGED_SHARE * notes) + 1
-        changed = len(self._ledger.notes.changed_since(self._revision, enough)) + abs(notes - self._notes)
+        changed = pending_count(self._ledger, Position(self._revision), enough) + abs(notes - self._notes)
         return 0.0 if changed >= enough else max(0.0, self._made + CONCEPT_REFRESH_SECONDS - time.monotonic())
 
     @property

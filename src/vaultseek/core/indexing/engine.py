@@ -87,7 +87,7 @@ class OpenEngine:
     @property
     def level(self) -> int:
         """The revision of the ledger that the engine has."""
-        return 0 if self._sync is None else self._sync.level(self._ledger)
+        return 0 if self._sync is None else self._sync.synced_revision(self._ledger)
 
     async def become_level(self, seconds: float) -> None:
         """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""

@@ -67,7 +67,7 @@ class EngineSync:
 
     The engine is written first and the vocabulary after it, so that what a crash leaves is a batch that is
     written again. An engine that does not answer stays behind and catches up by revision when it does.
-    ``catch_up`` returns when that is done; after ``write_apart`` at once.
+    ``sync`` returns when that is done; after ``write_apart`` at once.
     """
 
     keeps_rows = True
@@ -124,7 +124,7 @@ class EngineSync:
         """The folder for segments that readers write: None, as an engine takes none."""
         return None
 
-    def behind(self, ledger: Ledger) -> int:
+    def pending_count(self, ledger: Ledger) -> int:
         """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
         return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
 
@@ -139,7 +139,7 @@ class EngineSync:
         if failure is not None:
             raise failure
 
-    def level(self, ledger: Ledger) -> int:
+    def synced_revision(self, ledger: Ledger) -> int:
         """Return the revision that the engine has; 0 of one that is to be filled anew."""
         return max(0, self._revision(ledger))
 
@@ -148,7 +148,7 @@ class EngineSync:
         if self._thread is None and not self._is_copied:
             self._thread = EngineThread(name, lambda: self._follow(ledger))
 
-    def catch_up(self, ledger: Ledger) -> None:
+    def sync(self, ledger: Ledger) -> None:
         """Bring the engine to the ledger's revision, as far as it answers."""
         if self._thread is not None:
             self._thread.wake()
@@ -210,7 +210,7 @@ class EngineSync:
     def rebuild(self, ledger: Ledger) -> None:
         """Discard what the engine has of the vault and fill it from the ledger."""
         self.rebuilding = self._is_rebuild_wanted = True
-        self.catch_up(ledger)
+        self.sync(ledger)
 
     def close(self) -> None:
         """Close the vocabulary; an engine that does not answer is not waited for."""

@@ -69,12 +69,12 @@ class Indexer:
         return self._names
 
     def load(self) -> None:
-        """Read the names from the ledger, catch the keyword index up with it, and build the graph."""
+        """Read the names from the ledger, sync the keyword index with it, and build the graph."""
         for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
             self._names.add(path, aliases)
-        if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
+        if self._keyword.pending_count(self._ledger) >= CATCH_UP_NOTES:
             self._keyword.rebuilding = True  # filling it was interrupted, and answers have to say so
-        self._keyword.catch_up(self._ledger)
+        self._keyword.sync(self._ledger)
         if not self._stopped.is_set():
             self.build_graph()
 
@@ -136,9 +136,9 @@ class Indexer:
             done += count
             on_progress(done, total)
             self._check_stopped()
-        self._keyword.catch_up(self._ledger)
+        self._keyword.sync(self._ledger)
         self._check_stopped()
-        self._ledger.notes.prune_removed(self._keyword.level(self._ledger))
+        self._ledger.notes.prune_removed(self._keyword.synced_revision(self._ledger))
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
@@ -148,7 +148,7 @@ class Indexer:
     def catch_up_again(self) -> None:
         """Give an engine again what it did not take because it did not answer."""
         if self._keyword.problem is not None:
-            self._keyword.catch_up(self._ledger)
+            self._keyword.sync(self._ledger)
 
     def _check_stopped(self) -> None:
         if self._stopped.is_set():
@@ -160,8 +160,8 @@ class Indexer:
         batches = _split(changes, pooled=hello is not None) if changes else ()
         for batch in batches:
             yield len(batch.read) + len(batch.moved), self._apply_batch(batch)
-            if self._keyword.behind(self._ledger) >= CATCH_UP_NOTES:
-                self._keyword.catch_up(self._ledger)
+            if self._keyword.pending_count(self._ledger) >= CATCH_UP_NOTES:
+                self._keyword.sync(self._ledger)
         if hello is not None:
             with BatchReader(
                 hello, self._reader, self._ledger, self._keyword, self._crash_marker, self.handout

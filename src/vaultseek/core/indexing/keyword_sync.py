@@ -1,4 +1,4 @@
-"""Bring the keyword index up to the ledger, and rebuild it when it cannot be trusted."""
+"""Sync the keyword index with the ledger, and rebuild it when it cannot be trusted."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.keyword.prepare import PreparedSegment
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
 CATCH_UP_NOTES = 1024
-"""Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""
+"""Changed notes in one commit of the keyword index; with as many waiting, it is synced."""
 
 _ASIDE = ".old-"
 """Begin of what follows the name of an index that was moved aside."""
@@ -49,23 +50,23 @@ class KeywordSync:
         self.rebuilding = False
         """True while there is less in the index than in the ledger, because it is made anew."""
         self.stopped = threading.Event()
-        """Set when the vault is being closed: the index stays behind, and catches up after the next start."""
+        """Set when the vault is being closed: the index is synced after the next start."""
         self.problem: Unavailable | None = None
         """None: this index is on the same disk as the ledger."""
         self.index = self._open()
 
-    def behind(self, ledger: Ledger) -> int:
+    def pending_count(self, ledger: Ledger) -> int:
         """Return how many notes changed since the index's revision, up to ``CATCH_UP_NOTES``."""
-        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+        return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
 
-    def level(self, ledger: Ledger) -> int:
-        """Return the revision of the ledger that the index has after ``catch_up``."""
+    def synced_revision(self, ledger: Ledger) -> int:
+        """Return the revision of the ledger that the index has after ``sync``."""
         return ledger.revision
 
-    def catch_up(self, ledger: Ledger) -> None:
-        """Bring the index to the ledger's revision; rebuild it from the ledger if it is damaged."""
+    def sync(self, ledger: Ledger) -> None:
+        """Apply the ledger's changes to the index; rebuild it from the ledger if it is damaged."""
         try:
-            self._catch_up(ledger)
+            self._sync(ledger)
             self.rebuilding = False
         except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
             self._log_rebuild(error)
@@ -77,7 +78,7 @@ class KeywordSync:
         return self._directory
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; false if that does not fit, and a catch-up is needed.
+        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed.
 
         It fits an index that lacks no other note.
         """
@@ -104,7 +105,7 @@ class KeywordSync:
         self.rebuilding = True
         try:
             self._replace()
-            self._catch_up(ledger)
+            self._sync(ledger)
         finally:
             self.rebuilding = False
 
@@ -151,25 +152,25 @@ class KeywordSync:
     def _log_rebuild(self, error: Exception) -> None:
         log.warning("%s is rebuilt from the ledger: %s", self._directory, error)
 
-    def _catch_up(self, ledger: Ledger) -> None:
+    def _sync(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
         revision = self._revision(ledger)
-        removed = _removed_since(ledger, revision)
-        if revision < 0 or removed is None:
+        try:
+            if revision < 0:
+                raise RemovalsPruned
+            self._apply_changes(ledger, revision)
+        except RemovalsPruned:
             self._replace()
-            revision, removed = 0, []
-        while not self.stopped.is_set():
-            current = ledger.revision
-            rows = ledger.notes.changed_since(revision, CATCH_UP_NOTES + 1)
-            if not rows and not removed:
-                break
-            page = rows[:CATCH_UP_NOTES]
-            revision = rows[CATCH_UP_NOTES][1] - 1 if len(rows) > CATCH_UP_NOTES else current
-            documents = stored_documents(ledger, [note for note, _ in page])
-            self._apply(ledger, documents, removed, _position(ledger, revision))
-            failpoint("keyword.applied")
-            removed = []
+            self._apply_changes(ledger, 0)
         self._analyse_again(ledger)
+
+    def _apply_changes(self, ledger: Ledger, revision: int) -> None:
+        for page in changes(ledger, Position(revision), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            documents = stored_documents(ledger, page.notes)
+            self._apply(ledger, documents, page.removed, _position(ledger, page.position.synced_revision))
+            failpoint("keyword.applied")
 
     def _choose_language(self, ledger: Ledger) -> None:
         self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
@@ -209,8 +210,11 @@ class KeywordSync:
         revision = self._revision(ledger)
         if revision < 0:
             return None
-        changed = {note for note, _ in ledger.notes.changed_since(revision, len(notes) + 1)}
-        return _removed_since(ledger, revision) if changed == set(notes) else None
+        with contextlib.suppress(RemovalsPruned):
+            page = next(changes(ledger, Position(revision), len(notes) + 1), None)
+            if page is not None and set(page.notes) == set(notes):
+                return page.removed
+        return None
 
     def _revision(self, ledger: Ledger) -> int:
         """Return the ledger revision that the index holds, -1 if it was made from another ledger.
@@ -221,11 +225,6 @@ class KeywordSync:
             return 0
         generation, _, revision = self.index.revision.partition(":")
         return int(revision) if generation == ledger.generation and revision.isdigit() else -1
-
-
-def _removed_since(ledger: Ledger, revision: int) -> list[int] | None:
-    """Return the notes removed since a revision, none since the beginning; None if that is unknown by now."""
-    return ledger.notes.removed_since(revision) if revision else []
 
 
 def _position(ledger: Ledger, revision: int) -> str:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.semantic.worker.port import VectorKeeper
 from vaultseek.semantic.worker.state import Model
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
 PAGE_NOTES = 64
 """Notes whose vectors are written at once; the position in the ledger is written with them."""
@@ -50,11 +51,6 @@ COLLECT_SECONDS = 300.0
 """Time for which changes are collected once the space is full, unless it is asked."""
 START_SECONDS = 30.0
 """Longest wait of background work for the worker to start."""
-
-_LAST = 2**62
-"""A number above those of all notes."""
-_CHANGED = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
-_COUNT = "SELECT count(*) FROM notes WHERE (revision, id) > (?, ?)"
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +61,6 @@ class SpaceModel(Model, Protocol):
     @property
     def fingerprint(self) -> str:
         """The name of its vectors."""
-
-
-class Position(NamedTuple):
-    """The last note that a space has: notes follow each other by revision, then by id. The first is 1."""
-
-    revision: int = 0
-    note: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +112,7 @@ class SecondSpace:
         self._place = place and f"{place} "
         self._position = self._kept_position()
         self._rebuilds = StoreRebuilds()
-        self._is_level()
+        self._is_synced()
 
     async def stored(self) -> tuple[int, int]:
         """Return how many vectors of passages and of notes the space has. Raises WorkerUnavailable."""
@@ -143,9 +132,9 @@ class SecondSpace:
                 numbers[kind] += sum(key in known for key in keys)
         return numbers[0], numbers[1]
 
-    def behind(self) -> int | None:
+    def pending_count(self) -> int | None:
         """Return how many notes are not in the space as they are now; None before it is opened."""
-        return None if self._position is None else int(self._ledger.select(_COUNT, *self._position)[0][0])
+        return None if self._position is None else pending_count(self._ledger, self._position)
 
     @property
     def worker(self) -> SemanticWorker:
@@ -159,7 +148,7 @@ class SecondSpace:
         """
         if self._position not in (None, Position()) and not self._ledger.vectors.second_store():
             self._position = None  # the engine that keeps it was found to be another one
-        if self._position is not None and self._is_level():
+        if self._position is not None and self._is_synced():
             return False
         async with self._pool.use(self.model) as worker:
             await worker.ready(START_SECONDS)
@@ -216,14 +205,15 @@ class SecondSpace:
             await worker.drop(self.store)
             self._rebuilds.begin()
 
-    def _is_level(self) -> bool:
-        position = self._position
-        if position is None or self._ledger.select(_CHANGED, *position, 1):
+    def _is_synced(self) -> bool:
+        if self._position is None:
             return False
-        removed = self._ledger.notes.removed_since(position.revision)
-        level = removed is not None and not removed
-        self.was_full = self.was_full or level
-        return level
+        try:
+            is_synced = next(changes(self._ledger, self._position, 1), None) is None
+        except RemovalsPruned:
+            return False
+        self.was_full = self.was_full or is_synced
+        return is_synced
 
     async def _open(self, worker: VectorKeeper) -> None:
         self._rebuilds.check()
@@ -254,24 +244,19 @@ class SecondSpace:
         self._position, self.was_full = Position(), False
 
     async def _store_page(self, worker: VectorKeeper, is_free: Callable[[], bool]) -> bool:
-        position = self._position or Position()
-        current = self._ledger.revision  # read first: what is committed from here on comes later
-        removed = self._ledger.notes.removed_since(position.revision)
-        if removed is None:
+        try:
+            page = next(changes(self._ledger, self._position or Position(), PAGE_NOTES), None)
+        except RemovalsPruned:
             await self._begin(worker)
             return True
-        changed = self._ledger.select(_CHANGED, *position, PAGE_NOTES)
-        rows = [(note, revision) for note, revision in changed if revision <= current]
-        if not changed and not removed:
+        if page is None:
             self.was_full = True
             return False
-        notes = [note for note, _ in rows]
+        notes, removed, position = page
         passages, whole = await asyncio.to_thread(self._entries, notes)
         vectors = await self._vectors(worker, [*passages, *whole], is_free)
         if vectors is None:
             return False
-        is_last = len(rows) < PAGE_NOTES
-        position = Position(current, _LAST) if is_last else Position(rows[-1][1], rows[-1][0])
         version = f"{self._name}:{self._ledger.generation}@{position.revision}.{position.note}"
         touched = np.array([*notes, *removed], np.int64)
         await self._write(worker, CHUNKS, passages, vectors, touched, None)

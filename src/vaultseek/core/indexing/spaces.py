@@ -69,10 +69,10 @@ class Spaces:
         if space is None:
             waits = self.second is not None and self._reads(text) == "poorly"
             return Reason("being_built", NOT_YET) if waits else None
-        behind, notes = space.behind() or 0, self._ledger.counts().notes
-        if behind <= min(LAGGING_NOTES, LAGGING_SHARE * notes):
+        pending, notes = space.pending_count() or 0, self._ledger.counts().notes
+        if pending <= min(LAGGING_NOTES, LAGGING_SHARE * notes):
             return None
-        return Reason("being_built", f"{behind} of {notes} notes have no vectors for this language yet")
+        return Reason("being_built", f"{pending} of {notes} notes have no vectors for this language yet")
 
     def as_json(self) -> JSON:
         """Return the models of the vault, and how far the second space is, as ``index/status`` has them."""
@@ -82,14 +82,14 @@ class Spaces:
             "why": self.models.why or None,
             "only_english": self.models.only_english,
             "second": None if second is None else second.model.name,
-            "second_notes_left": None if second is None else second.behind(),
+            "second_notes_left": None if second is None else second.pending_count(),
             "second_problem": None if second is None else second.problem,
             "advice": self.models.advice or None,
         }
 
     def _has_some(self) -> bool:
-        behind = None if self.second is None else self.second.behind()
-        return behind is not None and (behind == 0 or behind < self._ledger.counts().notes)
+        pending = None if self.second is None else self.second.pending_count()
+        return pending is not None and (pending == 0 or pending < self._ledger.counts().notes)
 
     def _reads(self, text: str) -> LanguageSupport:
         return self._judge(text) if self.models.only_english else "well"

@@ -1,8 +1,4 @@
-"""Completion of titles, aliases, headings, tags, property names and values.
-
-Names are kept in memory, folded and ranked, and updated from the ledger's changes before each answer, so that
-neither a key nor a save costs more in a large vault.
-"""
+"""Completion of titles, aliases, headings, tags, property names and values."""
 
 from __future__ import annotations
 
@@ -15,16 +11,12 @@ from vaultseek.base.limits import LINE_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.content.markdown.title import file_stem
-from vaultseek.core.notes.completer import GRADES, Completer, Entry, Match, NoteName
+from vaultseek.core.notes.completer import Completer, Entry, Match, NoteName
 from vaultseek.core.notes.links import line_of
 from vaultseek.core.notes.parts import PartKind, VaultParts
+from vaultseek.core.notes.synced_names import SyncedNames
 from vaultseek.core.notes.vocabulary import Vocabulary
 from vaultseek.store.ledger import Ledger
-
-COMPLETION_RECENT = 500
-"""Changed notes that are always completed beside the ranked names; more than these are ranked among them."""
-COMPLETION_RECENT_PART = 16
-"""In a large vault, one part in this many may be completed beside the ranked names."""
 
 INSIDE = 3
 """Grades of names that contain what was typed."""
@@ -33,19 +25,12 @@ Kind = Literal["note", "heading", "tag", "property", "value"]
 
 
 class VaultCompleter:
-    """Completes in one vault, always from the ledger's current revision.
-
-    Notes that changed since the names were ranked are completed beside them, until ``prepare`` is called.
-    """
+    """Completes in one vault, always from the ledger's current revision."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
+        self._names = SyncedNames(ledger, "id, path, title, aliases", _names)
         self._lock = threading.Lock()
-        self._preparing = threading.Lock()
-        self._revision = -1
-        self._ranked = Completer(())
-        self._changed: dict[int, list[NoteName]] = {}
-        self._recent = Completer(())
         self._vocabulary = Vocabulary()
         self._lists: dict[tuple[Kind, str], Completer] = {}
         self._lists_version = self._vocabulary.version
@@ -54,28 +39,16 @@ class VaultCompleter:
     @property
     def crowded(self) -> bool:
         """True if so many notes changed that ``prepare`` should be called."""
-        return len(self._changed) > max(COMPLETION_RECENT, len(self._ranked) // COMPLETION_RECENT_PART)
+        return self._names.crowded
 
     def prepare(self) -> None:
-        """Read the names, if they have not been read; rank those of changed notes, if they are many.
+        """Read what is completed, if it has not been read; rank the names of changed notes, if they are many.
 
         This takes long in a large vault; completions are answered meanwhile.
         """
-        with self._preparing:
-            with self._lock:
-                self._refresh()
-                ranked, changed = self._ranked, dict(self._changed)
-                if not self.crowded:
-                    return
-            names = (name for names in changed.values() for name in names)
-            merged = ranked.merged(names, without=changed.keys())
-            with self._lock:
-                if self._ranked is ranked:
-                    self._ranked = merged
-                    later = self._changed.items()
-                    self._set_changed(
-                        {note: names for note, names in later if names is not changed.get(note)}
-                    )
+        self._names.rank_recent()
+        with self._lock:
+            self._vocabulary.sync(self._ledger)
 
     def complete(
         self, kind: Kind, typed: str, limit: int, *, note: int | None = None, name: str | None = None
@@ -83,14 +56,13 @@ class VaultCompleter:
         """Return completions of a kind: headings of ``note``, values of the property ``name``."""
         if kind == "heading":
             matches = Completer(self._headings(note)).complete(typed, limit)
+        elif kind == "note":
+            matches = self._names.complete(typed, limit)
         else:
+            start = "" if kind == "value" else "#"
             with self._lock:
-                self._refresh()
-                if kind == "note":
-                    matches = self._notes(typed, limit)
-                else:
-                    start = "" if kind == "value" else "#"
-                    matches = self._listed(kind, name or "").complete(typed.removeprefix(start), limit)
+                self._vocabulary.sync(self._ledger)
+                matches = self._listed(kind, name or "").complete(typed.removeprefix(start), limit)
         return [_as_json(match) for match in matches]
 
     def complete_parts(self, kind: PartKind, typed: str, limit: int) -> list[JSON]:
@@ -113,44 +85,8 @@ class VaultCompleter:
         """
         if not fold(typed):
             return []
-        with self._lock:
-            self._refresh()
-            matches = self._notes(typed, limit, grades=1)
+        matches = self._names.complete(typed, limit, grades=1)
         return list(dict.fromkeys(match.entry.note for match in matches))
-
-    def _notes(self, typed: str, limit: int, grades: int = GRADES) -> list[Match]:
-        ranked = self._ranked.complete(typed, limit, without=self._changed, grades=grades)
-        recent = self._recent.complete(typed, limit, grades=grades)
-        return sorted((*ranked, *recent), key=lambda match: (match.grade, len(match.entry.text)))[:limit]
-
-    def _refresh(self) -> None:
-        """Take over what changed in the ledger."""
-        revision = self._ledger.revision
-        if revision == self._revision:
-            return
-        removed = self._ledger.notes.removed_since(self._revision) if self._revision >= 0 else None
-        if removed is None:
-            self._vocabulary = Vocabulary()
-            self._ranked = Completer(name for names in self._read_since(0).values() for name in names)
-            self._set_changed({})
-        else:
-            for note in removed:
-                self._vocabulary.remove(note)
-            gone: dict[int, list[NoteName]] = {note: [] for note in removed}
-            self._set_changed({**self._changed, **gone, **self._read_since(self._revision)})
-        self._revision = revision
-
-    def _read_since(self, revision: int) -> dict[int, list[NoteName]]:
-        """Return the names of the notes that changed after ``revision``; count their tags and properties."""
-        changed = {}
-        for id, path, title, aliases, tags, properties in self._ledger.select(_NAMES, revision):
-            changed[id] = list(_names(id, path, title, aliases))
-            self._vocabulary.put(id, tags, properties)
-        return changed
-
-    def _set_changed(self, changed: dict[int, list[NoteName]]) -> None:
-        self._changed = changed
-        self._recent = Completer(name for names in changed.values() for name in names)
 
     def _headings(self, note: int | None) -> Iterator[Entry]:
         row = self._ledger.notes.by_id([note or 0]).get(note or 0)
@@ -214,7 +150,6 @@ def _as_json(match: Match) -> JSON:
 _WITH_PLACES = ("pdf", "base")
 """Kinds whose parts have names that people know; those of canvases are numbers."""
 _GRADES = ("prefix", "word", "inside", "fuzzy")
-_NAMES = "SELECT id, path, title, aliases, tags, properties FROM notes WHERE revision > ?"
 
 
 def _names(note: int, path: str, title: str, aliases: str) -> Iterator[NoteName]:

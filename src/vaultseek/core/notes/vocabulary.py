@@ -10,6 +10,7 @@ from typing import Any
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.changes import RemovalsPruned, changed_rows
 
 COMMON_VALUES = 10
 """Values listed with each property, the commonest."""
@@ -102,6 +103,8 @@ def _by_count(counts: Counter[str]) -> list[JSON]:
 
 # -- vocabulary
 
+_COLUMNS = "id, tags, properties"
+_HAS_ANY = "(tags != '[]' OR properties != '{}')"
 Spellings = dict[str, Counter[str]]
 
 
@@ -112,6 +115,10 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
+        self._revision = 0
+        self._clear()
+
+    def _clear(self) -> None:
         self.version = object()
         self._tags: dict[int, str] = {}
         self._properties: dict[int, str] = {}
@@ -119,6 +126,22 @@ class Vocabulary:
         self._tag_spellings: Spellings = defaultdict(Counter)
         self._names: Spellings = defaultdict(Counter)
         self._values: Spellings = defaultdict(Counter)
+
+    def sync(self, ledger: Ledger) -> None:
+        """Count what changed in the ledger."""
+        revision = ledger.revision
+        if revision == self._revision:
+            return
+        try:
+            rows, removed = changed_rows(ledger, self._revision, _COLUMNS, _HAS_ANY)
+        except RemovalsPruned:
+            self._clear()
+            rows, removed = changed_rows(ledger, 0, _COLUMNS, _HAS_ANY)
+        for note in removed:
+            self.remove(note)
+        for row in rows:
+            self.put(*row)
+        self._revision = revision
 
     def put(self, note: int, tags: str, properties: str) -> None:
         """Count the tags and the properties of a note, both as JSON, instead of those counted before."""

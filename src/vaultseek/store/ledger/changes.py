@@ -1,0 +1,88 @@
+"""The changes of a ledger since a position, by which every index follows it.
+
+An index keeps the position that it is at, applies the pages that ``changes`` yields, and stores the position
+of each page with it. The vocabulary is the same everywhere: ``sync`` applies the changes, ``synced_revision``
+is the revision whose notes are all there, and ``pending_count`` the number of notes that changed since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from vaultseek.store.ledger.ledger import Ledger
+from vaultseek.store.ledger.notes import LAST_NOTE
+
+
+class RemovalsPruned(Exception):
+    """The ledger has forgotten removals after the position: the index has to be filled from the beginning."""
+
+
+class Position(NamedTuple):
+    """A place in the order of changes, by revision, then by note; the default is the beginning."""
+
+    revision: int = 0
+    note: int = LAST_NOTE
+
+    @property
+    def synced_revision(self) -> int:
+        """The last revision of which nothing is missing."""
+        return self.revision if self.note == LAST_NOTE else self.revision - 1
+
+
+class Changes(NamedTuple):
+    """A page of changes: notes to write, in order of change, notes to delete, and the position after both."""
+
+    notes: list[int]
+    removed: list[int]
+    position: Position
+
+
+def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
+    """Yield what changed after ``since``, at most ``size`` notes at a time, until nothing is left.
+
+    Raises RemovalsPruned, at first or when notes are removed while pages are read.
+    """
+    looked = since.revision
+    while True:
+        current = ledger.revision  # read first: what is committed from here on comes later
+        removed = _removed_since(ledger, looked)
+        rows = ledger.notes.changed_since(since.revision, size + 1, since.note)
+        if not rows and not removed:
+            return
+        rows = [(note, revision) for note, revision in rows if revision <= current]
+        page, more = rows[:size], rows[size:]
+        if not more:
+            since = Position(current)
+        elif more[0][1] > page[-1][1]:
+            since = Position(more[0][1] - 1)
+        else:
+            since = Position(page[-1][1], page[-1][0])
+        yield Changes([note for note, _ in page], removed, since)
+        looked = current
+
+
+def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
+    """Return how many notes changed after ``since``; it counts no further than ``most``."""
+    sql = "SELECT count(*) FROM (SELECT 1 FROM notes WHERE (revision, id) > (?, ?) LIMIT ?)"
+    return int(ledger.select(sql, *since, most)[0][0])
+
+
+def changed_rows(
+    ledger: Ledger, since: int, columns: str, condition: str = "1"
+) -> tuple[list[Any], list[int]]:
+    """Return these columns of the notes that changed after the revision ``since``, and the removed notes.
+
+    It is for what is kept in memory. Of the beginning, only notes with the ``condition`` are returned. Raises
+    RemovalsPruned.
+    """
+    removed = _removed_since(ledger, since)
+    where = "revision > ?" if since else f"revision > ? AND {condition}"
+    return ledger.select(f"SELECT {columns} FROM notes WHERE {where}", since), removed
+
+
+def _removed_since(ledger: Ledger, revision: int) -> list[int]:
+    removed = ledger.notes.removed_since(revision) if revision else []
+    if removed is None:
+        raise RemovalsPruned
+    return removed
