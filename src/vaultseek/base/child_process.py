@@ -142,6 +142,13 @@ def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
     return header, payload
 
 
+def processor_count() -> int:
+    """Return the number of processors that this process and its children may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
     """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
     incoming = os.fdopen(os.dup(0), "rb")

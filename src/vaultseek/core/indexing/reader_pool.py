@@ -18,7 +18,7 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultseek.base.child_process import ChildEnded, ChildProcess
+from vaultseek.base.child_process import ChildEnded, ChildProcess, processor_count
 from vaultseek.base.limits import READER_NOTE_SECONDS
 from vaultseek.base.model import JSON
 from vaultseek.content.files.scan import FileStat
@@ -95,7 +95,7 @@ class ReaderPool:
 
     def __init__(self, hello: Mapping[str, Any], processes: int | None = None) -> None:
         """``hello`` is what ``NoteReader.describe`` returns."""
-        self.processes = processes or min(PROCESSES, _processors())
+        self.processes = processes or min(PROCESSES, processor_count())
         self._hello = hello
         self._threads = ThreadPoolExecutor(self.processes, thread_name_prefix="reader")
         self._local = threading.local()
@@ -224,9 +224,3 @@ def merge_step(keyword: KeywordSync | EngineSync, *, purge: bool = False) -> boo
 
 def _segment(directory: Path, named: Sequence[Any] | None) -> PreparedSegment | None:
     return PreparedSegment(directory / Path(named[0]).name, named[1]) if named else None
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

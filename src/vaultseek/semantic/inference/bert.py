@@ -12,7 +12,6 @@ Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.base.child_process import processor_count
 from vaultseek.semantic.inference.bert_graph import OnnxNetwork, Tensors, embeddings
 from vaultseek.semantic.inference.bert_torch import TorchNetwork
 from vaultseek.semantic.inference.weights import Weights
@@ -268,8 +268,7 @@ def _half(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
 
 def processors() -> int:
     """Return the number of processors to compute with."""
-    has_affinity = hasattr(os, "sched_getaffinity")
-    return min(MAX_PROCESSORS, len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1)
+    return min(MAX_PROCESSORS, processor_count())
 
 
 def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

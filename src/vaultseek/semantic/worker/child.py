@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from vaultseek.base import limits
+from vaultseek.base.child_process import processor_count
 from vaultseek.base.model import JSON
-from vaultseek.errors import ProtocolError, WorkerUnavailable, error_classes
-from vaultseek.semantic.worker.pipe import Array, Frame, pack, read_async
+from vaultseek.errors import ProtocolError, WorkerUnavailable
+from vaultseek.semantic.worker.pipe import Array, Frame, error_of, pack, read_async
 
 WORKER_STOP_SECONDS = 3.0
 WORKER_WATCH_SECONDS = 0.25
@@ -262,10 +263,7 @@ class Child:
         if pending.answer.done():
             return
         if "error" in frame.header:
-            kind = error_classes().get(frame.header["error"], WorkerUnavailable)
-            error = kind(frame.header.get("message", "the semantic worker failed"))
-            error.cause = frame.header.get("cause")
-            pending.fail(error)
+            pending.fail(error_of(frame.header))
         else:
             pending.answer.set_result(frame)
 
@@ -323,14 +321,8 @@ class Child:
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:
     """Return the child's environment: ``base``, offline, without telemetry, with few threads."""
-    threads = str(min(WORKER_THREADS, _processors()))
+    threads = str(min(WORKER_THREADS, processor_count()))
     return {**base, **_OFFLINE, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
-
-
-def _processors() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class CappedLog:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from vaultseek.base import child_process
 from vaultseek.base.model import JSON
-from vaultseek.errors import FrameLost
+from vaultseek.errors import FrameLost, VaultseekError, WorkerUnavailable, error_classes
 
 Array = NDArray[Any]
 _TYPES: dict[str, np.dtype[Any]] = {"f4": np.dtype("<f4"), "i8": np.dtype("<i8")}
@@ -64,6 +64,14 @@ async def read_async(stream: asyncio.StreamReader) -> Frame | None:
             return None
         raise FrameLost("the semantic worker was cut off in the middle of a message") from None
     return frame_of(*child_process.parse(data[:head], data[head:], payload))
+
+
+def error_of(header: JSON) -> VaultseekError:
+    """Return the error that the header of an answer names."""
+    kind = error_classes().get(header["error"], WorkerUnavailable)
+    error = kind(header.get("message", "the semantic worker failed"))
+    error.cause = header.get("cause")
+    return error
 
 
 def frame_of(header: JSON, payload: bytes) -> Frame:

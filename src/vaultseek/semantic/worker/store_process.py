@@ -15,11 +15,11 @@ from pathlib import Path
 
 from vaultseek.base.child_process import ChildProcess, apply_child_limits, claim_pipes
 from vaultseek.base.model import JSON
-from vaultseek.errors import FrameLost, IndexDamaged, VaultseekError, WorkerUnavailable, error_classes
+from vaultseek.errors import FrameLost, IndexDamaged, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.chroma import ChromaDirectory, ChromaStore, read_state
 from vaultseek.semantic.vectors.port import Numbers, StoreState, VectorBatch
-from vaultseek.semantic.worker.pipe import Array, Frame, frame_of, pack, parts_of, read
+from vaultseek.semantic.worker.pipe import Array, Frame, error_of, frame_of, pack, parts_of, read
 
 STORE_IDLE_SECONDS = 60.0
 """Time without a request after which the process ends."""
@@ -61,10 +61,7 @@ class StoreProcess:
             self._timer.start()
         self._crashes = 0
         if "error" in frame.header:
-            kind = error_classes().get(frame.header["error"], WorkerUnavailable)
-            error = kind(frame.header["message"])
-            error.cause = frame.header["cause"]
-            raise error
+            raise error_of(frame.header)
         return frame
 
     def end(self) -> None:
