@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import vaultseek
 from vaultseek.content.query.operators import OPERATORS
 from vaultseek.doors.cli import completion_values
 from vaultseek.doors.cli.bash_completion import BashLine
@@ -162,6 +164,8 @@ def test_the_words_of_a_line_as_bash_has_them() -> None:
 
 def test_the_operators_that_are_offered_are_those_of_the_query_language() -> None:
     assert {name.removesuffix(":") for name in completion_values.OPERATORS} == set(OPERATORS)
+    page = (Path(vaultseek.__file__).parent / "doors" / "ui" / "page" / "filters.js").read_text()
+    assert set(re.findall(r'"([a-z-]+):"', page)) == set(OPERATORS)
 
 
 def test_bash_replaces_only_what_stands_behind_a_break() -> None:

@@ -17,7 +17,9 @@ const OPERATORS = [
   ["after:", "changed since a day"],
   ["before:", "changed before a day"],
 ];
-const NAMES = "tag|path|file|ext|kind|link|heading|alias|content|section|block|line|task|task-todo|task-done|before|after|created|modified";
+const NOT_OFFERED = ["kind:", "alias:", "content:", "block:", "task:"];
+const NAMES = [...OPERATORS.map(([name]) => name), ...NOT_OFFERED]
+  .filter((name) => name !== "[").map((name) => name.slice(0, -1)).join("|");
 const FILTER = new RegExp(
   String.raw`(?<=^|\s)-?(?:(?:${NAMES}):(?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^\s"()]+)|\[[^\[\]]+\])(?=\s)`, "g");
 const OFFERED = 4;

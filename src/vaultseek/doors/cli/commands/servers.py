@@ -1,4 +1,4 @@
-"""``vaultseek mcp``: an MCP server that lets agents search and read the notes."""
+"""``vaultseek mcp``, which lets agents search and read the notes, and ``lsp``, for editors that speak LSP."""
 
 from __future__ import annotations
 
@@ -62,3 +62,28 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
 def _announce(address: str, token_file: Path) -> None:
     click.echo(f"Serving notes to agents at {address} until Ctrl-C.")
     click.echo(f'They send the header "Authorization: Bearer TOKEN", with the token in {token_file}')
+
+
+@click.command()
+@click.option("--code-lens", is_flag=True, help="Show the number of backlinks above notes and headings.")
+@click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks behind notes and headings.")
+@daemon_options
+@pass_invocation
+def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> int:
+    """Serve an editor: completion, links, backlinks, renaming, diagnostics, and search by meaning.
+
+    The editor starts this command and talks to it over standard input and output, by the Language Server
+    Protocol. The vault of each note is the one around it. Nothing is written: the editor makes the edits.
+
+    \b
+    vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })
+    """
+    from vaultseek.doors.cli.connect import connect
+    from vaultseek.doors.lsp.server import serve
+    from vaultseek.doors.lsp.session import Options
+
+    collect_as_usual()
+    vault = invocation.params()["vault"]
+    options = Options(code_lens=code_lens, inlay_hints=inlay_hints, vault=vault)
+    serve(lambda: connect(invocation).close(), options)
+    return SUCCESS
