@@ -9,8 +9,7 @@ from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.indexing.status import VaultStatus
 from vaultseek.core.notes.complete import VaultCompleter
-from vaultseek.core.search.port import SearchedVault
-from vaultseek.store.ledger import NoteRow
+from vaultseek.core.notes.related import RelatedVault
 
 
 class LinkTargets(Protocol):
@@ -20,7 +19,7 @@ class LinkTargets(Protocol):
     def names(self) -> Names: ...
 
 
-class SeenVault(SearchedVault, Protocol):
+class SeenVault(RelatedVault, Protocol):
     """The notes of a vault that a client may see, their index, and the options of the vault."""
 
     @property
@@ -28,9 +27,6 @@ class SeenVault(SearchedVault, Protocol):
 
     @property
     def indexer(self) -> LinkTargets: ...
-
-    def text_of_note(self, row: NoteRow) -> str:
-        """Return the text that is embedded for the whole note."""
 
 
 class SeenFollower(Protocol):

@@ -13,13 +13,12 @@ from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.core.notes.read import about
 from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
-from vaultseek.core.search.port import SearchedWords
+from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.snippet import preview
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING, Graph
-from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger import NoteRow
 
 RELATED_POOL = 100
 """Notes that each lane contributes."""
@@ -36,23 +35,8 @@ DIRECT = 1.0
 """Score of a direct link; each note that both are linked with adds 1 / ln(its degree)."""
 
 
-class RelatedVault(Protocol):
+class RelatedVault(SearchedVault, Protocol):
     """An open vault, as far as finding related notes needs it."""
-
-    @property
-    def ledger(self) -> Ledger: ...
-
-    @property
-    def keyword_index(self) -> SearchedWords: ...
-
-    @property
-    def graph(self) -> Graph | None: ...
-
-    def semantic_reason(self) -> Reason | None:
-        """Return why the semantic lane is left out, None if it is not."""
-
-    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the nearest passages and notes. Raises WorkerUnavailable or IndexDamaged."""
 
     def text_of_note(self, row: NoteRow) -> str:
         """Return the text that is embedded for the whole note."""

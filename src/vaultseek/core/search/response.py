@@ -78,11 +78,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         snippet = replace(shown, line=place - chunk.start_line)
     explain = trace.parsed.request.explain
     answered: JSON = {
-        "rank": rank,
-        "path": row.path,
-        "title": row.title,
-        "file_name": row.other_name,
-        "kind": row.kind,
+        **_brief(rank, candidate, row),
         "place": chunk.place if chunk else None,
         "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
         "chunk_id": chunk.id if chunk and matched is None else None,
@@ -92,13 +88,11 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "column": snippet.column + 1,
         "line_text": _line(matched.text if matched else text.split("\n")[snippet.line] if text else ""),
         "property": matched and matched.name,
-        "score": round(candidate.score, 6),
         "confidence": round(trace.confidence(candidate), 4),
         "certainty": round(trace.certainty(candidate), 4),
         "preview": snippet.text,
         "highlights": [list(span) for span in snippet.highlights],
         "tags": list(row.tags),
-        "modified": _iso(row.modified),
         "lanes": _lanes(candidate, explain=explain),
         "via": _via(candidate, trace),
         "recency": candidate.recency,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal
 
 from vaultseek.base.model import JSON
@@ -91,8 +92,7 @@ class NoteMethods:
     async def _links(self, params: JSON, read_links: Callable[[NoteRow, Ledger], list[JSON]]) -> JSON:
         call = read(LinksParams, params)
         vault, row = await self._vault_and_note(call, call.note)
-        links = await asyncio.to_thread(read_links, row, vault.ledger)
-        return about_note(vault, row, _cut("links", links, call.limit))
+        return about_note(vault, row, await _list("links", call.limit, read_links, row, vault.ledger))
 
     async def unresolved(self, params: JSON, context: RequestContext) -> JSON:
         """Return the links without a target, of a note or of the vault."""
@@ -100,17 +100,15 @@ class NoteMethods:
         follower = await self._find(call)
         vault = follower.vault
         row = None if call.note is None else await find_note(call.note, follower)
-        links = await asyncio.to_thread(linked.unresolved, vault.ledger, row)
-        answer = _cut("links", links, call.limit)
+        answer = await _list("links", call.limit, linked.unresolved, vault.ledger, row)
         return about_vault(vault, answer) if row is None else about_note(vault, row, answer)
 
     async def unlinked(self, params: JSON, context: RequestContext) -> JSON:
         """Return the mentions of a note that are not links."""
         call = read(LinksParams, params)
         vault, row = await self._vault_and_note(call, call.note)
-        rows = await asyncio.to_thread(mentions.unlinked, row, vault.ledger)
-        answer = {"names": mentions.names_of(row), **_cut("mentions", rows, call.limit)}
-        return about_note(vault, row, answer)
+        found = await _list("mentions", call.limit, mentions.unlinked, row, vault.ledger)
+        return about_note(vault, row, {"names": mentions.names_of(row), **found})
 
     async def neighbors(self, params: JSON, context: RequestContext) -> JSON:
         """Return the notes around a note in the link graph."""
@@ -126,25 +124,25 @@ class NoteMethods:
         """Return every tag."""
         call = read(ListParams, params)
         vault = (await self._find(call)).vault
-        rows = await asyncio.to_thread(vocabulary.tags, vault.ledger)
-        return about_vault(vault, _cut("tags", rows, call.limit))
+        return about_vault(vault, await _list("tags", call.limit, vocabulary.tags, vault.ledger))
 
     async def properties(self, params: JSON, context: RequestContext) -> JSON:
         """Return every property, or every value of one."""
         call = read(PropertiesParams, params)
         vault = (await self._find(call)).vault
         if call.name is None:
-            rows = await asyncio.to_thread(vocabulary.properties, vault.ledger)
-            return about_vault(vault, _cut("properties", rows, call.limit))
-        rows = await asyncio.to_thread(vocabulary.values, vault.ledger, call.name)
-        return about_vault(vault, {"property": call.name, **_cut("values", rows, call.limit)})
+            answer = await _list("properties", call.limit, vocabulary.properties, vault.ledger)
+        else:
+            values = await _list("values", call.limit, vocabulary.values, vault.ledger, call.name)
+            answer = {"property": call.name, **values}
+        return about_vault(vault, answer)
 
     async def orphans(self, params: JSON, context: RequestContext) -> JSON:
         """Return the notes that nothing links to."""
         call = read(OrphansParams, params)
         vault = (await self._find(call)).vault
-        rows = await asyncio.to_thread(linked.orphans, vault.ledger, isolated=call.isolated)
-        return about_vault(vault, _cut("notes", rows, call.limit))
+        notes = partial(linked.orphans, isolated=call.isolated)
+        return about_vault(vault, await _list("notes", call.limit, notes, vault.ledger))
 
     async def duplicates(self, params: JSON, context: RequestContext) -> JSON:
         """Return the pairs of notes that are most alike."""
@@ -171,8 +169,8 @@ class NoteMethods:
         follower = await self._find(call)
         vault = follower.vault
         row = None if call.note is None else await find_note(call.note, follower)
-        rows = await asyncio.to_thread(problems, vault.ledger, vault.indexer.names, row)
-        return about_vault(vault, _cut("problems", rows, call.limit))
+        names = vault.indexer.names
+        return about_vault(vault, await _list("problems", call.limit, problems, vault.ledger, names, row))
 
     async def _vault_and_note(self, call: VaultParams, name: str) -> tuple[SeenVault, NoteRow]:
         follower = await self._find(call)
@@ -220,5 +218,7 @@ def _by_path(kind: Literal["note", "file"], call: CompleteParams, completer: Vau
     return items[: call.limit] or named
 
 
-def _cut(name: str, rows: Sequence[JSON], limit: int) -> JSON:
+async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *arguments: object) -> JSON:
+    """Return under ``name`` the first of what ``collect`` returns in a thread, and how many there are."""
+    rows = await asyncio.to_thread(collect, *arguments)
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}

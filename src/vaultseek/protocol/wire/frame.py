@@ -150,14 +150,6 @@ class Decoded:
         self.fault = fault
 
 
-def decode(body: bytes) -> object:
-    """Return the JSON value of ``body``. Raises ProtocolError for every fault that ``examine`` reports."""
-    decoded = examine(body)
-    if decoded.fault is not None:
-        raise ProtocolError(decoded.fault)
-    return decoded.value
-
-
 def examine(body: bytes) -> Decoded:
     """Parse ``body`` and report its first fault. Never raises.
 
