@@ -151,10 +151,14 @@ class Unembedded:
 
     def of_notes(self, notes: Sequence[int]) -> list[Item]:
         """Return all items of these notes, stored or not, with the vectors that the ledger has."""
+        return self._with_vectors(self.composed(notes))
+
+    def composed(self, notes: Sequence[int]) -> list[Item]:
+        """Return all items of these notes, without their vectors."""
         revision = self._ledger.revision
         passages = self._of_chunks(self._ledger.chunks.rows(notes), revision)
         rows = list(self._ledger.notes.by_id(notes).values())
-        return self._with_vectors([*passages, *self._of_notes(rows, revision)])
+        return [*passages, *self._of_notes(rows, revision)]
 
     def pending_without_vectors(self) -> tuple[int, int]:
         """Return how many passages and notes wait for a vector that the ledger does not have."""
@@ -178,7 +182,7 @@ class Unembedded:
         return [
             Item(
                 row.note,
-                composed(partial(self._spec.passage, notes[row.note], row)),
+                _composed(partial(self._spec.passage, notes[row.note], row)),
                 row.number,
                 revision=revision,
             )
@@ -190,7 +194,7 @@ class Unembedded:
         items = []
         for note in rows:
             opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
-            text = composed(partial(self._spec.note, note, opening))
+            text = _composed(partial(self._spec.note, note, opening))
             items.append(Item(note.id, text, revision=revision))
         return items
 
@@ -204,7 +208,7 @@ def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
         yield numbers[start : start + PAGE_TEXTS]
 
 
-def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
+def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
     """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
     try:
         return compose()
