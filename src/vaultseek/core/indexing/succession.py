@@ -68,7 +68,7 @@ class PreviousStore(NamedTuple):
     model: str
 
 
-class StoreSuccession:
+class StoreMigration:
     """The change from the store of a previous spec to ``store``, that of ``spec``, in the same folder."""
 
     def __init__(
