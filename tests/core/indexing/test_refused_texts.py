@@ -11,8 +11,7 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.refused_texts import TRIES
-from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.indexing.unembedded import REFUSED_TRIES, EmbeddingSpec
 from vaultseek.semantic.models.catalogue import find_model
 
 NOTES = {"bad.md": "# Bad\n\nA poisonous passage.\n\n## More\n\nAnother one.", "good.md": "# Good\n\nFine."}
@@ -59,7 +58,7 @@ async def test_it_is_tried_again_after_a_start_and_not_for_ever(start):
     worker, _, step = start
     problems, stored = await step()
     assert problems == ["bad.md"]
-    for _ in range(TRIES):
+    for _ in range(REFUSED_TRIES):
         worker.asked.clear()
         assert await step() == (["bad.md"], stored)
         assert worker.asked
@@ -81,7 +80,7 @@ async def test_it_is_embedded_once_the_server_takes_it(start):
 @pytest.mark.parametrize("moves", [False, True])
 async def test_it_is_tried_again_when_its_note_changes(start, moves):
     worker, root, step = start
-    for _ in range(TRIES + 1):
+    for _ in range(REFUSED_TRIES + 1):
         _, stored = await step()
     text = (root / "bad.md").read_text()
     path = root / ("else/bad.md" if moves else "bad.md")

@@ -166,7 +166,7 @@ def test_a_second_space_is_filled_from_the_beginning_after_removals_were_pruned(
     here.runner.run(here.vault.spaces.second.discard_store("a test"))
     name = min(NOTES)
     (here.root / name).unlink()
-    here.index()
+    here.index(RUSSIAN)
     assert here.vault.ledger.select("SELECT * FROM removed") == []
     assert here.vault.spaces.second.pending_count() == 0
     assert here.vault.spaces.second.was_full
@@ -279,7 +279,5 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
             computed = world.vault.ledger.vectors.embeddings_computed()
     stored = world.vectors(world.second, "notes")
     second = world.vault.spaces.second
-    entries = second._entries(list(stored))[1]
-    known = world.vault.ledger.vectors.get([second._key(entry) for entry in entries])
-    for entry in entries:
-        assert stored[entry.number].tobytes() == known[second._key(entry)]
+    for item in second._texts.of_notes(list(stored)):
+        assert item.chunk is not None or stored[item.note].tobytes() == item.vector

@@ -18,7 +18,7 @@ from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
 from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
 from vaultseek.core.indexing.reading import NoteReader, content_digest
-from vaultseek.core.indexing.safely import read_safely
+from vaultseek.core.indexing.safely import read_or_report
 from vaultseek.store.keyword.prepare import PreparedSegment
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
@@ -166,7 +166,7 @@ class BatchReader:
         indexed: list[tuple[int, NoteRows]] = []
         unchanged: list[UnchangedNote] = []
         for number, path, stored in job.notes:
-            note = read_safely(self._reader, path, stored, self._crash_marker)
+            note = read_or_report(self._reader, path, stored, self._crash_marker)
             if isinstance(note, IndexedNote):
                 indexed.append((number, note_rows(note)))
             elif note is not None:

@@ -28,12 +28,11 @@ from vaultseek.base.limits import (
 )
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.handout import OpenHandout, TextHandout
-from vaultseek.core.indexing.marked_store import MarkedStore
+from vaultseek.core.indexing.marked_store import TrackedStore
 from vaultseek.core.indexing.rebuilds import StoreRebuilds
-from vaultseek.core.indexing.refused_texts import try_refused_again
 from vaultseek.core.indexing.status import EmbeddingRate
-from vaultseek.core.indexing.succession import OldModels, StoreSuccession, store_folder
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded
+from vaultseek.core.indexing.succession import OldModels, StoreMigration, store_folder
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded, try_refused_again
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.service import SERVED
@@ -84,8 +83,8 @@ class Embedding:
             ledger, worker, self.unembedded, in_writer, lambda: self.ready, self._rate, self.wake
         )
         """The texts for a client that embeds in place of the worker."""
-        self._marked = MarkedStore(ledger, worker, self.store, self.unembedded, in_writer)
-        self._succession = StoreSuccession(ledger, self.store, spec, in_writer, old_models or OldModels())
+        self._marked = TrackedStore(ledger, worker, self.store, self.unembedded, in_writer)
+        self._succession = StoreMigration(ledger, self.store, spec, in_writer, old_models or OldModels())
         self._rebuilds = StoreRebuilds()
         self._refused_tried = not spec.fingerprint.startswith(SERVED)
         self._waiting: list[Item] = []

@@ -22,8 +22,8 @@ from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
 from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.core.indexing.reading import NoteReader
-from vaultseek.core.indexing.safely import is_about_notes, not_indexed, read_safely
-from vaultseek.core.indexing.stopping import CLOSING, until_stopped
+from vaultseek.core.indexing.reconcile import CLOSING, until_stopped
+from vaultseek.core.indexing.safely import is_note_error, not_indexed, read_or_report
 from vaultseek.errors import Cancelled
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
@@ -177,7 +177,7 @@ class Indexer:
         targets = {new for _, new in batch.moved}
         paths = (*sorted(targets), *batch.read)
         hashes = self._ledger.notes.hashes(batch.read)
-        notes = [read_safely(self._reader, path, hashes.get(path), self._crash_marker) for path in paths]
+        notes = [read_or_report(self._reader, path, hashes.get(path), self._crash_marker) for path in paths]
         failpoint("ingest.read")
         rows = [note_rows(note) for note in notes if isinstance(note, IndexedNote)]
         unchanged = [note for note in notes if isinstance(note, UnchangedNote)]
@@ -197,7 +197,7 @@ class Indexer:
         try:
             return self._commit_at_once(batch, rows, unchanged, ids)
         except Exception as error:
-            if not is_about_notes(error):
+            if not is_note_error(error):
                 raise
             log.warning(
                 "storing %d notes failed (%s); trying a part of them", len(rows), type(error).__name__
@@ -227,7 +227,7 @@ class Indexer:
         try:
             return self._commit_at_once(batch, plain, [], ids[: len(plain)])
         except Exception as again:
-            if not is_about_notes(again):
+            if not is_note_error(again):
                 raise
         self._restore_names(batch, rows)
         with self._ledger.commit():

@@ -14,7 +14,7 @@ from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.core.indexing.documents import stored_documents
-from vaultseek.core.indexing.safely import is_about_notes, not_indexed
+from vaultseek.core.indexing.safely import is_note_error, not_indexed
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.note_languages import LanguageRules
@@ -193,7 +193,7 @@ class KeywordSync:
         try:
             self.index.apply(documents, removed, position)
         except Exception as error:
-            if not is_about_notes(error) or not documents:
+            if not is_note_error(error) or not documents:
                 raise
             if len(documents) > 1:
                 middle = len(documents) // 2

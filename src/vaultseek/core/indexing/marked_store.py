@@ -19,7 +19,7 @@ from vaultseek.semantic.worker.port import VectorKeeper
 from vaultseek.store.ledger import Ledger, note_of_vector
 
 
-class MarkedStore:
+class TrackedStore:
     """The store at ``path``, which ``keeper`` keeps."""
 
     def __init__(

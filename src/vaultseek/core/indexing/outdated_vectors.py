@@ -8,11 +8,10 @@ stay.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import partial
 
-from vaultseek.base.limits import OPENING_CHARS
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, composed
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.store.ledger import Ledger
 
@@ -37,9 +36,11 @@ async def forget_outdated(
         return 0
     revision = ledger.revision
     notes = ledger.notes.ids()
+    composer = Unembedded(ledger, spec)
     texts: set[str] = set()
     for start in range(0, len(notes), PAGE_NOTES):
-        texts |= await asyncio.to_thread(_keys_of_texts, ledger, spec, notes[start : start + PAGE_NOTES])
+        items = await asyncio.to_thread(composer.composed, notes[start : start + PAGE_NOTES])
+        texts |= {item.text.key for item in items if item.text is not None}
     deleted, last = 0, ""
     while ledger.revision == revision:
         keys = await asyncio.to_thread(ledger.vectors.keys_after, last, PAGE_KEYS)
@@ -52,18 +53,6 @@ async def forget_outdated(
             await in_writer(partial(ledger.vectors.delete, outdated))
             deleted += len(outdated)
     return deleted
-
-
-def _keys_of_texts(ledger: Ledger, spec: EmbeddingSpec, ids: Sequence[int]) -> set[str]:
-    """Return the keys of the texts of these notes and of their passages."""
-    notes = ledger.notes.by_id(ids)
-    makers = [
-        partial(spec.passage, notes[row.note], row) for row in ledger.chunks.rows(ids) if row.note in notes
-    ]
-    makers += [
-        partial(spec.note, note, ledger.chunks.opening(id, OPENING_CHARS)) for id, note in notes.items()
-    ]
-    return {text.key for make in makers if (text := composed(make)) is not None}
 
 
 def _is_outdated(key: str, texts: Collection[str], fingerprints: Collection[str]) -> bool:

@@ -24,7 +24,7 @@ from vaultseek.content.extractors.reader import FileReader
 from vaultseek.core.indexing.crash_marker import crash_key
 from vaultseek.core.indexing.documents import parsed_document
 from vaultseek.core.indexing.reading import NoteReader, ParsedText
-from vaultseek.core.indexing.safely import read_safely
+from vaultseek.core.indexing.safely import read_or_report
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.tokens import load_counter
 from vaultseek.store.keyword.inverter import KeywordDocument
@@ -97,7 +97,7 @@ class _Server:
         for index, (number, path, stored) in enumerate(notes):
             self._begin(index)
             before = bytes.fromhex(stored) if stored else None
-            result = read_safely(self._reader, path, before, guard, texts.get(index))
+            result = read_or_report(self._reader, path, before, guard, texts.get(index))
             entry, size = _entry(number, result)
             if isinstance(result, IndexedNote):
                 documents.append(parsed_document(number, result))

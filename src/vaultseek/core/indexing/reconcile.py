@@ -9,14 +9,16 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from vaultseek.content.files.diff import Changes, FileState, compare
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.scan import ScannedFile, bad_name, file_stat, scan, skipped_folder, skipped_link
-from vaultseek.core.indexing.stopping import until_stopped
-from vaultseek.errors import VaultMissing
+from vaultseek.errors import Cancelled, VaultMissing
 from vaultseek.store.ledger import Ledger
 
+T = TypeVar("T")
+CLOSING = "the vault is being closed"
 VANISHED_SHARE = 0.5
 """The vault looks unmounted if more than this share of its notes is gone at once, and at least
 ``VANISHED_NOTES``."""
@@ -109,3 +111,11 @@ def _outermost(paths: Iterable[str]) -> list[str]:
         if not outermost or not path.startswith(outermost[-1] + "/"):
             outermost.append(path)
     return outermost
+
+
+def until_stopped(items: Iterable[T], stopped: threading.Event) -> Iterator[T]:
+    """Yield the items. Raises Cancelled as soon as ``stopped`` is set."""
+    for item in items:
+        if stopped.is_set():
+            raise Cancelled(CLOSING)
+        yield item

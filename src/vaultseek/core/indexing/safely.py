@@ -13,7 +13,7 @@ from vaultseek.store.ledger import IndexedNote, UnchangedNote
 log = logging.getLogger(__name__)
 
 
-def is_about_notes(error: Exception) -> bool:
+def is_note_error(error: Exception) -> bool:
     """True if an error came from what is in a note, not from the disk, the ledger's file or the machine."""
     if isinstance(error, sqlite3.DatabaseError):
         return isinstance(error, sqlite3.ProgrammingError | sqlite3.DataError | sqlite3.IntegrityError)
@@ -26,7 +26,7 @@ def not_indexed(error: Exception) -> Problem:
     return Problem("not_indexed", f"{what}; only its name is searched until it changes, so please report it")
 
 
-def read_safely(
+def read_or_report(
     reader: NoteReader,
     path: str,
     stored_hash: bytes | None,
@@ -37,7 +37,7 @@ def read_safely(
     try:
         return reader.read(path, stored_hash, guard, elsewhere)
     except Exception as error:
-        if not is_about_notes(error):
+        if not is_note_error(error):
             raise
         log.warning("a note could not be read (%s)", type(error).__name__)
         return reader.read_name(path, not_indexed(error))

@@ -1,7 +1,7 @@
 """The second vector space of a vault: the passages and notes that the vault's own model embeds, embedded by
 another model, which answers questions in the languages that the first does not read.
 
-It follows the ledger as the keyword index does, from the position it is at, which is the version of its
+It is synced with the ledger as the keyword index is, from the position it is at, which is the version of its
 store: no note is marked. The notes that changed since are written again; their vectors come from the ledger
 where the same text was embedded before. It is filled when the vault's own vectors are complete, and its model
 is loaded only while it is used: changes are collected for some minutes, or until somebody asks."""
@@ -11,10 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,14 +24,12 @@ from vaultseek.base.limits import (
     EMBED_RETRY_SECONDS,
     EMBED_SECONDS,
     ERROR_CHARS,
-    OPENING_CHARS,
     RETRY_SECONDS,
 )
 from vaultseek.base.text import one_line
-from vaultseek.content.markdown.embedding_text import EmbeddingText
 from vaultseek.core.indexing.rebuilds import StoreRebuilds
-from vaultseek.core.indexing.succession import store_folder
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, composed
+from vaultseek.core.indexing.succession import store_folder, sweep
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.calibration import calibration_of
@@ -61,15 +57,6 @@ class SpaceModel(Model, Protocol):
     @property
     def fingerprint(self) -> str:
         """The name of its vectors."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A vector to store under ``number``, and the text that it is of."""
-
-    number: int
-    note: int
-    text: EmbeddingText
 
 
 class SecondSpace:
@@ -106,7 +93,7 @@ class SecondSpace:
         self._directory = directory
         self._ledger = ledger
         self._pool = pool
-        self._spec = spec
+        self._texts = Unembedded(ledger, replace(spec, fingerprint=model.fingerprint))
         self._in_writer = in_writer
         self._keep: Callable[[SemanticWorker], VectorKeeper] = keep or (lambda worker: worker)
         self._place = place and f"{place} "
@@ -123,14 +110,13 @@ class SecondSpace:
 
     def expected(self) -> tuple[int, int]:
         """Return how many of both there are in the ledger; a text that cannot be embedded has none."""
-        numbers = [0, 0]
+        passages = notes = 0
         ids = self._ledger.notes.ids()
         for start in range(0, len(ids), PAGE_NOTES):
-            for kind, entries in enumerate(self._entries(ids[start : start + PAGE_NOTES])):
-                keys = [self._key(entry) for entry in entries]
-                known = self._ledger.vectors.get(list(dict.fromkeys(keys)))
-                numbers[kind] += sum(key in known for key in keys)
-        return numbers[0], numbers[1]
+            items = [item for item in self._texts.of_notes(ids[start : start + PAGE_NOTES]) if item.vector]
+            of_passages = sum(item.chunk is not None for item in items)
+            passages, notes = passages + of_passages, notes + len(items) - of_passages
+        return passages, notes
 
     def pending_count(self) -> int | None:
         """Return how many notes are not in the space as they are now; None before it is opened."""
@@ -218,7 +204,7 @@ class SecondSpace:
     async def _open(self, worker: VectorKeeper) -> None:
         self._rebuilds.check()
         await self._discard_damaged(worker)
-        await asyncio.to_thread(_sweep, self._directory, self.store)
+        await asyncio.to_thread(sweep, self._directory, {self.store.name})
         position = self._position_of(await worker.version(self.store, NOTES) or "")
         if position is None:
             await self._begin(worker)
@@ -253,42 +239,28 @@ class SecondSpace:
             self.was_full = True
             return False
         notes, removed, position = page
-        passages, whole = await asyncio.to_thread(self._entries, notes)
-        vectors = await self._vectors(worker, [*passages, *whole], is_free)
-        if vectors is None:
+        items = await asyncio.to_thread(self._texts.of_notes, notes)
+        embedded = await self._embedded(worker, items, is_free)
+        if embedded is None:
             return False
         version = f"{self._name}:{self._ledger.generation}@{position.revision}.{position.note}"
         touched = np.array([*notes, *removed], np.int64)
-        await self._write(worker, CHUNKS, passages, vectors, touched, None)
+        passages = [item for item in embedded if item.chunk is not None]
+        await self._write(worker, CHUNKS, passages, touched, None)
         failpoint("second.half_stored")
-        await self._write(worker, NOTES, whole, vectors, touched, version)
+        whole = [item for item in embedded if item.chunk is None]
+        await self._write(worker, NOTES, whole, touched, version)
         await self._in_writer(self._ledger.vectors.set_second_store, f"{self._place}{version}")
         self._position = position
         return True
 
-    def _entries(self, notes: Sequence[int]) -> tuple[list[_Entry], list[_Entry]]:
-        """Return the texts of the notes' passages, and of the notes themselves."""
-        ledger, spec = self._ledger, self._spec
-        rows = ledger.notes.by_id(notes)
-        passages = [
-            _Entry(row.number, row.note, text)
-            for row in ledger.chunks.rows(notes)
-            if row.note in rows and (text := composed(partial(spec.passage, rows[row.note], row))) is not None
-        ]
-        whole = [
-            _Entry(note, note, text)
-            for note, row in rows.items()
-            if (text := composed(partial(spec.note, row, ledger.chunks.opening(note, OPENING_CHARS))))
-        ]
-        return passages, whole
-
-    async def _vectors(
-        self, worker: VectorKeeper, entries: Sequence[_Entry], is_free: Callable[[], bool]
-    ) -> dict[str, bytes] | None:
-        """Return the vectors of the texts by key; None if other work came first: what is computed is kept."""
-        texts = {self._key(entry): entry.text.text for entry in entries}
-        known = await asyncio.to_thread(self._ledger.vectors.get, list(texts))
-        missing = [key for key in texts if key not in known]
+    async def _embedded(
+        self, worker: VectorKeeper, items: Sequence[Item], is_free: Callable[[], bool]
+    ) -> list[Item] | None:
+        """Return the items that have vectors; None if other work came first: what is computed is kept."""
+        texts = {self._texts.key(item): item.text.text for item in items if item.text and not item.vector}
+        missing = list(texts)
+        computed: dict[str, bytes] = {}
         for start in range(0, len(missing), BATCH_TEXTS):
             if not is_free():
                 return None
@@ -297,42 +269,31 @@ class SecondSpace:
             pairs = zip(batch, matrix, strict=True)
             new = {key: row.tobytes() for key, row in pairs if np.isfinite(row).all()}
             await self._in_writer(self._ledger.vectors.put, new)
-            known |= new
-        return known
+            computed |= new
+        items = [replace(item, vector=item.vector or computed.get(self._texts.key(item))) for item in items]
+        return [item for item in items if item.vector]
 
     async def _write(
         self,
         worker: VectorKeeper,
         collection: str,
-        entries: Sequence[_Entry],
-        vectors: Mapping[str, bytes],
+        items: Sequence[Item],
         touched: NoteIds,
         version: str | None,
     ) -> None:
-        """Store the vectors of the entries, and delete all others of the ``touched`` notes."""
-        rows = [(entry, vectors[self._key(entry)]) for entry in entries if self._key(entry) in vectors]
-        numbers = np.array([entry.number for entry, _ in rows], np.int64)
+        """Store the vectors of the items, and delete all others of the ``touched`` notes."""
+        numbers = np.array([item.number for item in items], np.int64)
         old = await worker.numbers(self.store, touched, collection=collection)
-        data = np.frombuffer(b"".join(vector for _, vector in rows), np.float32)
+        data = np.frombuffer(b"".join(item.vector or b"" for item in items), np.float32)
         await worker.apply(
             self.store,
             collection,
             numbers=numbers,
-            notes=[entry.note for entry, _ in rows],
-            vectors=data.reshape(len(rows), -1) if rows else None,
+            notes=[item.note for item in items],
+            vectors=data.reshape(len(items), -1) if items else None,
             deletes=np.setdiff1d(old, numbers),
             version=version,
         )
-
-    def _key(self, entry: _Entry) -> str:
-        return f"{self.model.fingerprint}:{entry.text.key}"
-
-
-def _sweep(directory: Path, store: Path) -> None:
-    """Remove the stores of other models and specs."""
-    for path in directory.iterdir() if directory.is_dir() else ():
-        if path != store:
-            shutil.rmtree(path, ignore_errors=True)
 
 
 async def follow(space: SecondSpace, is_free: Callable[[], bool]) -> None:

@@ -68,7 +68,7 @@ class PreviousStore(NamedTuple):
     model: str
 
 
-class StoreSuccession:
+class StoreMigration:
     """The change from the store of a previous spec to ``store``, that of ``spec``, in the same folder."""
 
     def __init__(
@@ -110,7 +110,7 @@ class StoreSuccession:
             path = self._store.parent / kept["folder"]
             previous = PreviousStore(path, kept["fingerprint"], kept.get("model", ""))
         in_use = {self._store.name, previous.path.name} if previous else {self._store.name}
-        await asyncio.to_thread(_sweep, self._store.parent, in_use)
+        await asyncio.to_thread(sweep, self._store.parent, in_use)
         if previous is not None and self._is_foreign(previous):
             await self._old_models.borrow(previous.model, previous.fingerprint)
         self.previous = previous
@@ -142,7 +142,7 @@ def store_folder(spec_name: str) -> str:
     return hashlib.sha256(spec_name.encode()).hexdigest()[:12]
 
 
-def _sweep(directory: Path, in_use: set[str]) -> None:
+def sweep(directory: Path, in_use: set[str]) -> None:
     """Remove the stores that are not in use."""
     for path in directory.iterdir() if directory.is_dir() else ():
         if path.name not in in_use:

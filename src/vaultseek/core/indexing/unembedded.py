@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from vaultseek.base.limits import OPENING_CHARS
+from vaultseek.base.model import NOT_EMBEDDED
 from vaultseek.content.markdown.chunk import CHUNKER_VERSION
 from vaultseek.content.markdown.embedding_text import (
     EMBEDDING_TEXT_VERSION,
@@ -17,7 +18,7 @@ from vaultseek.content.markdown.embedding_text import (
     passage_text,
 )
 from vaultseek.content.query.property_text import property_lines
-from vaultseek.core.indexing.safely import is_about_notes
+from vaultseek.core.indexing.safely import is_note_error
 from vaultseek.semantic.models.calibration import calibration_of, share_read
 from vaultseek.semantic.models.packed import PackedCounter
 from vaultseek.semantic.worker import SemanticAnswer
@@ -28,6 +29,10 @@ STORE_VERSION = 4
 
 PAGE_TEXTS = 1000
 """Texts that are composed at once, to be counted."""
+
+REFUSED_TRIES = 5
+"""Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
+REFUSED_PAGE_NOTES = 200
 
 log = logging.getLogger(__name__)
 
@@ -151,10 +156,14 @@ class Unembedded:
 
     def of_notes(self, notes: Sequence[int]) -> list[Item]:
         """Return all items of these notes, stored or not, with the vectors that the ledger has."""
+        return self._with_vectors(self.composed(notes))
+
+    def composed(self, notes: Sequence[int]) -> list[Item]:
+        """Return all items of these notes, without their vectors."""
         revision = self._ledger.revision
         passages = self._of_chunks(self._ledger.chunks.rows(notes), revision)
         rows = list(self._ledger.notes.by_id(notes).values())
-        return self._with_vectors([*passages, *self._of_notes(rows, revision)])
+        return [*passages, *self._of_notes(rows, revision)]
 
     def pending_without_vectors(self) -> tuple[int, int]:
         """Return how many passages and notes wait for a vector that the ledger does not have."""
@@ -178,7 +187,7 @@ class Unembedded:
         return [
             Item(
                 row.note,
-                composed(partial(self._spec.passage, notes[row.note], row)),
+                _composed(partial(self._spec.passage, notes[row.note], row)),
                 row.number,
                 revision=revision,
             )
@@ -190,7 +199,7 @@ class Unembedded:
         items = []
         for note in rows:
             opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
-            text = composed(partial(self._spec.note, note, opening))
+            text = _composed(partial(self._spec.note, note, opening))
             items.append(Item(note.id, text, revision=revision))
         return items
 
@@ -204,12 +213,36 @@ def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
         yield numbers[start : start + PAGE_TEXTS]
 
 
-def composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
+def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
     """Return the text that ``compose`` makes of a note; None if the note breaks it, which is logged."""
     try:
         return compose()
     except Exception as error:
-        if not is_about_notes(error):
+        if not is_note_error(error):
             raise
         log.warning("a text cannot be composed for the model (%s)", type(error).__name__)
         return None
+
+
+def try_refused_again(ledger: Ledger, unembedded: Unembedded) -> int:
+    """Have the texts embedded that have no vector because the model failed; return of how many notes.
+
+    A server of the user's own may change its mind. Runs in the writer thread, once after a start.
+    """
+    before = ledger.problems.tries()
+    refused = ledger.problems.paths(NOT_EMBEDDED)
+    tries = {path: before.get(path, 0) + 1 for path in refused}
+    again = [path for path in refused if tries[path] <= REFUSED_TRIES]
+    numbers = list(ledger.notes.numbers(again).values())
+    for start in range(0, len(numbers), REFUSED_PAGE_NOTES):
+        page = numbers[start : start + REFUSED_PAGE_NOTES]
+        items = [item for item in unembedded.of_notes(page) if item.text is not None and not item.vector]
+        ledger.pending.add(
+            [item.chunk for item in items if item.chunk is not None],
+            [item.note for item in items if item.chunk is None],
+        )
+    for path in again:
+        ledger.problems.remove(path, NOT_EMBEDDED)
+    if tries != before:
+        ledger.problems.set_tries({path: min(count, REFUSED_TRIES + 1) for path, count in tries.items()})
+    return len(again)

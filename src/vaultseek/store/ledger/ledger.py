@@ -19,11 +19,10 @@ from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
-from vaultseek.store.ledger.pending import PendingTexts
 from vaultseek.store.ledger.rows import Counts
 from vaultseek.store.ledger.schema import close_database, open_database
 from vaultseek.store.ledger.scoped import Folders, ScopedConnections, ScopedDatabase
-from vaultseek.store.ledger.vectors import VectorTable
+from vaultseek.store.ledger.vectors import PendingTexts, VectorTable
 
 
 class Ledger:

@@ -18,6 +18,12 @@ from vaultseek.store.ledger.rows import (
     to_json,
 )
 
+_PENDING_CHUNKS = (
+    "SELECT {} FROM chunks c JOIN notes n ON n.id = c.note WHERE c.stored = 0"
+    " ORDER BY n.turn, n.modified DESC, c.note, c.ordinal LIMIT ?"
+)
+_PENDING_NOTES = "SELECT {} FROM notes WHERE stored = 0 ORDER BY turn, modified DESC LIMIT ?"
+
 
 class VectorTable:
     """The tables ``vectors`` and ``orphans``, and the marks ``stored`` of chunks and notes.
@@ -88,17 +94,12 @@ class VectorTable:
 
     def pending_chunks(self, limit: int) -> list[ChunkRow]:
         """Return chunks whose vectors are not in the store, those of recently modified notes first."""
-        rows = self._database.all(
-            f"SELECT {CHUNK_COLUMNS} FROM chunks c JOIN notes n ON n.id = c.note WHERE c.stored = 0"
-            " ORDER BY n.turn, n.modified DESC, c.note, c.ordinal LIMIT ?",
-            limit,
-        )
+        rows = self._database.all(_PENDING_CHUNKS.format(CHUNK_COLUMNS), limit)
         return [chunk_row(row) for row in rows]
 
     def pending_notes(self, limit: int) -> list[NoteRow]:
         """Return notes whose note vector is not in the store, recently modified ones first."""
-        sql = f"SELECT {NOTE_COLUMNS} FROM notes WHERE stored = 0 ORDER BY turn, modified DESC LIMIT ?"
-        return [note_row(row) for row in self._database.all(sql, limit)]
+        return [note_row(row) for row in self._database.all(_PENDING_NOTES.format(NOTE_COLUMNS), limit)]
 
     def orphans(self, limit: int) -> list[str]:
         """Return ids in the vector store that no longer belong to a chunk or note."""
@@ -143,3 +144,37 @@ class VectorTable:
     def set_second_store(self, version: str) -> None:
         """Set the version of the store of the second vector space."""
         self._database.set_meta("second_store", version)
+
+
+class PendingTexts:
+    """The chunks and notes without the mark ``stored``. ``VectorTable`` sets the marks."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
+        """Return those of the chunks with these numbers whose vectors are not in the store, in this order."""
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.stored = 0 AND c.number IN ({{}})"
+        rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, numbers))}
+        return [rows[number] for number in numbers if number in rows]
+
+    def chunk_numbers(self, limit: int) -> list[int]:
+        """Return the numbers of chunks in the order of ``VectorTable.pending_chunks``."""
+        return [row[0] for row in self._database.all(_PENDING_CHUNKS.format("c.number"), limit)]
+
+    def note_ids(self, limit: int) -> list[int]:
+        """Return the ids of notes in the order of ``VectorTable.pending_notes``."""
+        return [row[0] for row in self._database.all(_PENDING_NOTES.format("id"), limit)]
+
+    def notes(self, ids: Sequence[int]) -> list[int]:
+        """Return those of these notes whose note vectors are not in the store."""
+        rows = self._database.all_in("SELECT id FROM notes WHERE stored = 0 AND id IN ({})", ids)
+        return [row[0] for row in rows]
+
+    def add(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Remove the mark: the vector store does not hold these vectors."""
+        with self._database.transaction():
+            self._database.run_many(
+                "UPDATE chunks SET stored = 0 WHERE number = ?", ((chunk,) for chunk in chunks)
+            )
+            self._database.run_many("UPDATE notes SET stored = 0 WHERE id = ?", ((note,) for note in notes))
