@@ -27,9 +27,10 @@ from vaultseek.core.search.request import SearchRequest, parse_request
 from vaultseek.doors.cli.exit_codes import NO_MATCH, UNAVAILABLE, USAGE
 from vaultseek.doors.cli.main import main
 from vaultseek.errors import UsageError, VaultseekError
+from vaultseek.protocol.messages.check import check_answer
 from vaultseek.protocol.messages.params import SearchParams, read
 from vaultseek.protocol.wire.endpoint import Endpoint
-from vaultseek.protocol.wire.frame import FrameReader, decode
+from vaultseek.protocol.wire.frame import FrameReader
 from vaultseek.protocol.wire.server import Limits, Server
 from vaultseek.settings.load import load, with_overrides
 from vaultseek.settings.search import SearchSettings
@@ -153,7 +154,7 @@ PROVOKED: dict[str, Provoke] = {
     "forbidden": address_that_others_can_read,
     "busy": lambda root: ask_a_daemon(Limits(clients=0)),
     "cancelled": lambda root: ask_a_daemon(),
-    "invalid": lambda root: decode(b"{"),
+    "invalid": lambda root: check_answer("vault/list", None),
     "too_large": lambda root: read_frame(b"Content-Length: 101\r\n\r\n"),
     "bad_frame": lambda root: read_frame(b"GET / HTTP/1.1\r\n\r\n"),
     "index_damaged": damaged_index,

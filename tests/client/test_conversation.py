@@ -7,7 +7,7 @@ import pytest
 
 from vaultseek.client.conversation import Answer, Conversation, Notification, attempts, pauses
 from vaultseek.errors import BadQuery, Busy, ProtocolError, Unavailable
-from vaultseek.protocol.wire.frame import decode, encode
+from vaultseek.protocol.wire.frame import encode, examine
 from vaultseek.protocol.wire.loopback import Secrets
 
 
@@ -17,7 +17,7 @@ def conversation():
 
 
 def message(frame: bytes):
-    return decode(frame.partition(b"\r\n\r\n")[2])
+    return examine(frame.partition(b"\r\n\r\n")[2]).value
 
 
 def answer(id, **fields) -> bytes:
