@@ -111,7 +111,7 @@ class IndexMethods:
         await follower.rescan()
         folder = paths.vault_data_directory(follower.vault.options.root)
         before = await asyncio.to_thread(paths.folder_bytes, folder)
-        await follower.upkeep.compact()
+        await follower.maintenance.compact()
         after = await asyncio.to_thread(paths.folder_bytes, folder)
         return about_vault(follower.vault, {"bytes": after, "freed_bytes": max(0, before - after)})
 

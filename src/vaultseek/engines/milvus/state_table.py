@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from vaultseek.engines.milvus.milvus_client import MilvusClient
+from vaultseek.engines.milvus.client import MilvusClient
 
 NAME = "state"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.engines.milvus import milvus_connection
-from vaultseek.engines.milvus.milvus import MilvusBackend
+from vaultseek.engines.milvus import connection as milvus_connection
+from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions
 
