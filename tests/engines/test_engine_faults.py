@@ -344,7 +344,7 @@ def server(lite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOpt
     folder = tmp_path_factory.mktemp("server")
     command = [
         sys.executable,
-        str(Path(__file__).parents[2] / "milvus_server.py"),
+        str(Path(__file__).parents[1] / "milvus_server.py"),
         str(folder / "a.db"),
         "0",
     ]
@@ -422,9 +422,9 @@ def test_an_index_that_is_deleted_while_it_is_open_has_its_shard_again(tmp_path,
 
 
 def test_two_shards_with_one_number_are_told_apart(tmp_path, lite, monkeypatch):
-    from vaultseek.engines.milvus import milvus
+    from vaultseek.engines.milvus import backend
 
-    monkeypatch.setattr(milvus, "shard_number", lambda name: 7)
+    monkeypatch.setattr(backend, "shard_number", lambda name: 7)
     root = write_files(tmp_path / "vault", NOTES)
     with (
         opened(root, tmp_path / "first", replace(lite, shard="a")) as first,

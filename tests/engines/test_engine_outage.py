@@ -28,7 +28,7 @@ class FreezableServer:
     """A server of Milvus in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
-        script = Path(__file__).parents[2] / "milvus_server.py"
+        script = Path(__file__).parents[1] / "milvus_server.py"
         command = [sys.executable, str(script), str(folder / "a.db"), "0"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
