@@ -21,7 +21,8 @@ from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.engines import replica as shard_copy
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.milvus import connection as milvus_connection
-from vaultseek.engines.milvus import copy_table, schema
+from vaultseek.engines.milvus import schema
+from vaultseek.engines.milvus import tables as copy_table
 from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.port import Kind
 from vaultseek.errors import Unavailable

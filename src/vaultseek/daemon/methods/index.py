@@ -157,7 +157,7 @@ class IndexMethods:
         """Take notes that a client has parsed."""
         call = read(ParsedParams, params)
         follower = whole(await self._find(call))
-        kept = _open_handout(follower).bring(call.notes, call.refused)
+        kept = _open_handout(follower).submit(call.notes, call.refused)
         return about_vault(follower.vault, {"kept": kept})
 
     async def verify(self, params: JSON, context: RequestContext) -> JSON:
@@ -205,7 +205,7 @@ class IndexMethods:
                 f" {embedding.spec.fingerprint}"
             )
         vectors = {key: _vector(text) for key, text in call.vectors.items()}
-        return about_vault(follower.vault, {"kept": await embedding.handout.bring(vectors, call.refused)})
+        return about_vault(follower.vault, {"kept": await embedding.handout.submit(vectors, call.refused)})
 
     async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""
