@@ -15,8 +15,8 @@ import numpy as np
 from benchmark.figures import Figure, alternate, number
 from benchmark.registry import row
 from benchmark.worlds import Bench
-from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.inference.embed import load
+from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker import SemanticWorker
 

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 import vaultseek.core.indexing.embed
 from benchmark.notes import number_of, share_of
 from vaultseek.base import paths
-from vaultseek.tools.evaluate.vault import index_vault
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticWorker
+from vaultseek.tools.evaluate.vault import index_vault
 
 NOISE = 0.3
 """Length of the noise beside a vector of length 1: cosines to the sample's vector are near 0.96."""

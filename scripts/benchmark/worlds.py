@@ -21,8 +21,8 @@ from benchmark.figures import TURNS_SECONDS
 from benchmark.notes import GeneratedNotes, Texts, copy_notes
 from benchmark.references import SentenceTransformers, WhooshIndex
 from vaultseek.client import Client
-from vaultseek.semantic.models.catalogue import BUNDLED
 from vaultseek.semantic.inference.embed import load
+from vaultseek.semantic.models.catalogue import BUNDLED
 
 T = TypeVar("T")
 SMALL = "vaults/silverbullet"

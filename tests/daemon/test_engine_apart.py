@@ -18,7 +18,6 @@ import pytest
 
 from engines import lite_engine
 from semantic_here import WorkerHere
-from vaultseek.core.indexing import engine_sync
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
@@ -26,7 +25,9 @@ from vaultseek.core.search.request import SearchRequest
 from vaultseek.daemon import follow as follow_module
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.engines.milvus import milvus_client, milvus_connection
+from vaultseek.engines import sync as engine_sync
+from vaultseek.engines.milvus import client as milvus_client
+from vaultseek.engines.milvus import connection as milvus_connection
 from vaultseek.engines.milvus.lite import lite_server
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.engine import MilvusOptions
@@ -106,7 +107,7 @@ async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
         write_files(tmp_path / "vault", {f"lamp {number}.md": f"# Lamp {number}\n\nA lighthouse."})
         await until(lambda: follower.vault.ledger.counts().notes == 3 + number)  # noqa: B023
     await until(follower.vault.keyword_reason)
-    assert "it has been given them for" in follower.vault.keyword_reason().text
+    assert "syncing to Milvus for" in follower.vault.keyword_reason().text
     assert not follower.status().as_json()["lanes"]["keyword"]["up"]
     assert len(await paths_of(follower, "path:lamp")) == 3
     await follower.rescan()  # all is read, and the engine says why it is behind
@@ -127,7 +128,7 @@ async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
     await follower.rescan()
     await follower.wait_until_embedded()
     assert len(await paths_of(follower, "lighthouse")) == 4
-    there = follower.vault.engine.engine.statistics()
+    there = follower.vault.engine.backend.statistics()
     assert (there.notes, set(there.vectors.values())) == (6, {6})
 
 
@@ -150,7 +151,7 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
             await follower.rescan()
     await until(lambda: follower.state == "ready")
     await until(lambda: follower.vault.keyword_reason() is None)
-    await until(lambda: follower.vault.engine.is_level)
+    await until(lambda: follower.vault.engine.is_synced)
     assert await paths_of(follower, "lighthouse") == ["lamp.md"]
 
 

@@ -19,21 +19,22 @@ from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek.base import paths
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing.heartbeat import STOPPED, Heartbeat
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.shard_writer import shard_of
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
-from vaultseek.daemon import shard_follow
+from vaultseek.daemon import sources
 from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.shards import with_shards
 from vaultseek.daemon.team.gate import ALLOWED
 from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.engines.milvus import milvus_client, milvus_connection
+from vaultseek.engines.administration import shard_of
+from vaultseek.engines.heartbeat import STOPPED, Heartbeat
+from vaultseek.engines.milvus import client as milvus_client
+from vaultseek.engines.milvus import connection as milvus_connection
+from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.milvus.lite import LiteServer, lite_server
-from vaultseek.engines.milvus.milvus import MilvusBackend
 from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
@@ -51,7 +52,7 @@ NAMES = ("boats", "garden", "wiki")
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shard_follow, "COPY_SECONDS", 0.05)
+    monkeypatch.setattr(sources, "COPY_SECONDS", 0.05)
     monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
 
 
@@ -81,9 +82,9 @@ def indexers(tmp_path: Path, settings: Settings) -> Iterator[dict[str, OpenVault
         for vault in vaults.values():
             if vault.engine is not None:
                 with contextlib.suppress(Unavailable):  # its connection was lost
-                    vault.engine.engine.drop()
-                vault.engine.engine.drop()
-                vault.engine.engine.states.forget()
+                    vault.engine.backend.drop()
+                vault.engine.backend.drop()
+                vault.engine.backend.states.forget()
 
 
 def say(vault: OpenVault, state: str, reason: Reason | None = None) -> None:
@@ -129,7 +130,7 @@ async def searcher(settings: Settings, indexers: dict[str, OpenVault]) -> AsyncI
 
 async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers, monkeypatch):
     assert await searcher.partial() == (set(NAMES), {})
-    await asyncio.to_thread(indexers["boats"].engine.engine.drop)
+    await asyncio.to_thread(indexers["boats"].engine.backend.drop)
     being_read = Reason("being_read", "40 of 90 notes are still to be read")
     await asyncio.to_thread(say, indexers["garden"], "indexing", being_read)
     await searcher.look()
@@ -180,8 +181,8 @@ async def test_nothing_is_counted_for_a_save_a_search_a_start_or_the_copy_of_a_c
         assert len(again.keyword_index) == 3
         assert counted == []
         assert again.engine is not None
-        await asyncio.to_thread(again.engine.engine.drop)
-        await asyncio.to_thread(again.engine.engine.states.forget)
+        await asyncio.to_thread(again.engine.backend.drop)
+        await asyncio.to_thread(again.engine.backend.states.forget)
     indexers.pop("wiki")
 
 
@@ -222,8 +223,8 @@ async def test_a_searcher_has_the_names_of_the_indexers(settings, tmp_path, name
             vault = OpenVault.open(options, tmp_path / f"index {number}", WorkerHere(), spec)
             closing.enter_context(contextlib.closing(vault))
             await index_vault(vault)
-            closing.callback(vault.engine.engine.states.forget)
-            closing.callback(vault.engine.engine.drop)
+            closing.callback(vault.engine.backend.states.forget)
+            closing.callback(vault.engine.backend.drop)
         found = await asyncio.to_thread(with_shards, settings)
         assert len(found.vaults) == len(names)
         for pattern in shown:
@@ -275,7 +276,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
         await searcher.call("vault/remove", vault="boats", delete_index=True)
     with pytest.raises(VaultMissing):
         await searcher.call("vault/remove", vault="no such")
-    await asyncio.to_thread(indexers["boats"].engine.engine.drop)
+    await asyncio.to_thread(indexers["boats"].engine.backend.drop)
     await searcher.look()
     assert "boats" in (await searcher.partial())[1]
     answer = await searcher.call("vault/remove", vault="boats")
@@ -290,7 +291,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     await searcher.call("vault/remove", vault="garden", delete_index=True)
     await searcher.look()
     assert await searcher.partial() == ({"wiki"}, {})
-    statistics = await asyncio.to_thread(indexers["garden"].engine.engine.statistics)
+    statistics = await asyncio.to_thread(indexers["garden"].engine.backend.statistics)
     assert (statistics.notes, statistics.passages, statistics.vectors) == (0, 0, {})
 
 
@@ -383,7 +384,7 @@ async def indexer_and_searcher(settings: Settings, root: Path, token: TokenSetti
             if role == "all":
                 vault = registry.followers[0].vault
                 await asyncio.to_thread(say, vault, "ready")
-                closing.push_async_callback(asyncio.to_thread, vault.engine.engine.drop)
+                closing.push_async_callback(asyncio.to_thread, vault.engine.backend.drop)
         yield Team(Grant(token), **registries)
 
 

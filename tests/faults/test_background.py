@@ -21,9 +21,10 @@ from vaultseek.core.indexing import advance, concepts, embed, outdated_vectors, 
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import folder_watch, main, tasks
+from vaultseek.daemon.folder_source import FolderSource
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.upkeep import IndexUpkeep
+from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.inference.embed import embed as embed_texts
 from vaultseek.semantic.inference.hashing import HashingEncoder
@@ -73,14 +74,14 @@ async def test_a_reading_that_goes_on_counts_the_notes_that_are_there(follow, va
     await follower.rescan()
     await follower.close()
     answered: list[str] = []
-    real = VaultFollower._set_read
+    real = FolderSource._set_read
 
-    def listen(self: VaultFollower, done: int, total: int) -> None:
+    def listen(self: FolderSource, done: int, total: int) -> None:
         real(self, done, total)
         if (reason := self.degraded_reason()) is not None:
             answered.append(reason.text)
 
-    monkeypatch.setattr(VaultFollower, "_set_read", listen)
+    monkeypatch.setattr(FolderSource, "_set_read", listen)
     again = follow({f"{number}.md": f"Number {number}." for number in range(40, 100)})
     await again.rescan()
     assert answered[0] == "still reading, 40 of 100 notes so far"
@@ -103,9 +104,9 @@ def fails_first(real: Callable[..., Any], times: int) -> Callable[..., Any]:
 @pytest.mark.parametrize(
     ("owner", "name"),
     [
-        (VaultFollower, "_follow"),
+        (FolderSource, "_follow"),
         (FolderWatch, "check"),
-        (IndexUpkeep, "merge_segments"),
+        (Maintenance, "merge_segments"),
         (embed, "follow"),
         (concepts, "follow"),
     ],
@@ -278,7 +279,7 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
         await follower.rescan()
         await follower.wait_until_embedded()
     before = vectors.keys_after("", 1000)
-    await follower.upkeep.compact()
+    await follower.maintenance.compact()
     after = vectors.keys_after("", 1000)
     assert len(after) <= 4 < len(before)
     assert "are of texts that are no more" in caplog.text

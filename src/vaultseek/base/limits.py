@@ -393,3 +393,5 @@ DAEMON_POLL_SECONDS = 0.02
 """Pause between checks whether the daemon has started or stopped."""
 PROGRESS_SECONDS = 0.2
 """Time between progress messages."""
+CATCH_UP_NOTES = 1024
+"""Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""

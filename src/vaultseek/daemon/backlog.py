@@ -32,7 +32,7 @@ class Backlog:
         reason = self._vault.keyword_reason() or self._vault.semantic_reason()
         return reason is None and self._is_read() and not self.count
 
-    def has_time_to_compact(self) -> bool:
+    def is_idle(self) -> bool:
         """True if nothing is left, or only texts that cannot be embedded now."""
         return self.is_empty() or (self._is_read() and self._worker.state.status == "broken")
 
@@ -47,7 +47,7 @@ class Backlog:
             or vault.embedding.has_previous
             or vault.semantic_reason() is not None
             or vault.keyword_reason() is not None
-            or not (vault.engine is None or vault.engine.is_level)
+            or not vault.engine.is_synced
         ):
             vault.embedding.wake.set()
             await asyncio.sleep(EMBED_POLL_SECONDS)

@@ -36,7 +36,7 @@ class WaitingFiles:
         """Return how many of all files are read, if ``done`` of the ``total`` that are read now are."""
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
-    def put_off(self, changes: Changes) -> Changes:
+    def defer(self, changes: Changes) -> Changes:
         """Return the changes without the files to read, which wait from now on, unless they are gone."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
@@ -73,7 +73,7 @@ class WaitingFiles:
         """Have files that ``next`` gave wait on, since something else comes first."""
         self._paths = dict.fromkeys((*part, *self._paths))
 
-    def took(self, seconds: float) -> None:
+    def record_duration(self, seconds: float) -> None:
         """Choose the size of the next part by the time that the last one took."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
         self._done = self._done + self._part if self else 0

@@ -119,7 +119,7 @@ class KnownVaults:
         self, name: str, root: Path, exclude: tuple[str, ...] = (), language: str | None = None
     ) -> VaultOptions:
         index, daemon = self.settings.index, self.settings.daemon
-        is_copied = self.is_searcher
+        is_replica = self.is_searcher
         return VaultOptions(
             name,
             root,
@@ -127,10 +127,10 @@ class KnownVaults:
             language,
             rescan_seconds=daemon.rescan_minutes * 60,
             max_note_bytes=index.max_note_bytes,
-            engine=engine_of(index.engine, root) if is_copied else index.engine,
-            is_copied=is_copied,
+            engine=engine_of(index.engine, root) if is_replica else index.engine,
+            is_replica=is_replica,
             kinds=index.kinds,
-            paused=root in self.paused and not is_copied,
+            paused=root in self.paused and not is_replica,
             expansion=self.settings.search.expansion.enabled,
         )
 

@@ -16,17 +16,16 @@ FIRST_SCAN_SECONDS = 0.8
 class Scans:
     """The scans that have begun and ended since a vault was opened.
 
-    ``was_indexed`` is true if the vault had an index before.
+    ``was_indexed`` is true if the vault had an index before, ``is_done`` if there will be no scan.
     """
 
-    def __init__(self, *, was_indexed: bool) -> None:
+    def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:
         self.accepts_loss = False
         """True if a client has said that notes which are gone were deleted, until a scan has heeded it."""
         self._was_indexed = was_indexed
         self._opened = time.monotonic()
-        self._begun = 0
-        self._noted = 0
-        self._done = 0
+        self._begun = self._noted = int(is_done)
+        self._done = int(is_done)
         self._is_closed = False
         self._ended = asyncio.Condition()
 

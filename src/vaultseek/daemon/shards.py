@@ -8,7 +8,7 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -62,12 +62,10 @@ def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool
 
     Raises UsageError, or Unavailable.
     """
-    from vaultseek.engines.milvus.milvus import MilvusBackend
+    from vaultseek.engines.administration import delete_shard
 
-    with _changing, closing(MilvusBackend(replace(engine, shard=root.name))) as backend:
-        known = _before(engine)
-        name = known.get(root.name, root.name)
-        if backend.position() is not None and not (drop and is_left):
+    def check(is_there: bool) -> None:
+        if is_there and not (drop and is_left):
             if drop:
                 raise UsageError(
                     f"an indexer keeps {name}; run `vaultseek vault remove` there, or stop it first"
@@ -76,9 +74,11 @@ def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool
                 f"the engine has {name}; remove it where its indexer runs, or, if that is gone for good, "
                 "delete its text from the engine by --delete-index"
             )
-        if drop:
-            backend.drop()
-            backend.states.forget()
+
+    with _changing:
+        known = _before(engine)
+        name = known.get(root.name, root.name)
+        delete_shard(engine, root.name, check, drop=drop)
         if known.pop(root.name, None) is not None:
             _remember(engine, known)
 
@@ -99,15 +99,16 @@ def _known(engine: MilvusOptions) -> dict[str, str]:
 
 def _now(engine: MilvusOptions, before: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the vaults by the shards that the engine has. Raises Unavailable."""
-    from vaultseek.core.indexing.shard_writer import vault_names
-    from vaultseek.engines.milvus.milvus import MilvusBackend
+    from vaultseek.engines.administration import names_of_shards
 
-    with closing(MilvusBackend(replace(engine, shard="-"))) as backend:
-        now = [shard for shard in backend.shards() if _SHARD.fullmatch(shard)]
-        if not now and (other := backend.copies.other_version()):
-            log.warning("%s", other)
-        names = vault_names(backend, now)
-    return {shard: names[shard] or before.get(shard) or _plain(shard) for shard in now}
+    names, other_version = names_of_shards(engine)
+    if other_version:
+        log.warning("%s", other_version)
+    return {
+        shard: name or before.get(shard) or _plain(shard)
+        for shard, name in names.items()
+        if _SHARD.fullmatch(shard)
+    }
 
 
 def _before(engine: MilvusOptions) -> dict[str, str]:

@@ -64,8 +64,6 @@ def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
 
 def _engine_reason(vault: OpenVault) -> Reason | None:
     """Return why an engine cannot be searched, as far as that is known without asking it; or None."""
-    if vault.engine is None:
-        return None
     if vault.engine.outage is not None:
         return Reason.of(vault.engine.outage)
     return vault.activity.reason if vault.activity.state == "shard_missing" else None

@@ -115,7 +115,7 @@ class VaultRegistry:
         """Raise Unavailable if the index of a vault cannot be deleted, as the engine that has it is away."""
         engine = self.settings.index.engine
         if engine is not None:
-            from vaultseek.core.indexing.shard_writer import check_reachable
+            from vaultseek.engines.administration import check_reachable
 
             await asyncio.to_thread(check_reachable, engine, paths.vault_data_directory(root))
 
@@ -128,7 +128,7 @@ class VaultRegistry:
         if not self.is_searcher or engine is None:
             return False
         follower = self._followers.get(root)
-        is_left = follower is None or follower.vault.shard is None or follower.vault.shard.is_left()
+        is_left = follower is None or follower.vault.replica is None or follower.vault.replica.is_left()
         await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_left=is_left)
         await self.open_configured(self.settings, self._paused)
         await self.close_vault(root, delete_index=True)
@@ -222,7 +222,7 @@ class VaultRegistry:
     def _delete_index(self, directory: Path) -> None:
         engine = self.settings.index.engine
         if engine is not None and not self.is_searcher:
-            from vaultseek.core.indexing.shard_writer import drop_shard
+            from vaultseek.engines.administration import drop_shard
 
             drop_shard(engine, directory)  # first: the folder has the name of the shard
         shutil.rmtree(directory, ignore_errors=True)
@@ -323,7 +323,7 @@ class VaultRegistry:
             follower.start()
             undoing.pop_all()
         self._followers[options.root] = follower
-        if self._models.choice.automatic and not options.paused and not options.is_copied:
+        if self._models.choice.automatic and not options.paused and not options.is_replica:
             self._judging[options.root] = asyncio.create_task(self._judge_language(follower, directory))
         return follower
 

@@ -13,7 +13,6 @@ from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 
 EMBEDDED, MILVUS = "embedded", "milvus"
-BackendName = Literal["embedded", "milvus"]
 Consistency = Literal["Strong", "Bounded", "Session", "Eventually"]
 LITE_SUFFIX = ".db"
 TOKEN_BYTES = 10_000

@@ -36,7 +36,7 @@ class Client:
         """Embed whatever is handed out, with the steps of the store between."""
         while (texts := await self._embedding.handout.take(limit)) or await self._embedding.step():
             if texts:
-                await self._embedding.handout.bring(self.vectors(texts), ())
+                await self._embedding.handout.submit(self.vectors(texts), ())
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_each_text_is_handed_out_once_and_only_while_somebody_waits(world):
             assert len(keys) == len(set(keys)) > 5
             assert not is_complete(index)
         with pytest.raises(Unavailable, match="nobody waits"):
-            await embedding.handout.bring({}, ())
+            await embedding.handout.submit({}, ())
 
     asyncio.run(history())
 
@@ -108,7 +108,7 @@ def test_a_client_that_goes_away_leaves_the_rest_to_the_worker(world, tmp_path):
             client = Client(embedding)
             first = await embedding.handout.take(3)
             await embedding.handout.take(3)
-            assert await embedding.handout.bring(client.vectors(first), ()) == 3
+            assert await embedding.handout.submit(client.vectors(first), ()) == 3
         while await embedding.step():
             pass
         texts = {key for (key,) in index.vault.ledger.select("SELECT key FROM vectors")}
@@ -131,7 +131,7 @@ def test_a_note_that_changes_while_its_text_is_out_gets_the_vector_of_its_new_te
             (root / "boat/anchor.md").rename(root / "boat/kedge.md")
             (root / "copy.md").unlink()
             await reread(index)
-            await embedding.handout.bring(client.vectors(texts), ())
+            await embedding.handout.submit(client.vectors(texts), ())
             await client.work()
 
     asyncio.run(history())
@@ -161,7 +161,7 @@ def test_a_vector_that_is_none_of_the_model_is_computed_by_the_worker(world, tmp
             while texts := await embedding.handout.take(100):
                 vectors = client.vectors(texts)
                 first = next(iter(vectors))
-                kept = await embedding.handout.bring(
+                kept = await embedding.handout.submit(
                     {**vectors, first: wrong(vectors[first]), "unasked": vectors[first]}, ()
                 )
                 assert kept == len(texts) - 1
@@ -182,7 +182,7 @@ def test_texts_that_a_client_refuses_are_embedded_by_the_worker(world, tmp_path)
         await read(index)
         with embedding.handout.opened():
             while texts := await embedding.handout.take(3):
-                await embedding.handout.bring({}, list(texts))
+                await embedding.handout.submit({}, list(texts))
             while await embedding.step():
                 pass
 

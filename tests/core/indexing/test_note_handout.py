@@ -73,7 +73,7 @@ class Client:
         handout: NoteHandout,
         bring: Callable[[dict[str, str]], dict[str, str]] = lambda texts: texts,
     ) -> None:
-        """``bring`` returns of parsed notes those that are brought; the others are refused."""
+        """``submit`` returns of parsed notes those that are brought; the others are refused."""
         self.brought = 0
         self._handout = handout
         self._bring = bring
@@ -95,7 +95,7 @@ class Client:
                 self._over.wait(0.01)
                 continue
             texts = self._bring(parsed_by_cluster(notes, self._handout.window))
-            self.brought += self._handout.bring(texts, {note.key for note in notes} - texts.keys())
+            self.brought += self._handout.submit(texts, {note.key for note in notes} - texts.keys())
 
 
 def parsed_by_cluster(notes: list[HandedNote], window: int) -> dict[str, str]:
@@ -181,7 +181,7 @@ def test_the_ledger_is_that_of_a_vault_read_here(hostile, worlds, vault):
 def test_a_client_that_brings_other_things_harms_nothing(hostile, worlds):
     """Some notes are refused, some cut off, some of another note, some nonsense, one under no key."""
 
-    def bring(texts: dict[str, str]) -> dict[str, str]:
+    def submit(texts: dict[str, str]) -> dict[str, str]:
         ways = itertools.cycle([lambda text: text[:-3], lambda text: "{}", lambda text: "", None, encoded])
         changed = {key: way(text) for (key, text), way in zip(texts.items(), ways, strict=False) if way}
         return changed | {"no such key": "{}"}
@@ -191,7 +191,7 @@ def test_a_client_that_brings_other_things_harms_nothing(hostile, worlds):
 
     here, there = worlds.open(hostile, "here"), worlds.open(hostile, "there")
     read(here)
-    with there.indexer.handout.opened(), Client(there.indexer.handout, bring) as client:
+    with there.indexer.handout.opened(), Client(there.indexer.handout, submit) as client:
         read(there)
     assert client.brought
     assert tables(there) == tables(here)
@@ -200,13 +200,13 @@ def test_a_client_that_brings_other_things_harms_nothing(hostile, worlds):
 def test_a_note_that_changes_while_it_is_away_is_read_again(tmp_path, worlds):
     root = write(tmp_path / "vault", {f"{n}.md": f"# First {n}" for n in range(20)})
 
-    def bring(texts: dict[str, str]) -> dict[str, str]:
+    def submit(texts: dict[str, str]) -> dict[str, str]:
         for n in range(20):
             (root / f"{n}.md").write_text(f"# Second {n}")
         return texts
 
     vault = worlds.open(root, "index")
-    with vault.indexer.handout.opened(), Client(vault.indexer.handout, bring):
+    with vault.indexer.handout.opened(), Client(vault.indexer.handout, submit):
         read(vault)
     rows = vault.ledger.notes.by_id(vault.ledger.notes.ids()).values()
     assert len({row.title for row in rows} & {f"First {n}" for n in range(20)}) == 1, (
@@ -224,10 +224,10 @@ def test_a_client_that_goes_away_leaves_the_rest_to_the_reader_processes(hostile
         notes: list[HandedNote] = []
         while len(notes) < 6:
             notes += handout.take(6 - len(notes))
-        handout.bring(dict(list(parsed_by_cluster(notes, handout.window).items())[:2]), ())
+        handout.submit(dict(list(parsed_by_cluster(notes, handout.window).items())[:2]), ())
     reading.join()
     assert tables(there) == tables(here)
-    assert not handout.bring({notes[-1].key: ""}, ()), (
+    assert not handout.submit({notes[-1].key: ""}, ()), (
         "what is out when a client goes away is not taken later"
     )
 
@@ -239,7 +239,7 @@ def test_a_client_that_brings_nothing_is_not_waited_for(hostile, worlds, monkeyp
     with there.indexer.handout.opened():
         read(there)
         assert not there.indexer.handout.is_open
-        there.indexer.handout.bring({}, ())
+        there.indexer.handout.submit({}, ())
         assert there.indexer.handout.is_open, "it brings something again"
     assert tables(there) == tables(here)
 

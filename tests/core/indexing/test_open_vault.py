@@ -15,7 +15,7 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing import open_vault
+from vaultseek.core.indexing import embedded_engine
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.semantic_lane import Patience
 from vaultseek.core.indexing.status import Activity
@@ -96,7 +96,7 @@ def test_a_failed_opening_closes_what_it_opened(opened, monkeypatch):
         raise OSError(5, "broken")
 
     with monkeypatch.context() as patch:
-        patch.setattr(open_vault, "KeywordSync", fail)
+        patch.setattr(embedded_engine, "KeywordSync", fail)
         with pytest.raises(OSError, match="broken"):
             opened()
     opened()

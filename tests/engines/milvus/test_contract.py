@@ -14,17 +14,17 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from embedded_backend import EmbeddedBackend, counts_of
 from engines import lite_engine
 from notes_and_queries import NOTE, PATH, QUERY
 from vaultseek.content.query.grammar import parse_query
-from vaultseek.core.indexing.documents import stored_documents
-from vaultseek.core.indexing.embedded_backend import EmbeddedBackend, counts_of
 from vaultseek.core.search.filter import filter_notes
-from vaultseek.engines.milvus.port import Batch, ByMeaning, ByWords, Restriction, VectorEntries
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
+from vaultseek.engines.port import Batch, ByMeaning, ByWords, Restriction, VectorEntries
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.port import MemoryStore
 from vaultseek.settings.engine import MilvusOptions
+from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.candidates import note_terms, segment_of
 from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.keyword.inverter import Lexicon
@@ -69,7 +69,7 @@ def backend(request, world, tmp_path):
 
 @contextlib.contextmanager
 def milvus(options: MilvusOptions, shard: str):
-    from vaultseek.engines.milvus.milvus import MilvusBackend
+    from vaultseek.engines.milvus.backend import MilvusBackend
 
     engine = MilvusBackend(replace(options, shard=shard))
     yield engine
@@ -84,7 +84,7 @@ def decided(world: World, condition):
 
 
 def entries(world: World, *names: str):
-    from vaultseek.core.indexing.engine_sync import entries_of
+    from vaultseek.engines.sync import entries_of
 
     ids = [world.note(name).id for name in names] if names else sorted(world.ledger.notes.ids())
     documents = stored_documents(world.ledger, ids)

@@ -43,7 +43,7 @@ class DaemonOfTexts:
         taken, self.left = self.left[:limit], self.left[limit:]
         return {key: f"text {key}" for key in taken}
 
-    def bring(self, vectors, refused):
+    def submit(self, vectors, refused):
         self.vectors |= {key: np.frombuffer(base64.b64decode(text), "<f4") for key, text in vectors.items()}
         self.refused += refused
         self._measure(vectors)

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from vaultseek.engines.administration import look_at_engine
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import MilvusOptions
-from vaultseek.tools.doctor.engine import in_words, look_at_engine
+from vaultseek.tools.doctor.engine import in_words
 
 
 class Server:
@@ -94,9 +95,9 @@ def test_a_file_has_to_be_outside_of_vaults_and_on_a_disk_with_space(server, tmp
     for place in (notes / "a.db", tmp_path / "link" / "deep" / "a.db"):
         with pytest.raises(ConfigError, match="inside the vault mine, where nothing is written"):
             look_at_engine(MilvusOptions(str(place)), {"mine": notes})
-    from vaultseek.engines.milvus import milvus_connection
+    from vaultseek.engines import administration
 
-    monkeypatch.setattr(milvus_connection, "LEAST_FREE", 1 << 62)
+    monkeypatch.setattr(administration, "LEAST_FREE", 1 << 62)
     with pytest.raises(Unavailable, match=r"the disk of .* is full"):
         look_at_engine(MilvusOptions(str(tmp_path / "a.db")), {})
 

@@ -24,9 +24,9 @@ class Advance:
 
     def check(self, problem: str) -> None:
         """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
-        ledger, engine = self._vault.ledger, self._vault.engine
-        pending, level = ledger.counts().pending, 0 if engine is None else engine.level
-        steps = (ledger.revision, ledger.vectors.embeddings_computed(), level)
+        ledger = self._vault.ledger
+        pending, synced = ledger.counts().pending, self._vault.engine.synced_revision
+        steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)
         if steps != self._steps or pending < self._least:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()
         elif time.monotonic() - self._moved > STALLED_SECONDS:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from vaultseek.content.files.read import read_note
 from vaultseek.core.indexing.crash_marker import CrashMarker
-from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
 from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
 from vaultseek.core.indexing.reading import NoteReader, content_digest
@@ -23,7 +22,7 @@ from vaultseek.store.keyword.prepare import PreparedSegment
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
-    from vaultseek.core.indexing.engine_sync import EngineSync
+    from vaultseek.engines.port import KeywordFollower
 
 FIRST_NOTES = 64
 """Notes of the first batches, so that something can be found at once."""
@@ -66,7 +65,7 @@ class BatchReader:
         hello: Mapping[str, Any],
         reader: NoteReader,
         ledger: Ledger,
-        keyword: KeywordSync | EngineSync,
+        keyword: KeywordFollower,
         crash_marker: CrashMarker,
         handout: NoteHandout,
     ) -> None:

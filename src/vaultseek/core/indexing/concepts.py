@@ -39,12 +39,11 @@ from vaultseek.store.concept_vocabulary import (
     read_vocabulary,
     write_vocabulary,
 )
-from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, pending_count
 
 if TYPE_CHECKING:
-    from vaultseek.core.indexing.engine_keyword import EngineKeyword
+    from vaultseek.engines.port import KeywordLane
 
 CONCEPT_NAMES = 2_000
 """Tags, titles and aliases in the vocabulary, unless words leave more room."""
@@ -71,7 +70,7 @@ class Concepts:
         directory: Path,
         model: str,
         ledger: Ledger,
-        keyword: Callable[[], KeywordIndex | EngineKeyword],
+        keyword: Callable[[], KeywordLane],
         worker: SemanticWorker,
     ) -> None:
         self.wake = asyncio.Event()
@@ -228,7 +227,7 @@ async def _wait(wake: asyncio.Event, seconds: float | None) -> None:
     wake.clear()
 
 
-def choose_terms(ledger: Ledger, keyword: KeywordIndex | EngineKeyword) -> dict[str, int]:
+def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
     """Return the vault's concepts and how many notes each is in, at most ``CONCEPT_TERMS``.
 
     * Names come first, because a writer chose them: tags, the most used first; then titles and aliases, those
@@ -248,9 +247,7 @@ def choose_terms(ledger: Ledger, keyword: KeywordIndex | EngineKeyword) -> dict[
     return terms | dict(list(words.items())[: CONCEPT_TERMS - len(terms)])
 
 
-def _fresh(
-    nearest: Iterable[Concept], text: str, keyword: KeywordIndex | EngineKeyword, count: int
-) -> Iterator[Concept]:
+def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordLane, count: int) -> Iterator[Concept]:
     """Yield the first ``count`` concepts that add a word; none for numbers and codes."""
     if not any(map(_is_word, text.split())):
         return
@@ -304,7 +301,7 @@ def _spaced(name: str) -> str:
 _JOINTS = str.maketrans("/_-", "   ")
 
 
-def _is_name(name: str, keyword: KeywordIndex | EngineKeyword) -> bool:
+def _is_name(name: str, keyword: KeywordLane) -> bool:
     """True if a name is a few words with a meaning, not just an identifier or a date."""
     if not name.isprintable() or len(name) > CONCEPT_CHARS or len(name.split()) > CONCEPT_WORDS:
         return False
@@ -313,9 +310,7 @@ def _is_name(name: str, keyword: KeywordIndex | EngineKeyword) -> bool:
     return any(_is_word(word) for word in name.split()) and bool(keyword.content_terms(name))
 
 
-def _words(
-    ledger: Ledger, keyword: KeywordIndex | EngineKeyword, names: set[str]
-) -> Iterator[tuple[str, int]]:
+def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tuple[str, int]]:
     limit = max(CONCEPT_NOTES_LEAST, int(CONCEPT_NOTES_SHARE * ledger.counts().notes))
     common = keyword.terms(CONCEPT_NOTES_LEAST)
     for word, notes in sorted(common, key=lambda entry: (-entry[1], entry[0])):

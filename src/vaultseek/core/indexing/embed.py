@@ -27,7 +27,7 @@ from vaultseek.base.limits import (
     WORKER_BACKOFF_SECONDS,
 )
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing.handout import OpenHandout, TextHandout
+from vaultseek.core.indexing.handout import OpenHandout, RemoteEmbeddingQueue
 from vaultseek.core.indexing.marked_store import TrackedStore
 from vaultseek.core.indexing.rebuilds import StoreRebuilds
 from vaultseek.core.indexing.status import EmbeddingRate
@@ -79,7 +79,7 @@ class Embedding:
         self._rate = EmbeddingRate()
         self.unembedded = Unembedded(ledger, spec)
         """The texts that have no vector in the store."""
-        self.handout = TextHandout(
+        self.handout = RemoteEmbeddingQueue(
             ledger, worker, self.unembedded, in_writer, lambda: self.ready, self._rate, self.wake
         )
         """The texts for a client that embeds in place of the worker."""

@@ -32,7 +32,7 @@ PAGE_TEXTS = 512
 _LENGTH_ERROR = 1e-3
 
 
-class TextHandout:
+class RemoteEmbeddingQueue:
     """The door at which clients fetch texts and bring vectors, open while somebody waits for them.
 
     ``is_ready`` tells whether the store is open; ``rate`` counts what is brought, and ``wake`` is set for
@@ -63,7 +63,7 @@ class TextHandout:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Have a client embed the texts, with ``take`` and ``bring``, until the context is left.
+        """Have a client embed the texts, with ``take`` and ``submit``, until the context is left.
 
         Only texts that the client refuses are embedded here meanwhile.
         """
@@ -91,7 +91,7 @@ class TextHandout:
         self._wake.set()
         return texts
 
-    async def bring(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
+    async def submit(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
         """Keep the vectors that the client has computed; return how many were asked for and are usable.
 
         Nothing waits here for the thread that writes: it may wait for notes that the same client reads.
@@ -105,7 +105,7 @@ class TextHandout:
         usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
         new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
         self._brought |= new
-        handout.take_back(new, [*refused, *(vectors.keys() - usable.keys())])
+        handout.complete(new, [*refused, *(vectors.keys() - usable.keys())])
         self._rate.add(len(new))
         self._wake.set()
         return len(new)
@@ -159,7 +159,7 @@ class OpenHandout:
         """True if the text with this key was handed out and is not back."""
         return key in self._out
 
-    def take_back(self, vectors: Mapping[str, bytes], refused: Collection[str]) -> None:
+    def complete(self, vectors: Mapping[str, bytes], refused: Collection[str]) -> None:
         """Take vectors, which the ledger has, and the keys of texts that the client does not embed."""
         for key, vector in vectors.items():
             self._arrived += (replace(item, vector=vector) for item in self._out.pop(key, ()))

@@ -12,8 +12,6 @@ from vaultseek.base import paths
 from vaultseek.store.concept_vocabulary import FILE_NAME
 
 log = logging.getLogger(__name__)
-ENGINE_FOLDER = "engine"
-"""Folder of what is kept beside an engine in that of the index."""
 _FILES = ("vault.json", "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
 

@@ -13,13 +13,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.content.files.diff import Changes
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.markdown.resolve import Names, name_keys
 from vaultseek.core.indexing import reconcile
 from vaultseek.core.indexing.batches import BatchReader
 from vaultseek.core.indexing.crash_marker import CrashMarker
-from vaultseek.core.indexing.keyword_sync import CATCH_UP_NOTES, KeywordSync
 from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.reconcile import CLOSING, until_stopped
@@ -29,7 +29,7 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
-    from vaultseek.core.indexing.engine_sync import EngineSync
+    from vaultseek.engines.port import KeywordFollower
 
 BATCH_NOTES = 256
 """Notes in one commit of the ledger that are read in this process."""
@@ -47,7 +47,7 @@ class Indexer:
         self,
         reader: NoteReader,
         ledger: Ledger,
-        keyword: KeywordSync | EngineSync,
+        keyword: KeywordFollower,
         crash_marker: CrashMarker,
         exclude: Sequence[str] = (),
     ) -> None:

@@ -12,18 +12,16 @@ from pathlib import Path
 
 from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
-from vaultseek.core.indexing.documents import stored_documents
 from vaultseek.core.indexing.safely import is_note_error, not_indexed
 from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.keyword.prepare import PreparedSegment
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
-
-CATCH_UP_NOTES = 1024
-"""Changed notes in one commit of the keyword index; with as many waiting, it is synced."""
 
 _ASIDE = ".old-"
 """Begin of what follows the name of an index that was moved aside."""

@@ -132,7 +132,7 @@ class NoteHandout:
                     size += len(note.data)
         return taken
 
-    def bring(self, texts: Mapping[str, str], refused: Collection[str]) -> int:
+    def submit(self, texts: Mapping[str, str], refused: Collection[str]) -> int:
         """Take what the client has parsed, and keys of notes that it refuses; return how many were out."""
         with self._lock:
             self._last_brought = time.monotonic()

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from vaultseek.content.kinds import DEFAULT_SWITCHES
 from vaultseek.core.indexing.concepts import Concepts
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.embed import Embedding
-from vaultseek.core.indexing.index_folder import ENGINE_FOLDER, open_folder
+from vaultseek.core.indexing.embedded_engine import EmbeddedEngine
+from vaultseek.core.indexing.index_folder import open_folder
 from vaultseek.core.indexing.ingest import Indexer
-from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.outdated_vectors import forget_outdated
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
@@ -32,24 +32,17 @@ from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.succession import OldModels
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.indexing.writer import WriterThread
+from vaultseek.engines.port import ENGINE_FOLDER, Engine, KeywordLane
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.semantic.worker.port import VectorKeeper
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.graph import Graph
-from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.ledger import Ledger, NoteRow
-
-if TYPE_CHECKING:
-    from vaultseek.core.indexing.engine import OpenEngine
-    from vaultseek.core.indexing.engine_keyword import EngineKeyword
-    from vaultseek.core.indexing.engine_sync import EngineSync
-    from vaultseek.core.indexing.shard_copy import ShardCopy
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -75,13 +68,13 @@ class VaultOptions:
     """Keep the concept vocabulary from the start: queries are expanded by default."""
     engine: MilvusOptions | None = None
     """The engine that notes and vectors are kept in; None for the embedded one."""
-    is_copied: bool = False
+    is_replica: bool = False
     """True for a searcher's vault: it has no folder, and its ledger is a copy of what the engine has."""
 
     @property
     def folder(self) -> Path | None:
         """The folder with the notes; None for a vault whose folder is elsewhere."""
-        return None if self.is_copied else self.root
+        return None if self.is_replica else self.root
 
     @property
     def paused_reason(self) -> Reason:
@@ -104,7 +97,7 @@ class OpenVault:
         options: VaultOptions,
         worker: SemanticWorker,
         ledger: Ledger,
-        keyword: KeywordSync | EngineSync,
+        engine: Engine,
         indexer: Indexer,
         embedding: Embedding,
         spaces: Spaces,
@@ -120,12 +113,11 @@ class OpenVault:
         self.spaces = spaces
         self.concepts = concepts
         self.activity = Activity()
-        self.shard: ShardCopy | None = None
-        """The copying of an engine into the ledger, for a searcher; None for a vault with a folder."""
-        self.engine: OpenEngine | None = None
-        """The engine that notes and vectors are kept in; None for the embedded one."""
+        self.engine = engine
+        self.replica = engine.replica(embedding.store.name)
+        """The copying of a shard into the ledger, for a searcher; None for a vault with a folder."""
         self._worker = worker
-        self._keyword = keyword
+        self._keyword = engine.keyword
         self._writer = writer
         self._patience = patience
         self._semantic = SemanticLane(ledger, embedding, spaces, worker, patience)
@@ -154,20 +146,9 @@ class OpenVault:
             ledger = Ledger(directory / "ledger.sqlite")
             files.callback(ledger.close)
             ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
-            keyword: KeywordSync | EngineSync
-            keeper: VectorKeeper = worker
-            keep = None
-            if options.engine is None:
-                keyword = KeywordSync(directory / "keyword", options.language)
-            else:
-                from vaultseek.core.indexing.engine import OpenEngine
-
-                folder, is_copied = directory / ENGINE_FOLDER, options.is_copied
-                engine = OpenEngine(options.engine, options.name, folder, ledger, is_copied=is_copied)
-                files.callback(engine.close)
-                keyword, keep = engine.sync(options.language), engine.keeper
-                keeper = keep(worker)
-            files.callback(keyword.close)
+            engine = _open_engine(options, directory, ledger)
+            files.callback(engine.close)
+            keyword = engine.keyword
             crash_marker = CrashMarker(directory / "reading")
             files.callback(crash_marker.close)
             writer = WriterThread(options.name)
@@ -179,28 +160,26 @@ class OpenVault:
             second = None
             if models.second is not None and pool is not None:
                 folder = directory / SECOND_FOLDER
-                place = "" if options.engine is None else engine.name
-                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep, place)
+                keep = engine.vector_store
+                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep, engine.name)
             else:
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
-            opened = cls(
+            embedding = Embedding(
+                ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, old_models
+            )
+            return cls(
                 options,
                 worker,
                 ledger,
-                keyword,
+                engine,
                 Indexer(reader, ledger, keyword, crash_marker, options.exclude),
-                Embedding(ledger, keeper, directory / "semantic", spec, writer.run, old_models),
+                embedding,
                 Spaces(models, second, spec.count, ledger),
                 Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
                 writer,
                 patience or Patience(),
                 files.pop_all(),
             )
-            if options.engine is not None:
-                opened.engine = engine
-                if options.is_copied:
-                    opened.shard = engine.copy(opened.embedding.store.name, cast("EngineSync", keyword))
-            return opened
 
     def close(self) -> None:
         """Finish the current batch and close every file."""
@@ -222,7 +201,7 @@ class OpenVault:
         return self.spaces.models
 
     @property
-    def keyword_index(self) -> KeywordIndex | EngineKeyword:
+    def keyword_index(self) -> KeywordLane:
         """The current keyword index; a rebuild replaces it."""
         return self._keyword.index
 
@@ -329,3 +308,14 @@ class OpenVault:
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
+
+
+def _open_engine(options: VaultOptions, directory: Path, ledger: Ledger) -> Engine:
+    if options.engine is None:
+        return EmbeddedEngine(directory / "keyword", options.language)
+    from vaultseek.engines.engine import OpenEngine
+
+    folder = directory / ENGINE_FOLDER
+    return OpenEngine(
+        options.engine, options.name, folder, ledger, options.language, is_replica=options.is_replica
+    )

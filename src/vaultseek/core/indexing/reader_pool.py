@@ -22,7 +22,6 @@ from vaultseek.base.child_process import ChildEnded, ChildProcess, processor_cou
 from vaultseek.base.limits import READER_NOTE_SECONDS
 from vaultseek.base.model import JSON
 from vaultseek.content.files.scan import FileStat
-from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.reader_process import NO_NOTE, read_index
 from vaultseek.core.indexing.reading import ParsedText
 from vaultseek.store.keyword.note_languages import LanguageRules
@@ -30,7 +29,7 @@ from vaultseek.store.keyword.prepare import PreparedSegment
 from vaultseek.store.ledger import NoteRows, UnchangedNote
 
 if TYPE_CHECKING:
-    from vaultseek.core.indexing.engine_sync import EngineSync
+    from vaultseek.engines.port import KeywordFollower
 
 PROCESSES = 4
 """Most readers of one vault."""
@@ -207,7 +206,7 @@ class ReaderProcess:
         return ReaderError(read_index(self._progress.fileno()))
 
 
-def merge_step(keyword: KeywordSync | EngineSync, *, purge: bool = False) -> bool:
+def merge_step(keyword: KeywordFollower, *, purge: bool = False) -> bool:
     """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
 
     Raises what ``KeywordIndex.merge_step`` raises.

@@ -22,13 +22,13 @@ from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.graph import Graph
-from vaultseek.store.keyword.index import KeywordAnswer, KeywordIndex
+from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.scoped import Folders
 
 if TYPE_CHECKING:
-    from vaultseek.core.indexing.engine_keyword import EngineKeyword
+    from vaultseek.engines.port import KeywordLane
 
 
 _GENERAL: Mapping[ReasonCode, str] = {
@@ -153,7 +153,7 @@ class ScopedNames(NamedTuple):
 class ScopedKeywordIndex:
     """The part of a keyword index about the notes with these ``ids``."""
 
-    def __init__(self, index: KeywordIndex | EngineKeyword, ids: NoteIds) -> None:
+    def __init__(self, index: KeywordLane, ids: NoteIds) -> None:
         self._index = index
         self._ids = ids
 

@@ -110,7 +110,7 @@ class IndexMethods:
         await follower.rescan()
         folder = paths.vault_data_directory(follower.vault.options.root)
         before = await asyncio.to_thread(paths.folder_bytes, folder)
-        await follower.upkeep.compact()
+        await follower.maintenance.compact()
         after = await asyncio.to_thread(paths.folder_bytes, folder)
         return about_vault(follower.vault, {"bytes": after, "freed_bytes": max(0, before - after)})
 
@@ -156,7 +156,7 @@ class IndexMethods:
         """Take notes that a client has parsed."""
         call = read(ParsedParams, params)
         follower = whole(await self._find(call))
-        kept = _open_handout(follower).bring(call.notes, call.refused)
+        kept = _open_handout(follower).submit(call.notes, call.refused)
         return about_vault(follower.vault, {"kept": kept})
 
     async def verify(self, params: JSON, context: RequestContext) -> JSON:
@@ -204,7 +204,7 @@ class IndexMethods:
                 f" {embedding.spec.fingerprint}"
             )
         vectors = {key: _vector(text) for key, text in call.vectors.items()}
-        return about_vault(follower.vault, {"kept": await embedding.handout.bring(vectors, call.refused)})
+        return about_vault(follower.vault, {"kept": await embedding.handout.submit(vectors, call.refused)})
 
     async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""

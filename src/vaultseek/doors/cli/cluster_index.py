@@ -148,7 +148,7 @@ class _Daemon:
         if not set(named) <= set(self._named):
             raise Unavailable("the model of the vault has changed meanwhile; run the command again")
 
-    def bring(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+    def submit(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
         given = {"fingerprint": self._named[1], "vectors": dict(vectors), "refused": list(refused)}
         self._call("index/vectors", given)

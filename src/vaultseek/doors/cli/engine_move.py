@@ -189,7 +189,7 @@ class EngineMove:
 
     def _look(self) -> None:
         """Raise ConfigError or Unavailable if the engine cannot be used."""
-        from vaultseek.tools.doctor.engine import look_at_engine
+        from vaultseek.engines.administration import look_at_engine
 
         if self.engine is not None:
             listed = self._call("vault/list", {})["vaults"]

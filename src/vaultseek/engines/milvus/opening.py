@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from vaultseek.base import paths
-from vaultseek.engines.milvus.milvus import MilvusBackend
-from vaultseek.engines.milvus.milvus_connection import check_installed
+from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.milvus.connection import check_installed
 from vaultseek.settings.engine import MilvusOptions
 
 

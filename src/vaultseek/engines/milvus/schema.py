@@ -8,7 +8,7 @@ from typing import Any
 
 from vaultseek.base.model import JSON, Task
 from vaultseek.engines.milvus.facts import ARRAY_TEXTS, PATH_BYTES, TEXT_BYTES, FilterFacts, facts_of
-from vaultseek.engines.milvus.port import NoteEntry
+from vaultseek.engines.port import NoteEntry
 from vaultseek.store.ledger import ChunkRow, NoteRow
 
 VERSION = 2

@@ -7,10 +7,10 @@ from itertools import islice
 from typing import Any
 
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus.milvus_client import ROWS
-from vaultseek.engines.milvus.port import NoteEntry, VectorEntries
+from vaultseek.engines.milvus.client import ROWS
 from vaultseek.engines.milvus.schema import FACTS
 from vaultseek.engines.milvus.shard_rows import NOTES_IN_FILTER, ShardRows, parts
+from vaultseek.engines.port import NoteEntry, VectorEntries
 
 
 class ShardBatch:

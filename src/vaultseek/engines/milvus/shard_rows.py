@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus.milvus_client import MilvusClient
-from vaultseek.engines.milvus.port import Kind
+from vaultseek.engines.milvus.client import MilvusClient
+from vaultseek.engines.port import Kind
 
 NOTES_IN_FILTER = 4000
 """Ids in one expression."""

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from vaultseek.engines.milvus.expression import expression_of
-from vaultseek.engines.milvus.port import ByMeaning, ByWords, Hits, Query, Restriction
 from vaultseek.engines.milvus.schema import ID_MASK
 from vaultseek.engines.milvus.shard_rows import NOTES_IN_FILTER, ShardRows, parts
+from vaultseek.engines.port import ByMeaning, ByWords, Hits, Query, Restriction
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.candidates import term_number
 

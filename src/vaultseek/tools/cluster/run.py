@@ -40,7 +40,7 @@ class Daemon(Protocol):
     def texts(self, limit: int) -> Mapping[str, str]:
         """Return texts by key whose vectors are missing, each of them once; none if there are none now."""
 
-    def bring(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+    def submit(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
 
 
@@ -115,7 +115,7 @@ class ClusterRun:
         else:
             self.embedded += len(result.answers)
             vectors = {key: _base64(vector) for key, vector in result.answers.items()}
-            self._bring(vectors, refused, self._daemon.bring)
+            self._bring(vectors, refused, self._daemon.submit)
 
     def _bring(
         self,

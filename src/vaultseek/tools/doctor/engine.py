@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from vaultseek.base.limits import MIB
 from vaultseek.base.model import JSON
 from vaultseek.client import Client
 from vaultseek.errors import ConfigError, Unavailable, VaultseekError
-from vaultseek.settings.engine import EXTRA, MilvusOptions
 from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
@@ -35,6 +32,8 @@ def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Fin
     options = settings.index.engine
     if options is None:
         return
+    from vaultseek.engines.administration import look_at_engine, look_at_file
+
     place = f"Milvus at {options.place}"
     try:
         if options.is_lite:
@@ -82,50 +81,3 @@ def _in_words(number: JSON) -> str:
     if engine == ledger:
         return f"{ledger:,} {_SINGULAR.get(of, of) if ledger == 1 else of}"
     return f"{'unknown' if engine is None else f'{engine:,}'} of {ledger:,} {of}"
-
-
-def look_at_engine(options: MilvusOptions, vaults: Mapping[str, Path]) -> str:
-    """Return the version of an engine that can be used; nothing is created or changed.
-
-    Raises ConfigError or Unavailable, one line each: an address where nobody answers, a server that is too
-    old or refuses the token, collections of others, a file that cannot be written or is in a vault.
-    """
-    from vaultseek.engines.milvus.milvus_client import MilvusClient
-    from vaultseek.engines.milvus.milvus_connection import check_installed
-
-    check_installed()
-    options.check()
-    options.token()
-    if options.is_lite:
-        look_at_file(options, vaults)
-        if not options.file.exists():
-            return "Milvus Lite"
-    client = MilvusClient(options, only_looks=True)
-    try:
-        return client.version
-    finally:
-        client.close()
-
-
-def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
-    """Raise ConfigError or Unavailable if a file of Milvus Lite cannot be where it is to be."""
-    from importlib.util import find_spec
-    from shutil import disk_usage
-
-    from vaultseek.engines.milvus.milvus_connection import LEAST_FREE, check_installed, existing_folder
-
-    check_installed()
-    options.check()
-    if find_spec("milvus_lite") is None:
-        raise ConfigError(EXTRA)
-    options.refuse_vaults(vaults)
-    file = Path(os.path.realpath(options.file))
-    folder = existing_folder(file.parent)
-    place = file if file.exists() else folder
-    if not os.access(place, os.W_OK):
-        raise ConfigError(f"index.uri: {place} cannot be written; choose another place or `chmod u+w` it")
-    free = disk_usage(folder).free
-    if free < LEAST_FREE:
-        raise Unavailable(
-            f"the disk of {folder} is full: {free // MIB} MiB are free, it needs {LEAST_FREE // MIB}"
-        )

@@ -89,7 +89,7 @@ def prune(invocation: Invocation, drop: bool, uri: str | None, json_: bool) -> i
     vaultseek backend prune
     vaultseek backend prune --drop
     """
-    from vaultseek.core.indexing.engine_formats import drop_format, old_formats
+    from vaultseek.engines.administration import drop_format, old_formats
 
     engine = _engine(invocation, uri)
     formats = old_formats(engine)
@@ -115,15 +115,13 @@ def prune(invocation: Invocation, drop: bool, uri: str | None, json_: bool) -> i
 def _engine(invocation: Invocation, uri: str | None) -> MilvusOptions:
     """Return the Milvus of the settings, also one that was used before, or that at ``uri``."""
     from vaultseek.doors.cli.connect import daemon_pid
-    from vaultseek.engines.milvus.milvus_connection import check_installed
+    from vaultseek.engines.administration import check_usable
     from vaultseek.settings.load import load
 
     index = load(invocation.config).index
     engine = index.model_copy(update={"backend": "milvus", "uri": uri or index.uri}).engine
     assert engine is not None
-    check_installed()
-    engine.check()
-    engine.token()
+    check_usable(engine)
     if engine.is_lite and not engine.file.exists():
         raise UsageError(f"there is no file {engine.file}; give another one as --uri")
     if engine.is_lite and index.engine == engine and daemon_pid() is not None:

@@ -1,4 +1,4 @@
-"""An indexer's word to the searchers of its shard, said again and again."""
+"""The heartbeat of an indexer for the searchers of its shard, written again and again."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from contextlib import suppress
 
 from vaultseek.base.failpoints import seconds_of
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing.engine import OpenEngine
-from vaultseek.core.indexing.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
 from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.engines.heartbeat import BEAT_SECONDS, STOPPED, Heartbeat
+from vaultseek.engines.port import Engine
 from vaultseek.errors import VaultseekError
 
-GOODBYE_SECONDS = 2.0
+STOP_SECONDS = 2.0
 """Longest wait for an engine when a vault is closed."""
 
 LOOK_SECONDS = 1.0
@@ -27,33 +27,33 @@ _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
 """An engine may take long to answer, which holds up no other part of the program."""
 
 
-class Speaker:
-    """A task that tells searchers, through the engine, how far a shard is from its folder."""
+class HeartbeatWriter:
+    """A task that writes for searchers, beside the shard, how far it is from its folder."""
 
-    def __init__(self, vault: OpenVault, engine: OpenEngine) -> None:
+    def __init__(self, vault: OpenVault, engine: Engine) -> None:
         self._vault = vault
         self._engine = engine
         self._level: float | None = None
         self._reached = False
 
-    async def speak(self) -> None:
-        """Say how the shard is, now and then and soon after it has changed, for good."""
+    async def run(self) -> None:
+        """Write the heartbeat now and then and soon after it has changed, for ever."""
         said, due = None, 0.0
         while True:
             beat = self._beat()
             if time.monotonic() >= due or _news(beat) != said:
-                await self._say(beat)
+                await self._write(beat)
                 said, due = _news(beat), time.monotonic() + seconds_of("indexer.beat", BEAT_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def say_goodbye(self) -> None:
-        """Say that the indexer stops, if the engine answered before."""
+    async def write_stopped(self) -> None:
+        """Write that the indexer stops, if the engine answered before."""
         if self._reached:
             beat = Heartbeat(time.time(), socket.gethostname(), STOPPED, self._level)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._say(beat), GOODBYE_SECONDS)
+                await asyncio.wait_for(self._write(beat), STOP_SECONDS)
 
-    async def _say(self, beat: Heartbeat) -> None:
+    async def _write(self, beat: Heartbeat) -> None:
         try:
             await asyncio.get_running_loop().run_in_executor(_threads, self._engine.publish, beat)
             self._reached = True
@@ -70,7 +70,7 @@ class Speaker:
             reason = Reason("being_read", progress)
         if reason is None and activity.state == "indexing":
             reason = Reason("being_read", "the folder is being compared with the index")
-        if self._engine.is_level and (reason is None or activity.state == "polling"):
+        if self._engine.is_synced and (reason is None or activity.state == "polling"):
             self._level = now
         told = None if activity.state == "polling" else reason
         language = vault.options.language

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus.milvus_connection import MilvusConnection
+from vaultseek.engines.milvus.connection import MilvusConnection
 from vaultseek.engines.milvus.schema import Field
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions

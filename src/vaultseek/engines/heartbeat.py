@@ -53,7 +53,7 @@ class Heartbeat:
 
 
 @dataclass(slots=True)
-class Pulse:
+class ReceivedHeartbeat:
     """The last word of an indexer, and how long ago it changed by the clock of this machine."""
 
     beat: Heartbeat | None = None
@@ -62,7 +62,7 @@ class Pulse:
     """Seconds by which the clock of the indexer is ahead of this one, as far as that has shown."""
     _asked: float = field(default=0.0)
 
-    def note(self, beat: Heartbeat | None, now: float | None = None, wall: float | None = None) -> None:
+    def update(self, beat: Heartbeat | None, now: float | None = None, wall: float | None = None) -> None:
         """Take in the word that the engine has now; the first may be old already, by the clocks of both."""
         now = time.monotonic() if now is None else now
         wall = time.time() if wall is None else wall
@@ -77,7 +77,7 @@ class Pulse:
         self._asked = now
         self.beat = beat or self.beat
 
-    def is_over(self, now: float | None = None) -> bool:
+    def is_dead(self, now: float | None = None) -> bool:
         """True if the indexer has stopped or is silent, false also before anything is known."""
         now = time.monotonic() if now is None else now
         return self._is_silent(now) or (self.beat is not None and self.beat.state == STOPPED)
@@ -110,6 +110,11 @@ class Pulse:
         if beat.reason is None:
             return None
         return Reason(beat.reason.code, f"its indexer on {beat.host} says: {beat.reason.text}{level}")
+
+
+def heartbeat_name(shard: str) -> str:
+    """Return the name of the row that has the heartbeat of a shard's indexer."""
+    return f"{shard}/heartbeat"
 
 
 def _reason(code: str, text: str) -> Reason:

@@ -12,24 +12,21 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from vaultseek.base import paths
-from vaultseek.core.indexing.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat
-from vaultseek.core.indexing.index_folder import ENGINE_FOLDER
-from vaultseek.engines.milvus.milvus import MilvusBackend
+from vaultseek.engines.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat, heartbeat_name
+from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.milvus.opening import forget_name
-from vaultseek.engines.milvus.port import NOTES_AND_TEXT, Batch
+from vaultseek.engines.port import NOTES_AND_TEXT, Batch
 from vaultseek.errors import Unavailable
-from vaultseek.settings.engine import MilvusOptions
 
 RUNS = 10
 """Last runs of this index by which its own writing is recognised."""
-SHARD_FILE, RUNS_FILE, POSITION_FILE = "shard", "writer", "position"
+RUNS_FILE, POSITION_FILE = "writer", "position"
 
 log = logging.getLogger(__name__)
 _open: dict[tuple[str, str, str], Path] = {}
@@ -41,7 +38,7 @@ _lock = threading.Lock()
 class ShardWriter:
     """The writing to an engine by the one indexer of a shard; ``folder`` is what that keeps beside it.
 
-    ``on_doubt`` is called if the engine has to be compared with the ledger again, with the reason.
+    ``on_unverified`` is called if the engine has to be compared with the ledger again, with the reason.
     """
 
     def __init__(
@@ -49,10 +46,10 @@ class ShardWriter:
         backend: MilvusBackend,
         folder: Path,
         name: str = "",
-        on_doubt: Callable[[Unavailable], None] = lambda error: None,
+        on_unverified: Callable[[Unavailable], None] = lambda error: None,
     ) -> None:
         """``name`` is that of the vault, for searchers."""
-        self.on_doubt = on_doubt
+        self.on_unverified = on_unverified
         self._name = name
         self._backend = backend
         self._folder = folder
@@ -60,8 +57,8 @@ class ShardWriter:
         self._filling = ""
         """Name of the filling of the engine: another one may have other notes at the same revisions."""
         self._positions: set[str | None] | None = None
-        """The positions that the engine may be at; None before ``claim``."""
-        self._rival: tuple[object, float] = (None, 0.0)
+        """The positions that the engine may be at; None before ``acquire``."""
+        self._other_writer: tuple[object, float] = (None, 0.0)
         """The last word of another writer, and when it was read first."""
         options = backend.options
         self._shard = (options.place, options.prefix, options.shard)
@@ -75,7 +72,7 @@ class ShardWriter:
                 "unavailable",
             )
 
-    def claim(self) -> str | None:
+    def acquire(self) -> str | None:
         """Write to the shard from now on, and return the position it is at, None if it is empty.
 
         A shard that another indexer has written to meanwhile is emptied. Raises Unavailable if that is still
@@ -98,9 +95,9 @@ class ShardWriter:
             paths.write_atomically(self._folder / RUNS_FILE, "\n".join([self._run, *runs][:RUNS]))
             _runs[self._folder] = [self._run, *_runs.get(self._folder, ())][:RUNS]
             self._filling = filling_of(writer) or uuid.uuid4().hex
-            self._sign()
+            self._write_owner()
         self._positions = {position}
-        self._rival = (None, 0.0)
+        self._other_writer = (None, 0.0)
         return position
 
     def empty(self) -> None:
@@ -109,7 +106,7 @@ class ShardWriter:
         self._positions = {*(self._positions or ()), None}
         self._forget()
         self._filling = uuid.uuid4().hex
-        self._sign()
+        self._write_owner()
         self._positions = {None}
 
     def has_begun(self, position: str | None) -> bool:
@@ -133,8 +130,8 @@ class ShardWriter:
         if owner == self._run and position in (self._positions or ()):
             return
         self._positions = None
-        error = Unavailable("the engine is not as it was left; it is compared with the index", "behind")
-        self.on_doubt(error)
+        error = Unavailable("the Milvus shard changed outside vaultseek; re-checking it", "behind")
+        self.on_unverified(error)
         raise error
 
     def apply(self, batch: Batch) -> None:
@@ -151,7 +148,7 @@ class ShardWriter:
         self.check()
         self._backend.set_state(name, position, facts)
 
-    def settle(self) -> None:
+    def optimize(self) -> None:
         """Make what was written last as fast to search as the rest."""
         self._backend.settle()
 
@@ -178,13 +175,13 @@ class ShardWriter:
         self._backend.drop()
         self._backend.states.forget()
 
-    def _sign(self) -> None:
+    def _write_owner(self) -> None:
         facts = {"host": socket.gethostname(), "name": self._name, "filling": self._filling}
         self._backend.set_state(self._names()[1], self._run, json.dumps(facts))
 
     def _names(self) -> tuple[str, str, str]:
         shard = self._backend.options.shard
-        return shard, writer_name(shard), f"{shard}/heartbeat"
+        return shard, writer_name(shard), heartbeat_name(shard)
 
     def _wait_for_end(self, writer: Any, heartbeat: Any) -> None:
         """Raise Unavailable while another writer may be at work: it is silent for a while if it is not."""
@@ -194,9 +191,9 @@ class ShardWriter:
         if beat is not None and beat.state == STOPPED:
             return
         word, now = (writer.get("position"), heartbeat.get("facts")), time.monotonic()
-        if self._rival[0] != word:
-            self._rival = (word, now)
-        if now - self._rival[1] > SILENCE_SECONDS:
+        if self._other_writer[0] != word:
+            self._other_writer = (word, now)
+        if now - self._other_writer[1] > SILENCE_SECONDS:
             return
         host = beat.host if beat is not None else _host(writer)
         raise Unavailable(
@@ -218,42 +215,6 @@ class ShardWriter:
             )
 
 
-def check_reachable(options: MilvusOptions, index: Path) -> None:
-    """Raise Unavailable if the engine does not answer that has the notes of the index in a folder."""
-    if shard := shard_of(index):
-        try:
-            with closing(MilvusBackend(replace(options, shard=shard))) as backend:
-                backend.position()
-        except Unavailable as error:
-            raise Unavailable(
-                f"nothing was removed, as the engine has the notes: {error}", error.cause
-            ) from error
-
-
-def drop_shard(options: MilvusOptions, index: Path) -> None:
-    """Delete from the engine what the index in a folder has there, unless another indexer has taken it over.
-
-    Raises Unavailable.
-    """
-    shard = shard_of(index)
-    if not shard:
-        return
-    folder = index / ENGINE_FOLDER
-    with closing(MilvusBackend(replace(options, shard=shard))) as backend:
-        owner = backend.state(writer_name(shard)).get("position")
-        if not owner or owner in own_runs(folder):
-            backend.drop()
-            backend.states.forget()
-
-
-def shard_of(index: Path) -> str:
-    """Return the name of the shard that the index in a folder is in an engine; "" if it is in none."""
-    try:
-        return (index / ENGINE_FOLDER / SHARD_FILE).read_text().strip()
-    except OSError:
-        return ""
-
-
 def own_runs(folder: Path) -> list[str]:
     """Return the last runs that wrote to the engine from this folder."""
     with suppress(OSError, UnicodeDecodeError):
@@ -266,28 +227,23 @@ def writer_name(shard: str) -> str:
     return f"{shard}/writer"
 
 
-def vault_names(backend: MilvusBackend, shards: Sequence[str]) -> dict[str, str]:
-    """Return the names that the vaults of shards have at their indexers, "" where that is not known."""
-    rows = backend.states.of([writer_name(shard) for shard in shards])
-    return {shard: _fact(rows.get(writer_name(shard), {}), "name") for shard in shards}
-
-
 def filling_of(writer: Any) -> str:
     """Return the name of the filling of a shard, from the row of its writer."""
-    return _fact(writer, "filling")
+    return fact_of(writer, "filling")
 
 
 def size_of(shard: Any) -> int | None:
     """Return the number of notes of a shard, from its row; None if that does not say."""
-    text = _fact(shard, "notes")
+    text = fact_of(shard, "notes")
     return int(text) if text.isdigit() else None
 
 
 def _host(writer: Any) -> str:
-    return _fact(writer, "host") or "another machine"
+    return fact_of(writer, "host") or "another machine"
 
 
-def _fact(writer: Any, name: str) -> str:
+def fact_of(writer: Any, name: str) -> str:
+    """Return a fact from the row of a writer or shard; "" if it is not there."""
     with suppress(ValueError, TypeError, KeyError):
         return str(json.loads(writer["facts"])[name])
     return ""

@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.core.indexing.shard_writer import ShardWriter
-from vaultseek.engines.milvus.milvus import MilvusBackend
-from vaultseek.engines.milvus.port import Batch, ByMeaning, Hits, Kind, Restriction, VectorEntries
+from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.port import Batch, ByMeaning, Hits, Kind, Restriction, VectorEntries
+from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker import CHUNKS, SemanticAnswer, SemanticWorker

@@ -1,14 +1,14 @@
-"""The copies of notes in Milvus, from which a searcher makes its ledger."""
+"""The tables beside notes and vectors: copies of notes, for searchers, and the states of shards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vaultseek.engines.milvus.milvus_client import MilvusClient
+from vaultseek.engines.milvus.client import MilvusClient
 from vaultseek.engines.milvus.schema import VERSION
 
-NAME = "copies"
+COPIES, STATES = "copies", "state"
 NOTES_IN_FILTER = 4000
 """Ids in one expression."""
 
@@ -37,7 +37,7 @@ class CopyTable:
 
     def count(self) -> int:
         """Return the number of notes."""
-        return self._client.count(NAME, self._condition("part == 0"))
+        return self._client.count(COPIES, self._condition("part == 0"))
 
     def changed_since(self, revision: int) -> list[int]:
         """Return the ids of the notes written after a revision of the indexer's ledger, oldest first."""
@@ -59,7 +59,28 @@ class CopyTable:
         return wholes
 
     def _rows(self, condition: str, fields: Sequence[str]) -> Iterator[Any]:
-        return self._client.rows(NAME, self._condition(condition), fields)
+        return self._client.rows(COPIES, self._condition(condition), fields)
 
     def _condition(self, condition: str) -> str:
         return f"shard == {self._shard} and {condition}"
+
+
+class StateTable:
+    """The rows of one shard, given by its number. Every method raises ``Unavailable``."""
+
+    def __init__(self, client: MilvusClient, shard: int) -> None:
+        self._client = client
+        self._own = f"shard == {shard}"
+
+    def of(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return ``position`` and ``facts`` under those of these names that there are."""
+        rows = self._client.get(STATES, list(names), ["name", "position", "facts"])
+        return {row["name"]: dict(row) for row in rows}
+
+    def names(self) -> list[str]:
+        """Return all names, also those of another shard with this number."""
+        return [row["name"] for row in self._client.rows(STATES, self._own, ["name"])]
+
+    def forget(self) -> None:
+        """Delete everything under all of these names."""
+        self._client.delete_where(STATES, self._own)

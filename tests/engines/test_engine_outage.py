@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.engines.milvus import milvus_connection
-from vaultseek.engines.milvus.milvus import MilvusBackend
+from vaultseek.engines.milvus import connection as milvus_connection
+from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions
 
@@ -30,7 +30,7 @@ class FreezableServer:
     """A server of Milvus in a process of its own."""
 
     def __init__(self, folder: Path) -> None:
-        script = Path(__file__).parents[2] / "milvus_server.py"
+        script = Path(__file__).parents[1] / "milvus_server.py"
         command = [sys.executable, str(script), str(folder / "a.db"), "0"]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None

@@ -216,7 +216,7 @@ class MilvusConnection:
             _quietly(client.close)
 
     def _new_client(self) -> Any:
-        from vaultseek.engines.milvus.milvus_channel import connected_client
+        from vaultseek.engines.milvus.channel import connected_client
 
         options = self.options
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)

@@ -19,7 +19,7 @@ COMPACT_POLL_SECONDS = 600.0
 log = logging.getLogger(__name__)
 
 
-class IndexUpkeep:
+class Maintenance:
     """Merging, compacting and checking of the index of one open vault, beside searches and saves.
 
     ``changed`` is set by whoever has changed the keyword index, so that its segments may need merging.

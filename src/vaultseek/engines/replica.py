@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing.heartbeat import Heartbeat, Pulse
-from vaultseek.core.indexing.shard_writer import filling_of, size_of, writer_name
-from vaultseek.engines.milvus.milvus import MilvusBackend
+from vaultseek.engines.heartbeat import Heartbeat, ReceivedHeartbeat, heartbeat_name
+from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.writer import filling_of, size_of, writer_name
 from vaultseek.errors import Unavailable
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION
 from vaultseek.store.ledger import Ledger, NoteCopy, note_vector_id
@@ -26,7 +26,7 @@ PAGES_IN_VAIN = 8
 log = logging.getLogger(__name__)
 
 
-class ShardCopy:
+class ShardReplica:
     """A shard of an engine, copied into a ledger. ``space`` names its vectors."""
 
     def __init__(
@@ -37,7 +37,7 @@ class ShardCopy:
         on_language: Callable[[str | None], None] = lambda language: None,
     ) -> None:
         """``on_language`` is called with the language that the indexer's settings give all notes."""
-        self._pulse = Pulse()
+        self._heartbeat = ReceivedHeartbeat()
         self._rows: dict[str, dict[str, Any]] = {}
         """Rows that the engine had about the shard just now; taken by ``step``."""
         self._difference = ""
@@ -69,18 +69,18 @@ class ShardCopy:
             with self._ledger.commit():
                 self._ledger.copies.set_source(source)
             changed = True
-        changed |= self._hear(rows)
+        changed |= self._read_heartbeat(rows)
         version = rows.get(self._version_name, {}).get("position")
         self._difference = self._other_analysis(position) or self._other_model(version)
         return self._mark_vectors(version) or changed
 
     def reason(self) -> Reason | None:
         """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
-        return self._pulse.reason() or (Reason("behind", self._difference) if self._difference else None)
+        return self._heartbeat.reason() or (Reason("behind", self._difference) if self._difference else None)
 
     def is_left(self) -> bool:
         """True if no indexer is at work on the shard, as far as that can be told."""
-        return self._pulse.is_over()
+        return self._heartbeat.is_dead()
 
     def _look(self) -> dict[str, dict[str, Any]]:
         """Return what the engine has about the shard, asked for at once: it is done again and again."""
@@ -113,10 +113,10 @@ class ShardCopy:
             return "its vectors are of another model; set model.name to the same on all machines"
         return ""
 
-    def _hear(self, rows: Mapping[str, Any]) -> bool:
+    def _read_heartbeat(self, rows: Mapping[str, Any]) -> bool:
         """Take in the word of the indexer; true if its language is another one."""
         beat = Heartbeat.of_text(rows.get(heartbeat_name(self._backend.options.shard), {}).get("facts"))
-        self._pulse.note(beat)
+        self._heartbeat.update(beat)
         if beat is None or beat.language == self._language:
             return False
         self._language = beat.language
@@ -194,11 +194,6 @@ class ShardCopy:
             in_vain, left = 0 if pending != left else in_vain + 1, pending
         self._asked = self._asked if left else 0
         return left != before
-
-
-def heartbeat_name(shard: str) -> str:
-    """Return the name under which an engine has the word of a shard's indexer."""
-    return f"{shard}/heartbeat"
 
 
 _PENDING = (

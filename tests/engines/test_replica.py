@@ -16,13 +16,15 @@ import pytest
 
 from engines import lite_engine
 from semantic_here import WorkerHere
-from vaultseek.core.indexing import shard_copy
-from vaultseek.core.indexing.heartbeat import Heartbeat
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
-from vaultseek.engines.milvus import copy_table, milvus_connection, schema
-from vaultseek.engines.milvus.milvus import MilvusBackend
-from vaultseek.engines.milvus.port import Kind
+from vaultseek.engines import replica as shard_copy
+from vaultseek.engines.heartbeat import Heartbeat
+from vaultseek.engines.milvus import connection as milvus_connection
+from vaultseek.engines.milvus import schema
+from vaultseek.engines.milvus import tables as copy_table
+from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.port import Kind
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.store.ledger import NoteCopy
@@ -45,10 +47,10 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
 
 @contextlib.contextmanager
 def opened(
-    root: Path, directory: Path, engine: MilvusOptions, *, is_copied: bool, model: str = "test"
+    root: Path, directory: Path, engine: MilvusOptions, *, is_replica: bool, model: str = "test"
 ) -> Iterator[OpenVault]:
     spec = EmbeddingSpec(model, lambda text: len(text) // 4 + 1, 254)
-    options = VaultOptions(root.name, root, engine=engine, is_copied=is_copied)
+    options = VaultOptions(root.name, root, engine=engine, is_replica=is_replica)
     with contextlib.closing(OpenVault.open(options, directory, WorkerHere(), spec)) as vault:
         vault.indexer.load()
         yield vault
@@ -59,8 +61,8 @@ def indexer_and_searcher(tmp_path: Path, engine: MilvusOptions) -> Iterator[tupl
     tmp_path.mkdir(exist_ok=True)
     root = write_files(tmp_path / "vault", NOTES)
     with (
-        opened(root, tmp_path / "a", engine, is_copied=False) as indexer,
-        opened(tmp_path / "none", tmp_path / "b", engine, is_copied=True) as searcher,
+        opened(root, tmp_path / "a", engine, is_replica=False) as indexer,
+        opened(tmp_path / "none", tmp_path / "b", engine, is_replica=True) as searcher,
     ):
         asyncio.run(index_vault(indexer))
         yield indexer, searcher
@@ -72,8 +74,8 @@ def copies_of(vault: OpenVault) -> dict[int, NoteCopy]:
 
 
 def step(searcher: OpenVault) -> bool:
-    assert searcher.shard is not None
-    changed = searcher.shard.step()
+    assert searcher.replica is not None
+    changed = searcher.replica.step()
     searcher.indexer.load()
     return changed
 
@@ -102,13 +104,13 @@ def test_a_copy_has_all_that_the_ledger_has(tmp_path, lite, monkeypatch):
         assert searcher.keyword_index.terms() == indexer.keyword_index.terms()
 
 
-def test_another_ledger_of_the_same_shard_is_copied_anew(tmp_path, lite):
+def test_another_ledger_of_the_same_shard_is_replica_anew(tmp_path, lite):
     engine = replace(lite, shard="anew")
     with indexer_and_searcher(tmp_path, engine) as (indexer, searcher):
         assert step(searcher)
         indexer.close()
         write_files(tmp_path / "vault", {"another.md": "# Another"})
-        with opened(tmp_path / "vault", tmp_path / "c", engine, is_copied=False) as other:
+        with opened(tmp_path / "vault", tmp_path / "c", engine, is_replica=False) as other:
             asyncio.run(index_vault(other))
             assert step(searcher)
             assert copies_of(searcher) == copies_of(other)
@@ -123,7 +125,7 @@ def test_a_shard_that_is_dropped_is_missing_and_the_others_are_not(tmp_path, lit
         assert step(searcher)
         assert step(other)
         assert indexer.engine is not None
-        indexer.engine.engine.drop()
+        indexer.engine.backend.drop()
         with pytest.raises(Unavailable, match="the engine has no shard gone"):
             step(searcher)
         assert not step(other)
@@ -137,7 +139,7 @@ def test_a_shard_in_another_format_is_said_to_be_one(tmp_path, lite, monkeypatch
         monkeypatch.setattr(copy_table, "VERSION", 99)
         none = tmp_path / "none"
         with (
-            opened(none, tmp_path / "c", engine, is_copied=True) as older,
+            opened(none, tmp_path / "c", engine, is_replica=True) as older,
             pytest.raises(Unavailable, match=r"no shard newer; .*format \d, and this vaultseek reads 99"),
         ):
             step(older)
@@ -157,18 +159,18 @@ def test_a_searcher_of_another_version_or_model_says_so(tmp_path, lite, monkeypa
         assert indexer.engine is not None
         indexer.engine.publish(Heartbeat(time.time(), "far", "ready"))
         step(searcher)
-        assert searcher.shard is not None
-        assert searcher.shard.reason() is None
-        with opened(tmp_path / "none", tmp_path / "c", engine, is_copied=True, model="else") as other:
+        assert searcher.replica is not None
+        assert searcher.replica.reason() is None
+        with opened(tmp_path / "none", tmp_path / "c", engine, is_replica=True, model="else") as other:
             step(other)
-            assert other.shard is not None
-            assert "its vectors are of another model; set model.name" in str(other.shard.reason())
+            assert other.replica is not None
+            assert "its vectors are of another model; set model.name" in str(other.replica.reason())
         monkeypatch.setattr(shard_copy, "ANALYZER_VERSION", 99)
         step(searcher)
-        assert re.search(r"analyses words otherwise \(\d+, here 99\)", str(searcher.shard.reason()))
+        assert re.search(r"analyses words otherwise \(\d+, here 99\)", str(searcher.replica.reason()))
 
 
-def test_a_copied_index_that_takes_a_shard_over_is_copied_anew(tmp_path, lite):
+def test_a_copied_index_that_takes_a_shard_over_is_replica_anew(tmp_path, lite):
     """Both count their revisions on from the same one, so that these alone would hide the difference."""
     engine = replace(lite, shard="over")
     root = tmp_path / "vault"
@@ -177,11 +179,11 @@ def test_a_copied_index_that_takes_a_shard_over_is_copied_anew(tmp_path, lite):
         indexer.close()
         shutil.copytree(tmp_path / "a", tmp_path / "copied")
         write_files(root, {"brakes.md": "# Theirs"})
-        with opened(root, tmp_path / "a", engine, is_copied=False) as first:
+        with opened(root, tmp_path / "a", engine, is_replica=False) as first:
             asyncio.run(index_vault(first))
             step(searcher)
             assert copies_of(searcher) == copies_of(first)
-        with opened(root, tmp_path / "copied", engine, is_copied=False) as other:
+        with opened(root, tmp_path / "copied", engine, is_replica=False) as other:
             for text in ("# Ours", "# Ours, later"):
                 write_files(root, {"brakes.md": text} if text == "# Ours" else {"empty.md": text})
                 asyncio.run(index_vault(other))

@@ -15,11 +15,12 @@ import pytest
 
 from engines import lite_engine
 from semantic_here import WorkerHere, index_here
-from vaultseek.core.indexing import batches, engine_sync, ingest
+from vaultseek.core.indexing import batches, ingest
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
+from vaultseek.engines import sync as engine_sync
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.model import IndexSettings
@@ -105,7 +106,7 @@ def test_a_page_holds_all_notes_of_one_commit():
 
 
 def test_an_engine_that_is_killed_is_started_again_and_catches_up(tmp_path, lite, monkeypatch):
-    from vaultseek.engines.milvus import milvus_connection
+    from vaultseek.engines.milvus import connection as milvus_connection
 
     monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
     root = write_files(tmp_path / "vault", NOTES)
@@ -120,7 +121,7 @@ def test_an_engine_that_is_killed_is_started_again_and_catches_up(tmp_path, lite
 
 
 def test_what_an_absent_engine_was_not_given_it_gets_by_revision(tmp_path, lite, monkeypatch):
-    from vaultseek.engines.milvus import milvus_connection
+    from vaultseek.engines.milvus import connection as milvus_connection
     from vaultseek.engines.milvus.lite import LiteServer, lite_server
 
     monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
@@ -150,7 +151,7 @@ def absent(*_: object) -> None:
 
 
 def test_an_engine_that_lost_its_notes_is_filled_from_the_ledger(tmp_path, lite):
-    from vaultseek.engines.milvus.milvus import MilvusBackend
+    from vaultseek.engines.milvus.backend import MilvusBackend
 
     root = write_files(tmp_path / "vault", NOTES)
     options = replace(lite, shard="lost")
@@ -178,8 +179,8 @@ def test_a_server_that_says_nothing_is_given_up_in_time(tmp_path, lite):
 def test_collections_of_another_program_are_left_alone(tmp_path, lite):
     from pymilvus import MilvusClient
 
+    from vaultseek.engines.milvus.backend import MilvusBackend
     from vaultseek.engines.milvus.lite import lite_server
-    from vaultseek.engines.milvus.milvus import MilvusBackend
 
     client = MilvusClient(uri=lite_server(lite.file).address(), dedicated=True)
     client.create_collection("theirs_2_notes", dimension=4)
@@ -247,7 +248,7 @@ def test_a_commit_that_changes_more_notes_than_a_page_holds_is_written_page_by_p
     tmp_path, lite, monkeypatch
 ):
     """Such as the renaming of a note that many link to: their links lead elsewhere, nothing else changes."""
-    from vaultseek.engines.milvus.milvus_client import MilvusClient
+    from vaultseek.engines.milvus.client import MilvusClient
 
     monkeypatch.setattr(engine_sync, "CATCH_UP_NOTES", 4)
     links = {f"{number}.md": f"# Note {number}\n\nSee [[hub]]." for number in range(11)}
@@ -267,7 +268,7 @@ def test_a_commit_that_changes_more_notes_than_a_page_holds_is_written_page_by_p
         index(vault)
         assert vault.keyword_reason() is None
         assert vault.engine is not None
-        sources = vault.engine.engine.sources_of("sub/hub.md")
+        sources = vault.engine.backend.sources_of("sub/hub.md")
         assert len(sources) == len(links)
         by_name = {name: [size for each, size in written if each == name] for name, _ in written}
         assert max(by_name["notes"]) <= 4

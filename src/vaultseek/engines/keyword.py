@@ -13,8 +13,8 @@ import numpy as np
 
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.content.query.filters import Filter
-from vaultseek.engines.milvus.port import Backend, ByWords, Restriction
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
+from vaultseek.engines.port import Backend, ByWords, Restriction
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.analysis import analyzer_of
 from vaultseek.store.keyword.answer import KeywordAnswer

@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from vaultseek.content.query.filters import Filter
-from vaultseek.core.indexing.documents import document_of
-from vaultseek.engines.milvus.port import (
+from vaultseek.engines.port import (
     ALL,
     NOTES_AND_TEXT,
     BackendStatistics,
@@ -26,6 +25,7 @@ from vaultseek.engines.milvus.port import (
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.port import NoteIds, VectorBatch
+from vaultseek.store.documents import document_of
 from vaultseek.store.keyword.index import KeywordIndex
 
 Decide = Callable[[Filter], NoteIds]

@@ -6,7 +6,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,16 +15,14 @@ import numpy as np
 
 from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
-from vaultseek.base.limits import SQL_VARIABLES
+from vaultseek.base.limits import CATCH_UP_NOTES, SQL_VARIABLES
 from vaultseek.base.model import Task
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
-from vaultseek.core.indexing.documents import stored_documents
-from vaultseek.core.indexing.engine_keyword import EngineKeyword
-from vaultseek.core.indexing.engine_thread import EngineThread
-from vaultseek.core.indexing.keyword_sync import CATCH_UP_NOTES
-from vaultseek.engines.milvus.port import NOTES_AND_TEXT, Backend, Batch, NoteEntry
+from vaultseek.engines.keyword import EngineKeyword
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
+from vaultseek.engines.port import NOTES_AND_TEXT, Backend, Batch, NoteEntry
 from vaultseek.errors import Unavailable
+from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION
 from vaultseek.store.keyword.candidates import (
     NoteTerms,
@@ -42,7 +40,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.notes import LAST_NOTE
 
 if TYPE_CHECKING:
-    from vaultseek.core.indexing.shard_writer import ShardWriter
+    from vaultseek.engines.writer import ShardWriter
 
 SLOW_SECONDS = 2.0
 """Time that an engine may take to be level with the ledger before answers say that it is not."""
@@ -62,12 +60,57 @@ class _Analysed:
     entries: Sequence[NoteEntry]
 
 
+class EngineThread:
+    """A thread that does its work each time it is woken, once more if it is woken meanwhile.
+
+    It does not keep the process from ending. ``work`` raises nothing.
+    """
+
+    def __init__(self, name: str, work: Callable[[], None]) -> None:
+        self._work = work
+        self._changed = threading.Condition()
+        self._is_wanted = False
+        self._is_working = False
+        self._is_closed = False
+        self._thread = threading.Thread(target=self._run, name=f"engine-{name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_idle(self) -> bool:
+        """True if all that it was woken for is done."""
+        with self._changed:
+            return not (self._is_wanted or self._is_working)
+
+    def wake(self) -> None:
+        """Have the work done, after what is done now."""
+        with self._changed:
+            self._is_wanted = True
+            self._changed.notify_all()
+
+    def close(self, seconds: float) -> None:
+        """End after the work in progress, and wait for that so long at most."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._is_working = False
+                self._changed.wait_for(lambda: self._is_wanted or self._is_closed)
+                if self._is_closed:
+                    return
+                self._is_wanted, self._is_working = False, True
+            self._work()
+
+
 class EngineSync:
     """The notes of a vault in an engine, and their ledger revision; in place of ``KeywordSync``.
 
     The engine is written first and the vocabulary after it, so that what a crash leaves is a batch that is
     written again. An engine that does not answer stays behind and catches up by revision when it does.
-    ``sync`` returns when that is done; after ``write_apart`` at once.
+    ``sync`` returns when that is done; after ``start_background_writer`` at once.
     """
 
     keeps_rows = True
@@ -84,7 +127,7 @@ class EngineSync:
         """``writer`` has the right to write; without it another daemon keeps the engine, and only the
         vocabulary is kept here."""
         self._writer = writer
-        self._is_copied = writer is None
+        self._is_replica = writer is None
         self._directory = paths.private_directory(directory)
         self._configured = language
         self._backend = backend
@@ -98,12 +141,12 @@ class EngineSync:
         self._problem: Unavailable | None = None
         self._began: float | None = None
         """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
-        self._checked = False
+        self._is_verified = False
         self._miscounts = 0
         """Times in a row that the engine had another number of notes than it was given."""
-        self._doubting = threading.Lock()
+        self._verification = threading.Lock()
         self._thread: EngineThread | None = None
-        self._failure: Exception | None = None
+        self._pending_error: Exception | None = None
         """The last error of the thread that is none of the engine's, such as a full disk; told once."""
         self._is_rebuild_wanted = False
         self._closed = threading.Event()
@@ -114,9 +157,9 @@ class EngineSync:
     def problem(self) -> Unavailable | None:
         """The reason why the engine is behind, None if it is not, or was not asked; also one that is slow."""
         began = self._began
-        seconds = 0.0 if began is None or self._is_copied else time.monotonic() - began
+        seconds = 0.0 if began is None or self._is_replica else time.monotonic() - began
         if self._problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
-            return Unavailable(f"it has been given them for {seconds:.0f} s", "behind")
+            return Unavailable(f"syncing to Milvus for {seconds:.0f} s", "behind")
         return self._problem
 
     @property
@@ -129,23 +172,23 @@ class EngineSync:
         return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
 
     @property
-    def is_level(self) -> bool:
+    def is_synced(self) -> bool:
         """True if nothing is on its way to the engine, or ``problem`` says why it is not there."""
         return self._thread is None or self._thread.is_idle or self.problem is not None
 
-    def tell_failure(self) -> None:
+    def raise_pending_error(self) -> None:
         """Raise the last error of the thread that writes apart, once."""
-        failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
+        error, self._pending_error = self._pending_error, None
+        if error is not None:
+            raise error
 
     def synced_revision(self, ledger: Ledger) -> int:
         """Return the revision that the engine has; 0 of one that is to be filled anew."""
         return max(0, self._revision(ledger))
 
-    def write_apart(self, name: str, ledger: Ledger) -> None:
+    def start_background_writer(self, name: str, ledger: Ledger) -> None:
         """Write in a thread of its own from now on: the one that writes to the ledger waits for no engine."""
-        if self._thread is None and not self._is_copied:
+        if self._thread is None and not self._is_replica:
             self._thread = EngineThread(name, lambda: self._follow(ledger))
 
     def sync(self, ledger: Ledger) -> None:
@@ -153,46 +196,48 @@ class EngineSync:
         if self._thread is not None:
             self._thread.wake()
             return
-        self._bring_up(ledger)
+        self._sync(ledger)
 
     def _follow(self, ledger: Ledger) -> None:
         """Bring the engine up in a thread of its own, where no error has anybody to go to."""
         try:
-            self._bring_up(ledger)
+            self._sync(ledger)
         except Exception as error:
             if self._closed.is_set():
                 return  # the ledger is closed, too
-            if not paths.is_disk_full(error) and self._failure is None:
+            if not paths.is_disk_full(error) and self._pending_error is None:
                 log.error("writing to the engine failed; trying again", exc_info=error)
-            self._failure = error
+            self._pending_error = error
             what = "the disk is full" if paths.is_disk_full(error) else type(error).__name__
-            self.doubt(Unavailable(f"writing failed ({what}); it is tried again by itself", "behind"))
+            self.mark_unverified(
+                Unavailable(f"writing failed ({what}); it is tried again by itself", "behind")
+            )
 
-    def _bring_up(self, ledger: Ledger) -> None:
+    def _sync(self, ledger: Ledger) -> None:
         self._began = time.monotonic()
         try:
             if self._is_rebuild_wanted:
                 self._is_rebuild_wanted = False
                 self._vocabulary.clear()
-                self._checked = False
+                self._is_verified = False
                 self._miscounts = 0
             self._catch_up(ledger)
             self.rebuilding = False
-            with self._doubting:
-                if self._checked or self._is_copied:
+            with self._verification:
+                if self._is_verified or self._is_replica:
                     self._problem = None
         except Unavailable as error:
             if self._problem is None:
                 log.warning("the engine is behind the ledger: %s", error)
-            self.doubt(error)
+            self.mark_unverified(error)
         finally:
             self._began = None
 
-    def doubt(self, error: Unavailable) -> None:
+    def mark_unverified(self, error: Unavailable) -> None:
         """Compare the engine with the ledger before it is written to again: it may be another one then."""
-        with self._doubting:
+        with self._verification:
             self._problem = error
-            self._checked = False
+            self._is_verified = False
 
     def set_language(self, language: str | None) -> None:
         """Set the language of all notes, as the settings of another daemon say; None if they do not."""
@@ -221,10 +266,10 @@ class EngineSync:
 
     def _catch_up(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
-        if not self._checked and self._writer is not None:
+        if not self._is_verified and self._writer is not None:
             self._compare_positions(ledger, self._writer)
         self._write_changes(ledger)
-        if self.rebuilding and not self._is_copied and not self.stopped.is_set():
+        if self.rebuilding and not self._is_replica and not self.stopped.is_set():
             self._compare_counts()
         notes = self._vocabulary.given_other_language(self._rules)
         for start in range(0, len(notes), CATCH_UP_NOTES):
@@ -233,7 +278,7 @@ class EngineSync:
             part = notes[start : start + CATCH_UP_NOTES]
             self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
         if self._writer is not None:
-            self._writer.settle()
+            self._writer.optimize()
 
     def _write_changes(self, ledger: Ledger) -> None:
         """Write what changed in the ledger since the engine's revision, in pages; all of it if need be.
@@ -267,7 +312,7 @@ class EngineSync:
         An engine that was restored, or is ahead of a ledger that was, has other vectors than the ledger says,
         too. These are marked first, so that a crash leaves the same difference.
         """
-        stored, own = writer.claim(), self._vocabulary.position
+        stored, own = writer.acquire(), self._vocabulary.position
         is_own = stored == own or writer.has_begun(stored)
         if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
@@ -275,7 +320,7 @@ class EngineSync:
             writer.empty()
             _forget_vectors(ledger)  # those that were written meanwhile are gone, too
             self._vocabulary.clear()
-        self._checked = True
+        self._is_verified = True
 
     def _compare_counts(self) -> None:
         """Raise Unavailable if an engine has not all notes that it was given.

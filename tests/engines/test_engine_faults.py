@@ -21,12 +21,13 @@ import pytest
 
 from engines import lite_engine
 from semantic_here import WorkerHere, index_here
-from vaultseek.core.indexing import engine_sync, shard_writer
-from vaultseek.core.indexing.heartbeat import Heartbeat
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
+from vaultseek.engines import sync as engine_sync
+from vaultseek.engines import writer as shard_writer
+from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
@@ -59,7 +60,7 @@ def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
 @pytest.fixture(autouse=True)
 def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask an engine again at once, which is right for one that a test has brought back."""
-    from vaultseek.engines.milvus import milvus_connection
+    from vaultseek.engines.milvus import connection as milvus_connection
 
     monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
 
@@ -118,7 +119,7 @@ def is_as_fresh(vault: OpenVault, folder: Path) -> bool:
         counts = vault.ledger.counts()
         assert counts == fresh.ledger.counts()
     assert vault.engine is not None
-    there = vault.engine.engine.statistics()
+    there = vault.engine.backend.statistics()
     assert (there.notes, there.passages) == (counts.notes, counts.chunks)
     by_kind = {kind: count for (_, kind), count in there.vectors.items()}
     assert by_kind == {"passages": counts.chunks, "notes": counts.notes}
@@ -129,7 +130,7 @@ class Trouble:
     """A fault at the first write to a collection whose name ends so; ``end`` makes an end of it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, ending: str, begin: Callable[[], None]) -> None:
-        from vaultseek.engines.milvus.milvus_client import MilvusClient
+        from vaultseek.engines.milvus.client import MilvusClient
 
         self.happened = False
         upsert = MilvusClient.upsert
@@ -208,7 +209,7 @@ def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, lite, monke
         index(vault)
         [(notes, partial)] = said
         assert notes == []
-        assert "some changes are not in the engine yet: it has been given them for" in partial["keyword"].text
+        assert "some changes are not in the engine yet: syncing to Milvus for" in partial["keyword"].text
         assert search(vault, "lighthouse", "keyword") == (["lamp.md"], {})
 
 
@@ -250,7 +251,7 @@ def test_an_engine_that_is_restored_as_it_was_before(tmp_path, lite, lost, is_cl
         vault = closing.enter_context(opened(root, tmp_path / "milvus", options))
         if lost == "all":
             assert vault.engine is not None
-            vault.engine.engine.statistics()  # the collections, with nothing in them
+            vault.engine.backend.statistics()  # the collections, with nothing in them
             copied(file, backup)
         index(vault)
         if lost == "some":
@@ -345,7 +346,7 @@ def server(lite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOpt
     folder = tmp_path_factory.mktemp("server")
     command = [
         sys.executable,
-        str(Path(__file__).parents[2] / "milvus_server.py"),
+        str(Path(__file__).parents[1] / "milvus_server.py"),
         str(folder / "a.db"),
         "0",
     ]
@@ -370,7 +371,7 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, server, monkeypatch):
             assert is_as_fresh(other, tmp_path / "fresh")
             assert other.engine is not None
             other.engine.publish(heartbeat())
-            with pytest.raises(Unavailable, match="not as it was left"):
+            with pytest.raises(Unavailable, match="changed outside vaultseek"):
                 vault.engine.publish(heartbeat())
             assert vault.keyword_reason() is not None
             write_files(root, LATER)
@@ -413,19 +414,19 @@ def test_an_index_that_is_deleted_while_it_is_open_has_its_shard_again(tmp_path,
     with opened(root, tmp_path / "index", lite) as vault:
         index(vault)
         assert vault.engine is not None
-        shard = vault.engine.engine.options.shard
+        shard = vault.engine.backend.options.shard
         shutil.rmtree(tmp_path / "index")
     with opened(root, tmp_path / "index", lite) as vault:
         assert vault.engine is not None
-        assert vault.engine.engine.options.shard == shard
+        assert vault.engine.backend.options.shard == shard
         catch_up(vault)
         assert is_as_fresh(vault, tmp_path / "fresh")
 
 
 def test_two_shards_with_one_number_are_told_apart(tmp_path, lite, monkeypatch):
-    from vaultseek.engines.milvus import milvus
+    from vaultseek.engines.milvus import backend
 
-    monkeypatch.setattr(milvus, "shard_number", lambda name: 7)
+    monkeypatch.setattr(backend, "shard_number", lambda name: 7)
     root = write_files(tmp_path / "vault", NOTES)
     with (
         opened(root, tmp_path / "first", replace(lite, shard="a")) as first,
@@ -506,12 +507,12 @@ def test_an_engine_that_shows_writes_late_is_not_taken_for_another(tmp_path, lit
                 search(vault, "sump pump", "semantic")
             assert vault.ledger.vectors.store() == given
             assert vault.engine is not None
-            assert vault.engine.engine.statistics().notes == 4
+            assert vault.engine.backend.statistics().notes == 4
         assert set(reads.asked) >= {"Strong"}
 
 
 def test_an_engine_that_never_has_all_notes_is_filled_again_once(tmp_path, lite, monkeypatch):
-    from vaultseek.engines.milvus.milvus import MilvusBackend
+    from vaultseek.engines.milvus.backend import MilvusBackend
 
     root = write_files(tmp_path / "vault", NOTES)
     drops: list[tuple[str, ...]] = []

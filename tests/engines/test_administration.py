@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.core.indexing.heartbeat import STOPPED, Heartbeat
+from vaultseek.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus.milvus import MilvusBackend
-from vaultseek.engines.milvus.milvus_client import MilvusClient
+from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.milvus.client import MilvusClient
 from vaultseek.settings.engine import MilvusOptions
 
 pytestmark = pytest.mark.long

@@ -16,11 +16,15 @@ from typing import Any
 import numpy as np
 
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus.copy_table import CopyTable
+from vaultseek.engines.milvus.client import MilvusClient
+from vaultseek.engines.milvus.connection import MilvusConnection
 from vaultseek.engines.milvus.expression import expression_of
-from vaultseek.engines.milvus.milvus_client import MilvusClient
-from vaultseek.engines.milvus.milvus_connection import MilvusConnection
-from vaultseek.engines.milvus.port import (
+from vaultseek.engines.milvus.schema import ID_MASK
+from vaultseek.engines.milvus.shard_batch import ShardBatch
+from vaultseek.engines.milvus.shard_rows import KINDS, NOTES_IN_FILTER, ShardRows
+from vaultseek.engines.milvus.shard_search import ShardSearch
+from vaultseek.engines.milvus.tables import CopyTable, StateTable
+from vaultseek.engines.port import (
     ALL,
     NOTES_AND_TEXT,
     BackendStatistics,
@@ -32,11 +36,6 @@ from vaultseek.engines.milvus.port import (
     Query,
     Restriction,
 )
-from vaultseek.engines.milvus.schema import ID_MASK
-from vaultseek.engines.milvus.shard_batch import ShardBatch
-from vaultseek.engines.milvus.shard_rows import KINDS, NOTES_IN_FILTER, ShardRows
-from vaultseek.engines.milvus.shard_search import ShardSearch
-from vaultseek.engines.milvus.state_table import StateTable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.engine import MilvusOptions

@@ -7,57 +7,59 @@ from dataclasses import replace
 import pytest
 
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat, Pulse
+from vaultseek.engines.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat, ReceivedHeartbeat
 
 BEAT = Heartbeat(1_000_000.0, "indexer-1", "ready", 1_000_000.0)
 
 
 def test_a_frozen_indexer_is_named_after_a_minute_by_the_clock_of_the_searcher():
-    pulse = Pulse()
+    heartbeat = ReceivedHeartbeat()
     # The clock of the indexer is ten minutes ahead, which says nothing about its silence.
-    pulse.note(replace(BEAT, at=BEAT.at + 600), now=0.0, wall=BEAT.at)
-    assert pulse.reason(now=SILENCE_SECONDS) is None
-    pulse.note(replace(BEAT, at=BEAT.at + 610), now=30.0, wall=BEAT.at)
-    pulse.note(replace(BEAT, at=BEAT.at + 610), now=90.0, wall=BEAT.at)
-    assert pulse.reason(now=90.0) is None
-    reason = pulse.reason(now=30.0 + SILENCE_SECONDS + 1)
+    heartbeat.update(replace(BEAT, at=BEAT.at + 600), now=0.0, wall=BEAT.at)
+    assert heartbeat.reason(now=SILENCE_SECONDS) is None
+    heartbeat.update(replace(BEAT, at=BEAT.at + 610), now=30.0, wall=BEAT.at)
+    heartbeat.update(replace(BEAT, at=BEAT.at + 610), now=90.0, wall=BEAT.at)
+    assert heartbeat.reason(now=90.0) is None
+    reason = heartbeat.reason(now=30.0 + SILENCE_SECONDS + 1)
     assert reason is not None
     assert reason.code == "behind"
     assert "indexer-1 has been silent since 1970-01-12" in reason.text
     assert "level with its folder 1970-01-12 13:46:40 UTC" in reason.text
-    pulse.note(replace(BEAT, at=BEAT.at + 700), now=100.0)
-    assert pulse.reason(now=100.0) is None
+    heartbeat.update(replace(BEAT, at=BEAT.at + 700), now=100.0)
+    assert heartbeat.reason(now=100.0) is None
 
 
 @pytest.mark.parametrize(
     ("ahead", "text"), [(7200.0, "120 min ahead of"), (-300.0, "5 min behind"), (20.0, "")]
 )
 def test_a_clock_that_differs_is_said_with_its_times(ahead, text):
-    pulse = Pulse()
+    heartbeat = ReceivedHeartbeat()
     for seconds in range(0, 40, 10):
-        pulse.note(replace(BEAT, at=BEAT.at + ahead + seconds), now=5.0 + seconds, wall=BEAT.at + seconds)
-    assert pulse.reason(now=40.0) is None
-    pulse.note(replace(BEAT, at=BEAT.at + ahead + 40, state=STOPPED), now=45.0, wall=BEAT.at + 40)
-    assert text in str(pulse.reason(now=45.0))
-    assert ("clock" in str(pulse.reason(now=45.0))) == bool(text)
+        heartbeat.update(
+            replace(BEAT, at=BEAT.at + ahead + seconds), now=5.0 + seconds, wall=BEAT.at + seconds
+        )
+    assert heartbeat.reason(now=40.0) is None
+    heartbeat.update(replace(BEAT, at=BEAT.at + ahead + 40, state=STOPPED), now=45.0, wall=BEAT.at + 40)
+    assert text in str(heartbeat.reason(now=45.0))
+    assert ("clock" in str(heartbeat.reason(now=45.0))) == bool(text)
     # A word that is new here only because nobody asked for an hour says nothing of the clock.
-    pulse = Pulse()
-    pulse.note(BEAT, now=0.0, wall=BEAT.at)
-    pulse.note(replace(BEAT, at=BEAT.at + 10, state=STOPPED), now=3600.0, wall=BEAT.at + 3600)
-    assert "clock" not in str(pulse.reason(now=3600.0))
+    heartbeat = ReceivedHeartbeat()
+    heartbeat.update(BEAT, now=0.0, wall=BEAT.at)
+    heartbeat.update(replace(BEAT, at=BEAT.at + 10, state=STOPPED), now=3600.0, wall=BEAT.at + 3600)
+    assert "clock" not in str(heartbeat.reason(now=3600.0))
 
 
 def test_a_searcher_that_starts_late_knows_that_the_last_word_is_old():
-    pulse = Pulse()
-    pulse.note(BEAT, now=5.0, wall=BEAT.at + 3600)
-    assert "silent" in str(pulse.reason(now=5.0))
+    heartbeat = ReceivedHeartbeat()
+    heartbeat.update(BEAT, now=5.0, wall=BEAT.at + 3600)
+    assert "silent" in str(heartbeat.reason(now=5.0))
 
 
 def test_a_shard_that_nobody_speaks_for_is_named_after_a_minute():
-    pulse = Pulse()
-    pulse.note(None, now=0.0)
-    assert pulse.reason(now=1.0) is None
-    assert "not been heard of yet" in str(pulse.reason(now=SILENCE_SECONDS + 1))
+    heartbeat = ReceivedHeartbeat()
+    heartbeat.update(None, now=0.0)
+    assert heartbeat.reason(now=1.0) is None
+    assert "not been heard of yet" in str(heartbeat.reason(now=SILENCE_SECONDS + 1))
 
 
 @pytest.mark.parametrize(
@@ -74,9 +76,9 @@ def test_a_shard_that_nobody_speaks_for_is_named_after_a_minute():
 )
 def test_a_searcher_repeats_what_an_indexer_says(beat, code, text):
     assert Heartbeat.of_text(beat.as_text()) == beat
-    pulse = Pulse()
-    pulse.note(beat, now=0.0, wall=beat.at)
-    reason = pulse.reason(now=1.0)
+    heartbeat = ReceivedHeartbeat()
+    heartbeat.update(beat, now=0.0, wall=beat.at)
+    reason = heartbeat.reason(now=1.0)
     assert reason is not None
     assert reason.code == code
     assert text in reason.text

@@ -1,0 +1,273 @@
+"""A folder of notes as the source of an open vault: watch, settle, reconcile, index, embed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from vaultseek.base.limits import RETRY_SECONDS
+from vaultseek.base.model import Reason
+from vaultseek.content.files.diff import Changes
+from vaultseek.content.files.settle import HintBatch
+from vaultseek.core.indexing import concepts, embed, reconcile, second_space
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.status import Activity
+from vaultseek.daemon.activity import ActivityReporter
+from vaultseek.daemon.backlog import EMBED_POLL_SECONDS, Backlog
+from vaultseek.daemon.changed_notes import ChangedNotes
+from vaultseek.daemon.files import FilePreparation, WaitingFiles
+from vaultseek.daemon.folder_watch import FolderWatch
+from vaultseek.daemon.maintenance import Maintenance
+from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.tasks import Work
+from vaultseek.errors import Cancelled, Unavailable, VaultMissing
+
+NOTES_BEHIND = 20
+"""Unread notes above which an answer says that it may be incomplete."""
+ENGINE_SECONDS = 0.5
+"""Longest wait for an engine to have a change before clients are told of it."""
+
+
+class FolderSource:
+    """The folder of an open vault, whose notes are read as they change."""
+
+    def __init__(
+        self,
+        vault: OpenVault,
+        reporter: ActivityReporter,
+        scans: Scans,
+        backlog: Backlog,
+        maintenance: Maintenance,
+        changed_notes: ChangedNotes,
+    ) -> None:
+        self._vault = vault
+        self._reporter = reporter
+        self._scans = scans
+        self._backlog = backlog
+        self._maintenance = maintenance
+        self._changed_notes = changed_notes
+        self._loop = asyncio.get_running_loop()
+        options = vault.options
+        self._watch = FolderWatch(
+            options.root, lambda: self._state == "vault_missing", options.rescan_seconds
+        )
+        self._files = WaitingFiles()
+        self._preparation = FilePreparation(vault.indexer.prepare)
+        self._notes_there = 0  # that the last comparison of everything did not want to be read
+
+    def tasks(self) -> Iterator[tuple[Work, str]]:
+        """Begin the indexing, and yield its tasks with their names."""
+        vault, maintenance = self._vault, self._maintenance
+        vault.activity = Activity("indexing")
+        yield self._follow, "follow"
+        yield partial(embed.follow, vault.embedding, self._reporter.set_embed_problem), "embed"
+        if (second := vault.spaces.second) is not None:
+            yield partial(second_space.follow, second, self._backlog.is_empty), "second space"
+        yield self._watch.check, "check"
+        yield maintenance.merge_segments, "merge"
+        yield partial(maintenance.compact_daily, self._backlog.is_idle), "compact"
+        yield partial(concepts.follow, vault.concepts, self._backlog.is_empty), "concepts"
+        if vault.options.expansion:
+            vault.concepts.enable()
+
+    async def stop(self) -> None:
+        """Stop watching the folder."""
+        await self._watch.stop()
+
+    @property
+    def _state(self) -> str:
+        return self._vault.activity.state
+
+    def degraded_reason(self) -> Reason | None:
+        """Return why an answer may not cover all notes as they are now, or None."""
+        activity = self._vault.activity
+        if activity.state in _NOT_INDEXING:
+            return activity.reason
+        is_first = self._scans.is_new
+        if activity.notes_left > (0 if is_first else NOTES_BEHIND):
+            done, total = self._notes_there + activity.notes_done, self._notes_there + activity.notes_total
+            progress = f"{done:,} of {total:,} notes"
+            return Reason("being_read", f"still reading, {progress} so far")
+        return Reason("being_read", "still looking for the notes of this vault") if is_first else None
+
+    def missing_seconds(self) -> float:
+        """Return how long the vault's folder has been missing."""
+        return self._watch.missing_seconds
+
+    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+        """Return when everything that was on disk at the moment of the call is indexed.
+
+        With ``accept_loss`` notes are removed from the index even if most of them are gone; without ``files``
+        only notes are waited for, and no engine. Raises VaultMissing or Unavailable.
+        """
+        request = partial(self._watch.request_rescan, "a client requested it")
+        await self._scans.wait_for_next(request, accept_loss=accept_loss, files=files)
+        while files and not self._vault.engine.is_synced:
+            self._scans.check_open(self._vault.name)
+            await asyncio.sleep(EMBED_POLL_SECONDS)
+        self._scans.check_open(self._vault.name)
+        activity = self._vault.activity
+        message = activity.reason.text if activity.reason else f"{self._vault.name} cannot be indexed now"
+        if activity.state == "vault_missing":
+            raise VaultMissing(message)
+        if activity.state in ("disk_full", "failing"):
+            raise Unavailable(message)
+
+    # -- tasks -----------------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        with contextlib.suppress(Cancelled):
+            await self._follow_changes()
+
+    async def _follow_changes(self) -> None:
+        while not await self._load():
+            await asyncio.sleep(RETRY_SECONDS)
+        # Watch before the first scan, so that no change falls between.
+        await self._watch.start()
+        self._watch.request_rescan("the vault was opened")
+        while True:
+            hints = self._loop.create_task(self._watch.next_batch())
+            try:
+                # Files may take long to read: a note that is saved meanwhile comes first.
+                while self._files and not hints.done():
+                    await self._read_files(hints)
+                batch = await hints
+            finally:
+                hints.cancel()
+            await self._follow_batch(batch)
+
+    async def _follow_batch(self, batch: HintBatch) -> None:
+        try:
+            await self._process(batch)
+        except VaultMissing as error:
+            self._reporter.set_state("vault_missing", Reason.of(error))
+            await self._finish_scan(batch)
+        except Cancelled:
+            raise
+        except Exception as error:
+            await self._retry_later(error, batch)
+
+    async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
+        """Read some of the files that wait, for about a second, or none if a change comes first."""
+        await asyncio.wait((hints,), timeout=self._files.pause())
+        if hints.done():
+            return
+        part = self._files.next()
+        began = time.monotonic()
+        failed = await self._preparation.failed(part, hints)
+        if failed is None:
+            self._files.put_back(part)
+            return
+        self._files.try_later(failed)
+        try:
+            await self._apply(Changes(read=tuple(path for path in part if path not in failed)))
+        except Cancelled:
+            raise
+        except Exception as error:
+            self._files.clear()
+            await self._retry_later(error, HintBatch(frozenset(), "reading files failed"))
+            return
+        self._files.record_duration(time.monotonic() - began)
+        if not self._files:
+            await self._finish_scan(HintBatch(frozenset(), "all files are read"))
+
+    async def _load(self) -> bool:
+        try:
+            await self._vault.in_writer(self._vault.indexer.load)
+        except Cancelled:
+            raise
+        except Exception as error:
+            self._reporter.report_failure(error)
+            return False
+        return True
+
+    # -- steps -----------------------------------------------------------------------------------------
+
+    async def _process(self, batch: HintBatch) -> None:
+        if self._state == "vault_missing" and batch.rescan_reason is None and self._watch.may_scan_again():
+            batch = replace(batch, rescan_reason="the vault may be back")
+        changes = await self._reconcile(batch)
+        whole = batch.rescan_reason is not None
+        if (self._state == "vault_missing" and not whole) or self._looks_unmounted(changes, whole=whole):
+            # Only a comparison of everything can tell that the vault is whole again.
+            await self._apply(self._files.defer(replace(changes, removed=(), attachments_removed=())))
+        else:
+            await self._apply(self._files.defer(changes))
+            poll_reason = self._watch.poll_reason
+            if poll_reason is None:
+                self._reporter.set_state("ready", None)
+            else:
+                self._reporter.set_state("polling", Reason("polling", poll_reason))
+        await self._finish_scan(batch)
+
+    async def _reconcile(self, batch: HintBatch) -> Changes:
+        indexer = self._vault.indexer
+        if batch.rescan_reason is None:
+            if any(path.startswith(".obsidian") for path in batch.paths):
+                self._watch.request_rescan("the app's settings changed")
+            return await self._vault.in_writer(indexer.reconcile, batch.paths)
+        self._scans.begin()
+        began = time.monotonic()
+        changes = await self._vault.in_writer(indexer.reconcile)
+        self._notes_there = await self._vault.in_writer(indexer.count_others, changes.read)
+        self._watch.note_scan(began)
+        return changes
+
+    def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
+        """True if most notes are gone at once: only the user can say that they were deleted.
+
+        ``whole``: everything was compared, which the user waits for who has said so.
+        """
+        accepted = whole and self._scans.accepts_loss
+        if accepted or not reconcile.looks_unmounted(changes, self._vault.ledger.counts().notes):
+            self._scans.accepts_loss = self._scans.accepts_loss and not whole
+            return False
+        message = (
+            f"{len(changes.removed)} notes are gone at once; the index is kept."
+            " If they were deleted on purpose, run `vaultseek index`"
+        )
+        self._reporter.set_state("vault_missing", Reason("vault_missing", message))
+        return True
+
+    async def _apply(self, changes: Changes) -> None:
+        vault = self._vault
+        changed = await vault.in_writer(vault.indexer.apply, changes, self._report_read)
+        await vault.engine.wait_until_synced(ENGINE_SECONDS)
+        last_change = time.time() if changed else vault.activity.last_change
+        done, total = self._files.progress()
+        vault.activity = replace(vault.activity, notes_done=done, notes_total=total, last_change=last_change)
+        self._maintenance.changed.set()
+        vault.embedding.wake.set()
+        vault.concepts.wake.set()
+        if vault.spaces.second is not None:
+            vault.spaces.second.wake.set()
+        self._changed_notes.add(len(changed))
+        self._reporter.notify(changed)
+
+    def _report_read(self, done: int, total: int) -> None:
+        """Hand the progress of the writer thread to the event loop, which alone sets the activity."""
+        self._loop.call_soon_threadsafe(self._set_read, done, total)
+
+    def _set_read(self, done: int, total: int) -> None:
+        done, total = self._files.progress(done, total)
+        self._vault.activity = replace(self._vault.activity, notes_done=done, notes_total=total)
+        self._vault.embedding.wake.set()
+
+    async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
+        """Report the failure and request a rescan: what was not indexed still differs from the ledger."""
+        self._reporter.report_failure(error)
+        await self._finish_scan(batch)
+        await asyncio.sleep(RETRY_SECONDS)
+        self._watch.request_rescan("the last attempt failed")
+
+    async def _finish_scan(self, batch: HintBatch) -> None:
+        if batch.rescan_reason is not None:
+            await self._scans.finish(files=not self._files)
+
+
+_NOT_INDEXING = ("vault_missing", "disk_full", "failing")
+"""States in which what is on disk is not indexed."""

@@ -1,0 +1,138 @@
+"""Sources of an open vault: what its ledger is kept up to. A folder is in ``folder_source``."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
+
+from vaultseek.base.limits import RETRY_SECONDS
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.status import Activity
+from vaultseek.daemon.activity import ActivityReporter
+from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.tasks import Work
+from vaultseek.engines.port import ShardSource
+from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+
+COPY_SECONDS = 2.0
+"""Time between two questions of a searcher whether a shard has changed."""
+
+
+class Source(Protocol):
+    """The kind of an open vault, chosen when it is opened."""
+
+    def tasks(self) -> Iterator[tuple[Work, str]]:
+        """Set the activity of the vault, and yield the tasks that keep it up to date with their names."""
+
+    def degraded_reason(self) -> Reason | None:
+        """Return why an answer may not cover all notes as they are now, or None."""
+
+    def missing_seconds(self) -> float:
+        """Return how long the vault's folder has been missing."""
+
+    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+        """Return when the index has everything that there was at the moment of the call."""
+
+    async def stop(self) -> None: ...
+
+
+class PausedSource:
+    """No source: the vault is searched as it is, and another engine gets what there is."""
+
+    def __init__(self, vault: OpenVault) -> None:
+        self._vault = vault
+
+    def tasks(self) -> Iterator[tuple[Work, str]]:
+        """See ``Source.tasks``."""
+        self._vault.activity = Activity("paused", self._vault.options.paused_reason)
+        yield self._serve, "serve"
+
+    def degraded_reason(self) -> Reason | None:
+        """Return None: a pause is no reason."""
+
+    def missing_seconds(self) -> float:
+        """Return 0, as nobody looks for the folder."""
+        return 0.0
+
+    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+        """Raise Unavailable."""
+        raise Unavailable(self._vault.options.paused_reason.text, "paused")
+
+    async def stop(self) -> None:
+        """Do nothing."""
+
+    async def _serve(self) -> None:
+        await self._vault.in_writer(self._vault.indexer.load)
+        while True:
+            try:
+                if not await self._vault.embedding.copy():
+                    return
+            except (WorkerUnavailable, IndexDamaged):
+                await asyncio.sleep(RETRY_SECONDS)
+
+
+class ReplicaSource:
+    """A shard of an engine in place of a folder: each look at the engine counts as a scan."""
+
+    def __init__(
+        self, vault: OpenVault, replica: ShardSource, scans: Scans, reporter: ActivityReporter
+    ) -> None:
+        self._vault = vault
+        self._replica = replica
+        self._scans = scans
+        self._reporter = reporter
+
+    def tasks(self) -> Iterator[tuple[Work, str]]:
+        """See ``Source.tasks``."""
+        yield self._follow, "shard"
+
+    def degraded_reason(self) -> Reason | None:
+        """Return why the shard may be behind."""
+        return self._vault.activity.reason
+
+    def missing_seconds(self) -> float:
+        """Return 0, as there is no folder."""
+        return 0.0
+
+    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+        """Copy what is new in the shard."""
+        await self._copy()
+
+    async def stop(self) -> None:
+        """Do nothing."""
+
+    async def _follow(self) -> None:
+        embedding = self._vault.embedding
+        while True:
+            await self._copy()
+            if not embedding.ready:
+                with contextlib.suppress(WorkerUnavailable, IndexDamaged):
+                    await embedding.open()
+            await asyncio.sleep(COPY_SECONDS)
+
+    async def _copy(self) -> None:
+        """Copy what is new in the shard, or report why it cannot be copied."""
+        vault, replica, reporter = self._vault, self._replica, self._reporter
+        try:
+            behind = await vault.in_writer(replica.is_behind)
+            if behind and vault.activity.state == "ready":
+                reporter.set_state("ready", Reason("behind", "newer notes of this shard are being copied"))
+            changed = await vault.in_writer(replica.step)
+            if changed or not self._scans.is_first_done:
+                await vault.in_writer(vault.indexer.load)
+            reporter.set_state("ready", replica.reason())
+        except Unavailable as error:
+            reporter.set_state("shard_missing", Reason("behind", f"its shard is missing: {error}"))
+        except Exception as error:  # such as a full disk, of which the ledger has an error of its own
+            reporter.report_failure(error)
+        else:
+            if changed:
+                vault.activity = replace(vault.activity, last_change=time.time())
+                reporter.notify([])
+        self._scans.begin()
+        await self._scans.finish()

@@ -1,0 +1,134 @@
+"""The engine of one open vault, and what stands in for the parts of the embedded one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+from vaultseek.engines.heartbeat import Heartbeat, heartbeat_name
+from vaultseek.engines.milvus.opening import open_backend
+from vaultseek.engines.replica import ShardReplica
+from vaultseek.engines.sync import EngineSync, EngineThread
+from vaultseek.engines.vectors import EngineVectors
+from vaultseek.engines.writer import ShardWriter
+from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.semantic.worker import SemanticWorker
+from vaultseek.settings.engine import MilvusOptions
+from vaultseek.store.ledger import Ledger
+
+SYNC_POLL_SECONDS = 0.02
+"""Time between two looks whether the engine has all notes."""
+
+log = logging.getLogger(__name__)
+
+
+class OpenEngine:
+    """An engine that keeps notes and vectors of a vault; ``folder`` has what is kept beside it."""
+
+    is_remote = True
+
+    def __init__(
+        self,
+        options: MilvusOptions,
+        name: str,
+        folder: Path,
+        ledger: Ledger,
+        language: str | None,
+        *,
+        is_replica: bool = False,
+    ) -> None:
+        """``is_replica``: another daemon writes to the engine, and the ledger is a copy of what is there."""
+        self.backend = open_backend(options, name, folder)
+        self._writer: ShardWriter | None = None
+        try:
+            if not is_replica:
+                self._writer = ShardWriter(self.backend, folder, name)
+            self.keyword = EngineSync(folder, language, self.backend, writer=self._writer)
+        except BaseException:
+            (self._writer or self.backend).close()
+            raise
+        if self._writer is not None:
+            self._writer.on_unverified = self.keyword.mark_unverified
+        self._prober: EngineThread | None = None
+        self._is_replica = is_replica
+        self._ledger = ledger
+
+    def start_background_writer(self) -> None:
+        """Write notes in a thread of their own from now on; see ``EngineSync``."""
+        self.keyword.start_background_writer(self.backend.options.shard, self._ledger)
+
+    @property
+    def outage(self) -> Unavailable | None:
+        """The reason why the engine did not answer when it was asked last; None if it did. Asks nothing."""
+        return self.backend.connection.outage
+
+    def probe(self) -> None:
+        """Ask the engine something small in a thread of its own, so that ``outage`` is of now.
+
+        Returns at once; a question that is still unanswered is not asked twice.
+        """
+        if self._prober is None:
+            self._prober = EngineThread(f"look {self.backend.options.shard}", self._probe)
+        if self._prober.is_idle:
+            self._prober.wake()
+
+    def _probe(self) -> None:
+        try:
+            self.backend.position()
+        except (VaultseekError, OSError):
+            pass  # the connection keeps what is wrong
+        except Exception as error:
+            log.warning("looking at the engine failed", exc_info=error)
+
+    @property
+    def is_synced(self) -> bool:
+        """True if the notes of the ledger are in the engine, or it is known why not."""
+        return self.keyword.is_synced
+
+    @property
+    def synced_revision(self) -> int:
+        """The revision of the ledger that the engine has."""
+        return self.keyword.synced_revision(self._ledger)
+
+    async def wait_until_synced(self, seconds: float) -> None:
+        """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""
+        end = time.monotonic() + seconds
+        while not self.is_synced and time.monotonic() < end:
+            await asyncio.sleep(SYNC_POLL_SECONDS)
+        self.keyword.raise_pending_error()
+
+    def vector_store(self, worker: SemanticWorker) -> EngineVectors:
+        """Return what keeps the vectors that a worker computes."""
+        return EngineVectors(worker, self.backend, self._ledger, writer=self._writer)
+
+    def replica(self, space: str) -> ShardReplica | None:
+        """Return what keeps the ledger a copy of the engine, None if this daemon writes to it."""
+        if not self._is_replica:
+            return None
+        return ShardReplica(self.backend, self._ledger, space, self.keyword.set_language)
+
+    @property
+    def name(self) -> str:
+        """The engine, and the vault's part of it."""
+        options = self.backend.options
+        return f"{options.place} {options.database} {options.prefix} {options.shard}"
+
+    @property
+    def is_shared(self) -> bool:
+        """True if searchers can read it: a file belongs to one daemon."""
+        return not self._is_replica and not self.backend.options.is_lite
+
+    def publish(self, beat: Heartbeat) -> None:
+        """Write the heartbeat of the shard. Raises Unavailable, also if another indexer has the shard."""
+        name = heartbeat_name(self.backend.options.shard)
+        if self._writer is not None:
+            self._writer.set_state(name, f"{beat.at:.0f}", beat.as_text())
+
+    def close(self) -> None:
+        """Close the vocabulary and the connection."""
+        self.keyword.close()
+        if self._prober is not None:
+            self._prober.close(0.0)
+        (self._writer or self.backend).close()

@@ -1,0 +1,319 @@
+"""The port to an engine: what a vault asks of the one it is kept in, and what an engine asks of a database.
+
+An engine proposes candidates; their order is decided here, from the ledger, with the same formulas for every
+engine. It knows notes by their ids in the ledger, and passages by the numbers of their chunks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.base.model import Reason, Task
+from vaultseek.content.query.filters import Filter
+from vaultseek.semantic.models.encoder import Vectors
+from vaultseek.semantic.vectors.port import NoteIds, Numbers
+from vaultseek.store.ledger import ChunkRow, NoteRow
+
+if TYPE_CHECKING:
+    from vaultseek.engines.heartbeat import Heartbeat
+    from vaultseek.errors import Unavailable
+    from vaultseek.semantic.worker import SemanticWorker
+    from vaultseek.semantic.worker.port import VectorKeeper as VectorStore
+    from vaultseek.store.keyword.answer import KeywordAnswer
+    from vaultseek.store.keyword.note_languages import LanguageRules
+    from vaultseek.store.keyword.prepare import PreparedSegment
+    from vaultseek.store.keyword.spans import SpanFinder
+    from vaultseek.store.ledger import Ledger
+
+Kind = Literal["passages", "notes"]
+"""The two kinds of vectors: one for each passage, and one for each note."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByWords:
+    """A query of the keyword lane: the weight of each term, its idf included."""
+
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ByMeaning:
+    """A query of the semantic lane: a unit vector, and the space and kind of those it is compared with."""
+
+    space: str
+    kind: Kind
+    vector: Vectors
+
+
+Query = ByWords | ByMeaning
+ENGINE_FOLDER = "engine"
+"""Folder of what is kept beside an engine in that of the index."""
+NOTES_AND_TEXT = "notes and text"
+"""The part of a vault that is no vectors."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Restriction:
+    """The notes that may be candidates: those that match ``condition`` and are among ``notes``, sorted ids.
+
+    None stands for all. Where both are given, ``notes`` are those that match, as the ledger knows.
+    """
+
+    condition: Filter | None = None
+    notes: NoteIds | None = None
+
+
+ALL = Restriction()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Candidates, best first. numbers: int64[n], of passages, or the notes'. notes: int64[n].
+
+    scores: float64[n]. ``is_whole`` if nothing else matches.
+    """
+
+    numbers: Numbers
+    notes: NoteIds
+    scores: NDArray[np.float64]
+    is_whole: bool = True
+
+    @classmethod
+    def none(cls) -> Hits:
+        """Return no candidates."""
+        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+    def __len__(self) -> int:
+        """Return the number of candidates."""
+        return len(self.numbers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NoteEntry:
+    """A note as an engine keeps it: its row, its passages, the paths that it links to, and its terms."""
+
+    row: NoteRow
+    chunks: Sequence[ChunkRow] = ()
+    links: Sequence[str] = ()
+    tasks: Sequence[Task] = ()
+    copy: str = ""
+    """All that the ledger has of the note, for a searcher that has no folder; see ``NoteCopy``."""
+    revision: int = 0
+    terms: Mapping[int, float] = field(default_factory=dict)
+    """The score of each term, by its number, without the idf; see ``keyword.candidates.term_number``."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorEntries:
+    """Unit vectors of one space and kind, float32[n, dimension], their numbers, and rows of their notes."""
+
+    space: str
+    kind: Kind
+    numbers: Numbers
+    notes: Sequence[NoteRow]
+    vectors: Vectors
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch:
+    """Changes: notes that are replaced whole, notes ``removed`` with all that belongs to them, vectors.
+
+    ``forgotten`` are vectors of one space and kind to be deleted. ``position`` is what the notes of the
+    engine correspond to afterwards, None if that stays; it is set last, and with it ``size``, the number of
+    notes that there are then, for whoever follows the engine.
+    """
+
+    notes: Sequence[NoteEntry] = ()
+    removed: Sequence[int] = ()
+    vectors: Sequence[VectorEntries] = ()
+    forgotten: Sequence[tuple[str, Kind, Numbers]] = ()
+    position: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BackendStatistics:
+    """Numbers of an engine: notes, passages, vectors by space and kind, and the position given last."""
+
+    notes: int = 0
+    passages: int = 0
+    vectors: Mapping[tuple[str, Kind], int] = field(default_factory=dict)
+    position: str | None = None
+
+
+class Backend(Protocol):
+    """An engine that keeps one vault. Every method raises ``Unavailable`` if it does not answer."""
+
+    def candidates(self, query: Query, k: int, within: Restriction = ALL) -> Hits:
+        """Return the ``k`` best notes, or the passages of the ``k`` best; the filter precedes the cut."""
+
+    def scores(self, query: Query, numbers: Sequence[int]) -> Mapping[int, float]:
+        """Return the scores of those of these notes or passages that match at all, by number."""
+
+    def statistics(self, *, vectors: bool = True) -> BackendStatistics:
+        """Return how much there is, and the position of the last batch; without ``vectors`` none are counted.
+
+        An engine may go through all it has to count: nothing that is done for a note or a search asks.
+        """
+
+    def apply(self, batch: Batch) -> None:
+        """Apply a batch. It may be repeated, and after a crash the position is never ahead of the rest."""
+
+    def drop(self, *parts: str) -> None:
+        """Delete parts of this vault: ``NOTES_AND_TEXT``, or the vectors of a space; without any, all."""
+
+
+class KeywordLane(Protocol):
+    """The part of a keyword index that a vault uses; see ``KeywordIndex``."""
+
+    rules: LanguageRules
+
+    @property
+    def language(self) -> str | None: ...
+
+    @property
+    def span_finder(self) -> SpanFinder: ...
+
+    @property
+    def revision(self) -> str | None: ...
+
+    @property
+    def segments(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def stored(self) -> tuple[int, int]: ...
+
+    def search(
+        self,
+        text: str,
+        k: int,
+        allowed: NoteIds | None = None,
+        *,
+        weights: dict[str, float] | None = None,
+        unfinished: bool = False,
+        ties: int = 0,
+        condition: Filter | None = None,
+        visible: NoteIds | None = None,
+    ) -> KeywordAnswer: ...
+
+    def terms(self, least: int = 1) -> list[tuple[str, int]]: ...
+
+    def content_terms(self, text: str) -> set[str]: ...
+
+    def notes_to_merge(self, *, purge: bool = False) -> int: ...
+
+    def merge_step(self, *, purge: bool = False) -> bool: ...
+
+
+class KeywordFollower(Protocol):
+    """A keyword lane that follows the ledger; see ``KeywordSync``."""
+
+    rebuilding: bool
+    stopped: threading.Event
+
+    @property
+    def keeps_rows(self) -> bool:
+        """True if links and times of notes are kept, too, so that their changes count."""
+
+    @property
+    def index(self) -> KeywordLane: ...
+
+    @property
+    def problem(self) -> Unavailable | None: ...
+
+    @property
+    def directory(self) -> Path | None: ...
+
+    def pending_count(self, ledger: Ledger) -> int: ...
+
+    def synced_revision(self, ledger: Ledger) -> int: ...
+
+    def sync(self, ledger: Ledger) -> None: ...
+
+    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool: ...
+
+    def merge_step(
+        self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False
+    ) -> bool: ...
+
+    def rebuild(self, ledger: Ledger) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class ShardSource(Protocol):
+    """A shard that another daemon writes, copied into the ledger of a searcher."""
+
+    def is_behind(self) -> bool:
+        """True if the engine has changed since the last copy. Raises Unavailable as ``step`` does."""
+
+    def step(self) -> bool:
+        """Copy what has changed; true if anything has. Runs in the writer thread. Raises Unavailable."""
+
+    def reason(self) -> Reason | None:
+        """Return why the shard may be behind the folder of its indexer, or None."""
+
+    def is_left(self) -> bool:
+        """True if no indexer is at work on the shard, as far as that can be told."""
+
+
+class Engine(Protocol):
+    """The engine of one open vault: its words, its vectors, and how far they are."""
+
+    @property
+    def keyword(self) -> KeywordFollower: ...
+
+    @property
+    def name(self) -> str:
+        """The engine and the vault's part of it; "" for the embedded one."""
+
+    @property
+    def is_remote(self) -> bool:
+        """True if it may not answer, and is written to beside the ledger."""
+
+    @property
+    def is_shared(self) -> bool:
+        """True if searchers can read it, so that they need a heartbeat."""
+
+    @property
+    def outage(self) -> Unavailable | None:
+        """The reason why it did not answer when it was asked last; None if it did. Asks nothing."""
+
+    @property
+    def is_synced(self) -> bool:
+        """True if the notes of the ledger are in the engine, or it is known why not."""
+
+    @property
+    def synced_revision(self) -> int:
+        """The revision of the ledger that the engine has."""
+
+    def vector_store(self, worker: SemanticWorker) -> VectorStore:
+        """Return what keeps the vectors that a worker computes."""
+
+    def replica(self, space: str) -> ShardSource | None:
+        """Return what copies the shard into the ledger, if another daemon writes it; else None.
+
+        ``space`` names the vectors.
+        """
+
+    def start_background_writer(self) -> None:
+        """Write notes in a thread of its own from now on."""
+
+    def probe(self) -> None:
+        """Ask something small in the background, so that ``outage`` is of now."""
+
+    async def wait_until_synced(self, seconds: float) -> None:
+        """Return when it is synced, or after ``seconds``. Raises what kept notes here, as a full disk."""
+
+    def publish(self, beat: Heartbeat) -> None:
+        """Write the heartbeat of the shard for searchers. Raises Unavailable."""
+
+    def close(self) -> None: ...
