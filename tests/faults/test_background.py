@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import logging.handlers
+import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -292,11 +293,12 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
 
 @pytest.mark.fault("K3")
 async def test_k3_a_package_that_the_store_needs_is_missing(follow, tmp_path, monkeypatch, caplog):
-    package = tmp_path / "broken" / "chromadb"
+    package = tmp_path / "broken" / "chromadb_rust_bindings"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("import a_package_that_is_not_there\n")
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
     monkeypatch.setattr(advance, "STALLED_SECONDS", 4.0)
+    monkeypatch.setattr(embed, "WORKER_BACKOFF_SECONDS", (0.05, 300.0))
     log = tmp_path / "worker.log"
     worker = SemanticWorker(find_model("hashing"), log=log)
     follower = follow(worker=worker)
@@ -309,6 +311,9 @@ async def test_k3_a_package_that_the_store_needs_is_missing(follow, tmp_path, mo
         assert not follower.status().as_json()["lanes"]["semantic"]["up"]
         assert "discarded" not in caplog.text
         assert len(log.read_text().splitlines()) + len(caplog.records) < 40
+        shutil.rmtree(package.parent)
+        monkeypatch.setattr(advance, "STALLED_SECONDS", 60.0)
+        await follower.wait_until_embedded()
     finally:
         await follower.close()
         await worker.stop()

@@ -42,6 +42,7 @@ class Backlog:
         Raises WorkerUnavailable if the model cannot be used or nothing has moved for long, or Unavailable.
         """
         vault, advance = self._vault, Advance(self._vault)
+        vault.embedding.retry.set()  # whoever asks may have mended what failed
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous

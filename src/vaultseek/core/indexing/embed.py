@@ -7,6 +7,7 @@ stored after the store has it. A lost store is rebuilt from the ledger without t
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
@@ -68,6 +69,8 @@ class Embedding:
         self.spec = spec
         self.wake = asyncio.Event()
         """Set when there may be something to embed."""
+        self.retry = asyncio.Event()
+        """Set when what failed should be tried again without waiting any longer."""
         self.store = directory / store_folder(spec.name)
         """The path of the store."""
         self.may_hold_removed = True
@@ -296,6 +299,7 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
     failures = 0
     while True:
         embedding.wake.clear()  # before the step: what changes meanwhile must not be missed
+        embedding.retry.clear()
         try:
             busy = await embedding.step()
             on_problem(None)
@@ -303,7 +307,9 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
             problem = Reason.of(error)
             on_problem(problem)
             failures = failures + 1 if problem.code == "failing" else 0
-            await asyncio.sleep(max(RETRY_SECONDS, WORKER_BACKOFF_SECONDS[min(failures, _LONGEST)]))
+            pause = WORKER_BACKOFF_SECONDS[min(failures, len(WORKER_BACKOFF_SECONDS) - 1)]
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(embedding.retry.wait(), max(RETRY_SECONDS, pause))
             continue
         except Exception as error:
             if paths.is_disk_full(error):
@@ -322,6 +328,3 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
         last_logged, failures = None, 0
         if not busy:
             await embedding.wake.wait()
-
-
-_LONGEST = len(WORKER_BACKOFF_SECONDS) - 1
