@@ -33,7 +33,7 @@ ELSEWHERE = {"connect by TCP", "send a datagram", "connect to the daemon", "run 
 
 @pytest.fixture
 def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What a hostile reader could do beside a note, a daemon's socket and a port, with a key at hand."""
+    """Surroundings of a hostile reader: a note, a daemon's socket and a port, with a key at hand."""
     monkeypatch.setenv("EMBEDDING_KEY", "secret")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(module, "COMMAND", (sys.executable, "-P", str(CHILD)))
