@@ -59,11 +59,11 @@ def test_a_damaged_ledger_is_replaced(
     done = daemon.run("index", "--wait", "--vault", str(root))
     assert done.returncode == 0, done.stderr
 
-    def state() -> tuple[str, int, int]:
-        (status,) = daemon.json("status")["vaults"]
-        return status["state"], status["notes"], status["pending"]
+    def states() -> list[tuple[str, int, int]]:
+        vaults = daemon.json("status")["vaults"]  # none while it is opened anew
+        return [(vault["state"], vault["notes"], vault["pending"]) for vault in vaults]
 
-    eventually(lambda: state() == ("ready", 35, 0), "the state after the last comparison")
+    eventually(lambda: states() == [("ready", 35, 0)], "the state after the last comparison")
     assert daemon.pid() == pid
 
 
