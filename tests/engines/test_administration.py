@@ -1,4 +1,4 @@
-"""What an older version of vaultseek has left in an engine: listed, and deleted when somebody says so."""
+"""Collections that an older version left in an engine are listed, and deleted on request."""
 
 from __future__ import annotations
 
