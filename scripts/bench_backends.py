@@ -28,12 +28,12 @@ import psutil
 
 from vaultseek.base.paths import folder_bytes
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.library import indexed_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.model import Settings
-from vaultseek.tools.evaluate.vault import measured_vault
 
 WORDS = 50_000
 PASSAGES = 3
@@ -82,7 +82,7 @@ async def measure_speed(passages: int, folder: Path) -> None:
             copy_ledger(folder / "embedded", cache)
         began = time.monotonic()
         options = VaultOptions("bench", vault, engine=engine)
-        async with measured_vault(options, cache, choose_models("hashing", "off"), quiet) as open_vault:
+        async with indexed_vault(options, cache, choose_models("hashing", "off"), quiet) as open_vault:
             counts = open_vault.ledger.counts()
             loaded = time.monotonic() - began
             disk = sum(folder_bytes(each) for each in parts_of(cache, engine))
@@ -110,7 +110,7 @@ async def measure_ranking(
         if engine is not None and not cache.exists():
             copy_ledger(folder / "embedded", cache)
         options = VaultOptions("bench", vault, engine=engine)
-        async with measured_vault(options, cache, choose_models(model, "off"), quiet) as open_vault:
+        async with indexed_vault(options, cache, choose_models(model, "off"), quiet) as open_vault:
             orders[name] = {
                 (id, mode): [path async for path in results(open_vault, text, mode)]
                 for id, text in queries

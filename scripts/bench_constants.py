@@ -12,11 +12,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 from bench_quality import arguments_for_sets, is_held_out, measure
 
@@ -26,12 +26,12 @@ from vaultseek.tools.evaluate.judgements import ALL
 
 CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
     "proximity weight": (formula, "PROXIMITY_WEIGHT", (0.0, 0.1, 0.3)),
-    "trust exponent": (formula, "TRUST_EXPONENT", (1.0, 2.0)),
-    "trusted coverage": (formula, "TRUSTED_COVERAGE", (0.5, 0.7)),
-    "agreement deviations": (formula, "AGREEMENT_DEVIATIONS", (3.0, 4.0)),
-    "least agreement": (formula, "LEAST_AGREEMENT", (0.1, 0.6)),
+    "certain deviations": (formula, "CERTAIN_DEVIATIONS", (3.0, 5.0)),
+    "reading exponent": (formula, "READING_EXPONENT", (1, 2)),
+    "recency share": (formula, "RECENCY_SHARE", (0.0, 0.5)),
     "passage share (keyword)": (formula, "KEYWORD_PASSAGE_SHARE", (0.2, 0.5)),
-    "passage share (semantic)": (formula, "SEMANTIC_PASSAGE_SHARE", (0.5, 0.8)),
+    "passage share (semantic)": (formula, "SEMANTIC_PASSAGE_SHARE", (0.5, 0.7)),
+    "softness (semantic)": (formula, "SEMANTIC_SOFTNESS", (1.0, 3.0)),
     "ranks per deviation": (formula, "RANKS_PER_DEVIATION", (2.0, 4.0)),
     "affinity bandwidth": (formula, "AFFINITY_BANDWIDTH", (0.05, 0.1)),
     "regularized notes": (formula, "REGULARIZED_NOTES", (7, 15)),
@@ -40,27 +40,11 @@ CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
 }
 
 
-@contextmanager
-def replaced(module: ModuleType, name: str, value: float) -> Iterator[None]:
+def replaced(module: ModuleType, name: str, value: float) -> AbstractContextManager[Any]:
     """Use another value of a constant in a ``with`` block."""
-    if module is bm25f:
-        # The default parameters were read when the class was made.
-        owner: Any = bm25f.Parameters.__init__
-        attribute, changed = "__defaults__", _scheme(name, value)
-    else:
-        owner, attribute, changed = module, name, value
-    usual = getattr(owner, attribute)
-    setattr(owner, attribute, changed)
-    try:
-        yield
-    finally:
-        setattr(owner, attribute, usual)
-
-
-def _scheme(name: str, value: float) -> tuple[Any, ...]:
-    usual = bm25f.Parameters()
-    b = tuple(value if field == name else each for field, each in zip(bm25f.FIELDS, usual.b, strict=True))
-    return usual.weights, b, value if name == "K1" else usual.k1
+    if name in bm25f.FIELD_B:
+        return patch.dict(bm25f.FIELD_B, {name: value})
+    return patch.object(module, name, value)
 
 
 def figures(sets: list[Path], arguments: argparse.Namespace) -> dict[str, float]:

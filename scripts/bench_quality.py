@@ -6,10 +6,11 @@
 A SET is a folder with ``queries.jsonl`` and ``qrels.tsv``. Its vault is its own folder ``vault/``, else the
 folder that its file ``vault.txt`` names (relative to the set), else the folder of its name in ``--vaults``,
 else, for questions in one language about notes in another (``cross-de-en``: German questions, English notes),
-the vault of the set ``xquad-en`` beside it. A set in a
-folder ``held-out`` is for testing only: its figures stand in tables of their own, and no constant may be
-chosen by them. The first run embeds all notes, about a minute for two thousand passages; later runs use the
-cache.
+the vault of the set ``xquad-en`` beside it. A set
+``NAME-paraphrases`` is about the vault NAME, a third of whose notes it takes for recent, none of them right.
+A set in a folder ``held-out`` is for testing only: its figures stand in tables of their own, and no constant
+may be chosen by them. The first run embeds all notes, about a minute for two thousand passages; later runs
+use the cache.
 """
 
 from __future__ import annotations
@@ -17,21 +18,27 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from unittest.mock import patch
 
 from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.library import indexed_vault
+from vaultseek.core.search.ranking import DAY_SECONDS
 from vaultseek.semantic.models.choice import AUTO, choose_models
 from vaultseek.settings.model import Settings
+from vaultseek.store.ledger import NoteRow
 from vaultseek.tools.evaluate import (
     Report,
     cache_directory,
     evaluate,
-    measured_vault,
     read_queries,
     variants,
 )
-from vaultseek.tools.evaluate.judgements import ALL
+from vaultseek.tools.evaluate.judgements import ALL, read_qrels
 from vaultseek.tools.evaluate.report import REFUSAL_HEAD, as_text
 from vaultseek.tools.evaluate.run import Outcome
 from vaultseek.tools.evaluate.variants import KEYWORD, SEMANTIC
@@ -40,6 +47,9 @@ FOREIGN_QUESTIONS = 10
 """Questions of another set that are asked as ones without an answer."""
 HELD_OUT = "held-out"
 """Name of a folder of sets for testing only."""
+DATED = "-paraphrases"
+"""End of the name of a set with notes of mixed ages."""
+DAYS_OF_RECENT, DAYS_OF_OLD = (3, 20), 400
 METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@100")
 _KINDS = ("noise", "foreign", "lost")
 _OVERVIEW = ("nDCG@10", "nDCG@5", "Hit@1", "Hit@5", "P@5", "MRR", "Recall@100")
@@ -56,9 +66,31 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     cache = cache_directory(root, arguments.cache)
     options, models = VaultOptions(root.name, root), choose_models(arguments.model)
     questions = [query.text for query in queries]
-    async with measured_vault(options, cache, models, lambda phase, counts: None, questions) as vault:
+    async with indexed_vault(options, cache, models, lambda phase, counts: None, questions) as vault:
         foreign = foreign_questions(folder, arguments.sets) if arguments.refusals else None
-        return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit, foreign=foreign)
+        with mixed_ages(folder):
+            return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit, foreign=foreign)
+
+
+def mixed_ages(folder: Path) -> AbstractContextManager[object]:
+    """Take a third of the notes for recent, but none that any half of the set judges, in a ``with`` block.
+
+    Which they are depends on their paths alone. Nothing changes for a set that is not of mixed ages.
+    """
+    if not folder.name.endswith(DATED):
+        return nullcontext()
+    halves = [half / folder.name / "qrels.tsv" for half in folder.resolve().parent.parent.iterdir()]
+    judged = {
+        path for half in halves if half.is_file() for grades in read_qrels(half).values() for path in grades
+    }
+    now = time.time()
+
+    def date(row: NoteRow, _: object) -> float:
+        number = zlib.crc32(row.path.encode())
+        is_recent = number % 3 == 0 and row.path not in judged
+        return now - DAY_SECONDS * (DAYS_OF_RECENT[number // 3 % 2] if is_recent else DAYS_OF_OLD)
+
+    return patch("vaultseek.core.search.ranking._date", date)
 
 
 def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
@@ -92,7 +124,7 @@ def vault_of(folder: Path, vaults: Path | None) -> Path:
     if (pointer := folder / "vault.txt").is_file():
         places.append(folder / pointer.read_text(encoding="utf-8").strip())
     if vaults is not None:
-        places.append(vaults / folder.name)
+        places.append(vaults / folder.name.removesuffix(DATED))
     if folder.name.startswith("cross-"):
         places.append(folder.parent / f"xquad-{folder.name.rpartition('-')[2]}" / "vault")
     for place in places:

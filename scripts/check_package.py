@@ -15,11 +15,14 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from email.parser import Parser
 from pathlib import Path
 
 from mcp import Client, StdioServerParameters
+from model_hook import SUFFIXES as MODEL_SUFFIXES
+
+from vaultseek.semantic.models.directories import bundled_directory
 
 PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -54,6 +57,7 @@ def of_wheel(wheel: Path) -> Iterable[str]:
         metadata = Parser().parsestr(archive.read(about).decode())
         commands = archive.read(about.replace("METADATA", "entry_points.txt")).decode()
     expected = {f"vaultseek/{path}" for path in files_in(PROJECT / "src" / "vaultseek")} | NEEDED
+    expected |= {f"vaultseek_minilm/model/{path}" for path in files_in(bundled_directory(), MODEL_SUFFIXES)}
     shared = about.replace(".dist-info/METADATA", ".data/data")
     for part, place in SETTINGS["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"].items():
         expected |= {f"{shared}/{place}/{path}" for path in files_in(PROJECT / part)}
@@ -164,9 +168,10 @@ def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
     return done.stdout + done.stderr
 
 
-def files_in(folder: Path) -> set[str]:
-    """The files below a folder that are not made by running or building it."""
+def files_in(folder: Path, suffixes: Container[str] | None = None) -> set[str]:
+    """The files below a folder that are not made by running or building it, with these suffixes or all."""
     places = (place for place in folder.rglob("*") if place.is_file() and not MADE & {*place.parts})
+    places = (place for place in places if suffixes is None or place.suffix in suffixes)
     return {place.relative_to(folder).as_posix() for place in places} - {"obsidian/main.js"}
 
 

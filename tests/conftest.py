@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -13,18 +15,22 @@ from worlds import World, own_directories, write_files
 
 # The time of an example depends on the machine; benchmarks measure time. The examples are the same each time,
 # so that a change is what makes a test fail; ``--hypothesis-profile random`` looks for others.
+# ``scripts/test --quick`` tries fewer, unless a test says how many.
 hypothesis.settings.register_profile("vaultseek", deadline=None, derandomize=True)
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vaultseek")
 
 pytest_plugins = ["raw_server", "daemons"]
 SLOW = {
+    "content/extractors": "process",
     "core/indexing": "engine note_handout reader_pool second_space shard_copy",
     "core/notes": "notes",
-    "core/search": "invariants typing",
+    "core/search": "invariants limit typing",
     "daemon": "engine_apart shards",
     "doors/cli": "pager",
     "doors/cli/commands": "config inspect service",
+    "engines": "engine replica",
     "engines/milvus": "contract",
     "faults": "background equal_notes fuzzing in_the_way",
     "scripts": "bench_quality install",
@@ -33,6 +39,14 @@ SLOW = {
     "store/keyword": "bm25f index proximity spans",
 }
 """Modules that start processes or try thousands of examples: their tests take a second and more."""
+SLOW_MODULES = {
+    Path(__file__).parent / folder / f"test_{name}.py"
+    for folder, names in SLOW.items()
+    for name in names.split()
+}
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES = 4 << 30
+"""Free bytes of ``MEMORY`` with which it holds the files of tests: on a disk they wait for each commit."""
 MakeVault = Callable[[Mapping[str, str | bytes]], Path]
 
 
@@ -42,11 +56,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fault", action="append", help="only tests of this fault, or of any if it is empty")
 
 
-def pytest_configure() -> None:
-    """Hear the signals that are ignored in the background: programs that tests start inherit that."""
+def pytest_configure(config: pytest.Config) -> None:
+    """Restore the signals that are ignored in the background, and choose where temporary files are."""
+    if "TMPDIR" not in os.environ and MEMORY.is_dir():
+        memory = os.statvfs(MEMORY)
+        if memory.f_bavail * memory.f_frsize > MEMORY_BYTES and not memory.f_flag & os.ST_NOEXEC:
+            os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+    config.addinivalue_line("markers", "shared_daemon: needs no daemon of its own, only vaults of its own")
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even import modules all tests of which are slow if no slow test is wanted."""
+    is_slow = collection_path in SLOW_MODULES or collection_path == Path(__file__).parent / "e2e"
+    return True if is_slow and "not slow" in config.option.markexpr else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -54,13 +79,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Leave out long tests and, if faults are asked for, tests of others; report the faults of a test."""
     wanted: list[str] | None = config.getoption("--fault")
     left_out = []
-    slow = {
-        Path(__file__).parent / folder / f"test_{name}.py"
-        for folder, names in SLOW.items()
-        for name in names.split()
-    }
     for item in items:
-        if item.path in slow:
+        if item.path in SLOW_MODULES:
             item.add_marker(pytest.mark.slow)
         numbers = [number for mark in item.iter_markers("fault") for number in mark.args]
         item.user_properties += [("fault", number) for number in numbers]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 
+from vaultseek.client import Client
 from worlds import own_directories, write_files
 
 DEADLINE = 30.0
@@ -28,8 +29,9 @@ class Daemon:
     ) -> None:
         """``directories`` replace those of the test's environment."""
         self.home = home
+        self.directories = dict(directories or {})
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSEEK_")}
-        self.environment |= {"VAULTSEEK_MODEL__NAME": model, "HOME": str(home), **(directories or {})}
+        self.environment |= {"VAULTSEEK_MODEL__NAME": model, "HOME": str(home), **self.directories}
 
     def run(self, *arguments: str, cwd: Path | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
         """Run a command to its end."""
@@ -85,9 +87,44 @@ def _eventually() -> Callable[..., Any]:
     return eventually
 
 
+INDEXED = "indexed"
+"""Name, without its number, of the folder of a vault that the tests of a module share."""
+
+
+@pytest.fixture(scope="session")
+def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A daemon for all tests of a process that need none of their own: to start one takes two seconds."""
+    place = tmp_path_factory.mktemp("shared")
+    (place / "home").mkdir()
+    started = Daemon(place / "home", directories=own_directories(place))
+    yield started
+    started.stop()
+
+
+def remove_vaults(daemon: Daemon, is_unused: Callable[[Path], bool]) -> None:
+    """Remove the vaults that are no longer used from a daemon, and their indexes."""
+    eventually(lambda: daemon.run("start").returncode == 0, "it is not just ending")
+    with Client(Path(daemon.directories["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock") as client:
+        for vault in client.vaults()["vaults"]:
+            if is_unused(Path(vault["path"])):
+                client.remove_vault(vault["path"], delete_index=True)
+
+
 @pytest.fixture
-def daemon(tmp_path: Path) -> Iterator[Daemon]:
-    """A daemon that is started by the first command and stopped at the end."""
+def daemon(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Daemon]:
+    """A daemon that is started by the first command and stopped at the end.
+
+    For a test marked ``shared_daemon`` it is the one that tests share, without the vaults of others.
+    """
+    if request.node.get_closest_marker("shared_daemon"):
+        shared = request.getfixturevalue("shared_daemon")
+        for name, value in shared.directories.items():
+            monkeypatch.setenv(name, value)
+        yield Daemon(shared.home, directories=shared.directories)
+        remove_vaults(shared, lambda root: not root.parent.name.startswith(INDEXED))
+        return
     home = tmp_path / "home"
     home.mkdir()
     started = Daemon(home)
@@ -115,18 +152,18 @@ class Indexed(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def indexed_vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Indexed]]:
-    """``indexed_vault({"a.md": "# A"})`` indexes a vault with a daemon for all tests of a module."""
-    daemons: list[Daemon] = []
+def indexed_vault(
+    shared_daemon: Daemon, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[..., Indexed]]:
+    """``indexed_vault({"a.md": "# A"})`` indexes a vault for all tests of a module."""
+    places: list[Path] = []
 
     def index(files: Mapping[str, str]) -> Indexed:
-        place = tmp_path_factory.mktemp("indexed")
-        (place / "home").mkdir()
-        daemons.append(Daemon(place / "home", directories=own_directories(place)))
-        indexed = Indexed(daemons[-1], write_files(place / "vault", files))
+        places.append(tmp_path_factory.mktemp(INDEXED))
+        daemon = Daemon(shared_daemon.home, directories=shared_daemon.directories)
+        indexed = Indexed(daemon, write_files(places[-1] / "vault", files))
         assert indexed.run("index", "--wait").returncode == 0
         return indexed
 
     yield index
-    for daemon in daemons:
-        daemon.stop()
+    remove_vaults(shared_daemon, lambda root: root.parent in places)

@@ -11,11 +11,11 @@ from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.semantic_lane import Patience
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.search import SearchSettings
-from vaultseek.tools.evaluate.vault import index_vault
 
 QUERIES = ("pump", "valve seal", "rust on the anchor", "tag:boat", "quartz")
 MODES = ("keyword", "semantic", "hybrid")

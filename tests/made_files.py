@@ -7,9 +7,6 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from fpdf import FPDF
-from PIL import Image, ImageDraw, ImageFont
-
 
 def card(id: str, text: str, x: int = 0, y: int = 0, **more: Any) -> dict[str, Any]:
     """Return a text node of a canvas."""
@@ -25,6 +22,8 @@ def pdf(
     *pages: str, title: str | None = None, outline: Sequence[tuple[int, str, int]] = (), password: str = ""
 ) -> bytes:
     """Return a PDF; the outline has level, title and page, and the title is written on the page."""
+    from fpdf import FPDF
+
     document = FPDF()
     if title is not None:
         document.set_title(title)
@@ -44,6 +43,8 @@ def pdf(
 
 def picture(text: str) -> bytes:
     """Return a picture of a text."""
+    from PIL import Image, ImageDraw, ImageFont
+
     image = Image.new("RGB", (900, 160), "white")
     ImageDraw.Draw(image).text((20, 50), text, fill="black", font=ImageFont.load_default(44))
     stream = io.BytesIO()
@@ -53,6 +54,8 @@ def picture(text: str) -> bytes:
 
 def scan(text: str) -> bytes:
     """Return a PDF of one page that is a picture of a text."""
+    from fpdf import FPDF
+
     document = FPDF()
     document.add_page()
     document.image(io.BytesIO(picture(text)), w=180)

@@ -45,6 +45,7 @@ def problems() -> Iterator[Message]:
             if (
                 isinstance(node, ast.Call)
                 and (position := PROBLEMS.get(getattr(node.func, "id", ""))) is not None
+                and not isinstance(node.args[-1], ast.Starred)
             ):
                 code, text = (_text(argument) for argument in node.args[position : position + 2])
                 if code:

@@ -29,7 +29,7 @@ SHORTEST_SECONDS = 0.03
 STORY: tuple[tuple[str, str], ...] = (
     ("type", "vaultseek"),
     ("key", "Enter"),
-    ("until", "111 notes"),
+    ("until", "110 notes"),
     ("pause", ""),
     ("type", "snails eating the salad"),
     ("until", "▌ Slimy Visitors"),

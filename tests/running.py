@@ -19,6 +19,7 @@ from worlds import own_directories, write_files
 
 QUERIES = ("pump", "valve seal", "rust on the anchor", "tag:boat", "quartz")
 CALL_SECONDS = 120.0
+MOST_SEGMENTS = 25
 
 
 class Running:
@@ -48,7 +49,7 @@ class Running:
 
     def client(self) -> Client:
         """Return a connection to the daemon."""
-        return Client(self.place / "runtime" / "vaultseek" / "daemon.sock", timeout=CALL_SECONDS)
+        return Client(self.place / "user" / "vaultseek" / "daemon.sock", timeout=CALL_SECONDS)
 
     def answers_calls(self) -> bool:
         """True if the daemon takes connections."""
@@ -126,6 +127,12 @@ class Running:
             self.kill()
 
     def descriptors(self) -> int:
-        """Return how many files the daemon has open."""
+        """Return how many files the daemon has open, but for segments of the keyword index.
+
+        Those come with changes and go when they are merged; assert that they are few.
+        """
         assert self.process is not None
-        return len(os.listdir(f"/proc/{self.process.pid}/fd"))  # noqa: PTH208
+        files = [os.path.realpath(each) for each in Path(f"/proc/{self.process.pid}/fd").iterdir()]
+        segments = sum(file.endswith(".post") for file in files)
+        assert segments < MOST_SEGMENTS
+        return len(files) - segments

@@ -12,18 +12,18 @@ import numpy as np
 
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault, open_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.matrix import VectorHits
-from vaultseek.semantic.vectors.port import MemoryStore, VectorBatch
+from vaultseek.semantic.vectors.port import VectorBatch
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.semantic.worker.state import WorkerState
 from vaultseek.settings.search import SearchSettings
-from vaultseek.tools.evaluate.vault import index_vault, open_measured
 
 
 class WorkerHere:
@@ -62,7 +62,7 @@ class WorkerHere:
         version=None,
         **_: Any,
     ) -> None:
-        index = self._stores.setdefault((str(store), collection), VectorIndex(MemoryStore()))
+        index = self._stores.setdefault((str(store), collection), VectorIndex())
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
         rows = [np.asarray(each, np.int64) for each in (numbers, notes, deletes)]
         index.apply(VectorBatch(rows[0], rows[1], matrix), rows[2], version)
@@ -72,10 +72,6 @@ class WorkerHere:
         return index.version if index else None
 
     def want(self) -> None: ...
-
-    async def numbers(self, store: Path, notes: Any, *, collection: str, **_: Any) -> Any:
-        index = self._stores.get((str(store), collection))
-        return index.numbers(notes) if index else np.zeros(0, np.int64)
 
     async def count(self, store: Path, collection: str, **_: Any) -> int:
         index = self._stores.get((str(store), collection))
@@ -133,7 +129,7 @@ def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
     """Search the vault at ``root`` with query, settings and limit; its index is kept in ``folder``."""
     with asyncio.Runner() as runner:
         options = VaultOptions(root.name, root)
-        vault = open_measured(options, folder / "cache", WorkerHere(), find_model("hashing"))
+        vault = open_vault(options, folder / "cache", WorkerHere(), find_model("hashing"))
 
         def ask(query: str, settings: SearchSettings, limit: int = 10) -> Any:
             return runner.run(Searcher(vault).search(SearchRequest(query, settings, limit=limit)))

@@ -45,7 +45,7 @@ _UNSTABLE = [
     # What a processor does best in bulk is measured on it.
     (re.compile(r"(float32 by onnxruntime).*"), r"\1"),
     # Processors round products differently; only the order matters.
-    (re.compile(r" [█▉▊▋▌▍▎▏·]{8} \d\.\d\d$"), " <score>"),
+    (re.compile(r" [█▉▊▋▌▍▎▏·]{8} +\d+%$"), " <certainty>"),
     (
         re.compile(r"^ *(lane|keyword|semantic|graph|company|recency|best|score|confidence)\b +[-\d.x=/r].*"),
         r"\1 <figures>",

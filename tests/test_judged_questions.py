@@ -13,6 +13,7 @@ from vaultseek.tools.evaluate import JudgedQuery, read_queries
 DATA = Path(__file__).parent / "data"
 SETS = sorted(path for part in ("judged", "held-out") for path in (DATA / part).iterdir())
 CATEGORIES = {
+    "another language",
     "another script",
     "conceptual",
     "date",

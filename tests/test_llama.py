@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import sys
-import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-with warnings.catch_warnings():
-    # LlamaIndex and what it imports warn of their own old ways while they are imported.
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from llama_index.core import Document
-    from llama_index.core.schema import NodeRelationship
-
-    from vaultseek.llama import VaultNodeParser, VaultRetriever
-
-from vaultseek.client import Client, launch
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.parse import parse
 from vaultseek.errors import Unavailable, UsageError
@@ -36,44 +26,42 @@ def words(text: str) -> int:
     return len(text.split())
 
 
+@pytest.fixture(scope="module")
+def llama() -> SimpleNamespace:
+    """The classes that are tested, imported for tests that run: importing LlamaIndex takes two seconds."""
+    with warnings.catch_warnings():
+        # LlamaIndex and what it imports warn of their own old ways while they are imported.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from llama_index.core import Document
+        from llama_index.core.schema import NodeRelationship
+
+        from vaultseek.llama import VaultNodeParser, VaultRetriever
+    return SimpleNamespace(
+        Document=Document, Relationship=NodeRelationship, Parser=VaultNodeParser, Retriever=VaultRetriever
+    )
+
+
 @pytest.fixture
-def notes(tmp_path, monkeypatch):
-    """The sample vault, taken in by a daemon."""
-    root = tmp_path / "notes"
-    shutil.copytree(PROJECT / "tests" / "data" / "vault", root)
-    monkeypatch.setenv("VAULTSEEK_MODEL__NAME", "hashing")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    launch.start_daemon([sys.executable, "-m", "vaultseek", "serve"], tmp_path / "daemon.log", 30)
-    with Client() as client:
-        client.call("index/wait", {"vault": str(root)}, timeout=60)
-        yield root
-        client.shutdown()
-    wait_until_gone()
+def notes(daemon, tmp_path) -> Path:
+    """The sample vault, indexed by a daemon."""
+    root = Path(shutil.copytree(PROJECT / "tests" / "data" / "vault", tmp_path / "notes"))
+    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    return root
 
 
-def wait_until_gone():
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            Client().close()
-        except Unavailable:
-            return
-        time.sleep(0.02)
-
-
-def test_a_document_without_a_file_is_called_by_its_first_heading():
-    (node,) = VaultNodeParser(count=words, window=100).get_nodes_from_documents(
-        [Document(text="## *Tea*\n\nHot.")]
+def test_a_document_without_a_file_is_called_by_its_first_heading(llama):
+    (node,) = llama.Parser(count=words, window=100).get_nodes_from_documents(
+        [llama.Document(text="## *Tea*\n\nHot.")]
     )
     assert node.metadata["title"] == "Tea"
-    named = Document(text="## *Tea*\n\nHot.", metadata={"file_name": "Drinks.md"})
-    (node,) = VaultNodeParser(count=words, window=100).get_nodes_from_documents([named])
+    named = llama.Document(text="## *Tea*\n\nHot.", metadata={"file_name": "Drinks.md"})
+    (node,) = llama.Parser(count=words, window=100).get_nodes_from_documents([named])
     assert node.metadata["title"] == "Drinks"
 
 
-def test_nodes_are_the_passages_of_the_daemon():
-    document = Document(text=TEA, metadata={"path": "Drinks.md", "source": "mine"})
-    nodes = VaultNodeParser(count=words, window=100).get_nodes_from_documents([document])
+def test_nodes_are_the_passages_of_the_daemon(llama):
+    document = llama.Document(text=TEA, metadata={"path": "Drinks.md", "source": "mine"})
+    nodes = llama.Parser(count=words, window=100).get_nodes_from_documents([document])
     expected = chunk(parse(TEA, "Drinks.md"), words, 100)
     assert [(node.node_id, node.text) for node in nodes] == [(found.id, found.text) for found in expected]
     assert {node.metadata["heading"] for node in nodes} == {"Tea", "Coffee"}
@@ -84,24 +72,25 @@ def test_nodes_are_the_passages_of_the_daemon():
         "mine",
     )
     assert TEA[first.start_char_idx : first.end_char_idx] == first.text
-    assert first.relationships[NodeRelationship.SOURCE].node_id == document.node_id
-    assert first.relationships[NodeRelationship.NEXT].node_id == nodes[1].node_id
+    assert first.relationships[llama.Relationship.SOURCE].node_id == document.node_id
+    assert first.relationships[llama.Relationship.NEXT].node_id == nodes[1].node_id
     assert "start_line" not in first.get_content(metadata_mode="llm")
 
 
-def test_documents_without_a_path_have_passages_of_their_own():
-    twins = [Document(text=TEA), Document(text=TEA), Document(text="")]
-    nodes = VaultNodeParser(count=words, window=100).get_nodes_from_documents(twins)
+def test_documents_without_a_path_have_passages_of_their_own(llama):
+    twins = [llama.Document(text=TEA), llama.Document(text=TEA), llama.Document(text="")]
+    nodes = llama.Parser(count=words, window=100).get_nodes_from_documents(twins)
     assert len({node.node_id for node in nodes}) == len(nodes) > 2
 
 
-def test_the_bundled_model_counts_unless_told_otherwise():
-    (node,) = VaultNodeParser().get_nodes_from_documents([Document(text="# Tea\n\nGreen.")])
+def test_the_bundled_model_counts_unless_told_otherwise(llama):
+    (node,) = llama.Parser().get_nodes_from_documents([llama.Document(text="# Tea\n\nGreen.")])
     assert node.text == "# Tea\n\nGreen."
 
 
-async def test_the_retriever_gives_whole_passages_and_says_what_did_not_take_part(notes):
-    retriever = VaultRetriever(notes, limit=3, mode="keyword", filters={"tag": "work/pumps"})
+@pytest.mark.shared_daemon
+async def test_the_retriever_gives_whole_passages_and_says_what_did_not_take_part(llama, notes):
+    retriever = llama.Retriever(notes, limit=3, mode="keyword", filters={"tag": "work/pumps"})
     found = retriever.retrieve("float switch")
     assert 0 < len(found) <= 3
     best = found[0]
@@ -115,21 +104,23 @@ async def test_the_retriever_gives_whole_passages_and_says_what_did_not_take_par
     assert [(node.node_id, node.text) for node in again] == [(node.node_id, node.text) for node in found]
 
 
-async def test_errors_of_the_daemon_come_through(notes):
+@pytest.mark.shared_daemon
+async def test_errors_of_the_daemon_come_through(llama, notes):
     with pytest.raises(UsageError, match="colour"):
-        VaultRetriever(notes, filters={"colour": "red"}).retrieve("pump")
+        llama.Retriever(notes, filters={"colour": "red"}).retrieve("pump")
     with pytest.raises(UsageError, match="colour"):
-        await VaultRetriever(notes, filters={"colour": "red"}).aretrieve("pump")
+        await llama.Retriever(notes, filters={"colour": "red"}).aretrieve("pump")
 
 
-async def test_without_a_daemon_the_retriever_says_how_to_start_one(tmp_path):
+async def test_without_a_daemon_the_retriever_says_how_to_start_one(llama, tmp_path):
     with pytest.raises(Unavailable, match="vaultseek start"):
-        VaultRetriever(tmp_path).retrieve("pump")
+        llama.Retriever(tmp_path).retrieve("pump")
     with pytest.raises(Unavailable, match="vaultseek start"):
-        await VaultRetriever(tmp_path).aretrieve("pump")
+        await llama.Retriever(tmp_path).aretrieve("pump")
 
 
-def test_the_examples_of_the_page_run(notes, capsys):
+@pytest.mark.shared_daemon
+def test_the_examples_of_the_page_run(llama, notes, capsys):
     engine, parser = EXAMPLES
     exec(engine.replace("/home/ana/notes", str(notes)), {})
     printed = capsys.readouterr().out

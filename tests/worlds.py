@@ -23,7 +23,7 @@ def write_files(root: Path, files: Mapping[str, str | bytes]) -> Path:
 
 def own_directories(home: Path) -> dict[str, str]:
     """Make the directories of the program below ``home`` and return the environment that names them."""
-    runtime = home / "runtime"
+    runtime = home / "user"
     runtime.mkdir(mode=0o700)
     homes = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return homes | {"XDG_RUNTIME_DIR": str(runtime)}
@@ -65,7 +65,7 @@ class World:
 
     def graph(self) -> Graph:
         """Return the graph of the links."""
-        return Graph(self.ledger.notes.ids(), self.ledger.links.edges(), self.ledger.revision)
+        return Graph.of(self.ledger)
 
     def close(self) -> None:
         """Close the index."""

@@ -22,9 +22,12 @@ import benchmark.rows_editor
 import benchmark.rows_embed
 import benchmark.rows_filter
 import benchmark.rows_index
+import benchmark.rows_install
+import benchmark.rows_links
 import benchmark.rows_profile
 import benchmark.rows_rerank
-import benchmark.rows_search  # noqa: F401
+import benchmark.rows_search
+import benchmark.rows_vectors  # noqa: F401
 from benchmark import docs, guard, machine, page
 from benchmark.figures import Figure
 from benchmark.registry import ROWS, Row, ordered

@@ -18,6 +18,7 @@ MAIN = {
     "process": (1,),
     "embed-query": (),
     "qmd": (),
+    "install": (),
     "save": (0,),
 }
 """The rows of the README; of some only the figures at these places."""

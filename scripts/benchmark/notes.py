@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from vaultseek.core.indexing.language_support import language_support
+from vaultseek.core.indexing.spaces import language_support
 from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.models.choice import counter_of
 from vaultseek.semantic.models.directories import bundled_directory

@@ -27,7 +27,7 @@ ORDER = (
     ("hybrid-large", "keyword-large", "typing", "editor", "save", "idle", "profile-large"),
     ("hybrid-beside", "cold-start"),
     ("filters", "memory", "growth"),
-    ("indexing", "index-wait", "qmd", "parse"),
+    ("indexing", "index-wait", "qmd", "parse", "links", "vectors", "install"),
 )
 """The names in the order in which they run, so that vaults are shared."""
 

@@ -25,9 +25,9 @@ from benchmark.notes import number_of, share_of
 from vaultseek.base import paths
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault
 from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticWorker
-from vaultseek.tools.evaluate.vault import index_vault
 
 NOISE = 0.3
 """Length of the noise beside a vector of length 1: cosines to the sample's vector are near 0.96."""
@@ -105,17 +105,19 @@ async def _missed(vault: OpenVault, worker: RepeatingWorker) -> dict[str, int | 
         missed[str(share)] = 0
         for query in queries:
             answer = await worker.query(vault.embedding.store, query, CHECKED_NEIGHBOURS, allowed=allowed)
-            for collection, cosines in ((CHUNKS, _cosines(answer.chunks)), (NOTES, _cosines(answer.notes))):
+            by_passage = _cosines(answer.passage_notes, answer.passage_scores)
+            by_note = _cosines(answer.note_ids, answer.note_scores)
+            for collection, cosines in ((CHUNKS, by_passage), (NOTES, by_note)):
                 lacking = _lacking(worker.stored or [], collection, query, allowed, cosines)
                 missed[str(share)] = (missed[str(share)] or 0) + lacking
     return missed
 
 
-def _cosines(hits: Any) -> dict[int, float]:
+def _cosines(notes: Any, scores: Any) -> dict[int, float]:
     """Return the best cosine of each note in an answer."""
     best: dict[int, float] = {}
-    for hit in hits:
-        best[hit.note] = max(best.get(hit.note, -1.0), hit.score)
+    for note, score in zip(notes.tolist(), scores.tolist(), strict=True):
+        best[note] = max(best.get(note, -1.0), score)
     return best
 
 

@@ -10,18 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.node_parser import NodeParser
-from llama_index.core.schema import (
-    BaseNode,
-    MetadataMode,
-    NodeRelationship,
-    NodeWithScore,
-    QueryBundle,
-    TextNode,
-)
 from pydantic import Field, PrivateAttr
 
+from vaultseek.base.extras import missing_extra
 from vaultseek.base.limits import MODEL_WINDOW
 from vaultseek.base.model import JSON, Chunk, Note, TokenCount
 from vaultseek.client import AsyncClient, Client
@@ -29,6 +20,20 @@ from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.errors import NotFound, Unavailable
+
+try:
+    from llama_index.core.base.base_retriever import BaseRetriever
+    from llama_index.core.node_parser import NodeParser
+    from llama_index.core.schema import (
+        BaseNode,
+        MetadataMode,
+        NodeRelationship,
+        NodeWithScore,
+        QueryBundle,
+        TextNode,
+    )
+except ModuleNotFoundError:
+    raise ModuleNotFoundError(missing_extra("llama", "vaultseek.llama"), name="llama_index") from None
 
 _FOR_PROGRAMS = ["start_line", "end_line", "modified", "partial", "untrusted"]
 """Metadata that is useless to a model."""

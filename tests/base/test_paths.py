@@ -8,10 +8,10 @@ import pytest
 
 from vaultseek.base import paths
 from vaultseek.base.paths import write_atomically
-from vaultseek.core.indexing.vault_language import SHARE_FILE, kept_share
+from vaultseek.core.indexing.model_source import SHARE_FILE, kept_share
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.models.fetch import recorded_digests
-from vaultseek.settings.registry import RegisteredVaults, read_registry, registry_file
+from vaultseek.settings.watch import RegisteredVaults, read_registry, registry_file
 from vaultseek.store.concept_vocabulary import read_vocabulary
 
 

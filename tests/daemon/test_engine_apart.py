@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from engines import lite_engine
+from engines import NEEDS_MILVUS, lite_engine
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -34,7 +34,7 @@ from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
-pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+pytestmark = NEEDS_MILVUS
 NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRoses."}
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -16,8 +17,9 @@ from semantic_here import WorkerHere
 from vaultseek.core.indexing import embed
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.daemon import folder_source
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.errors import WorkerUnavailable
+from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
 
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
@@ -95,3 +97,19 @@ async def test_texts_that_wait_say_what_for(follow, caplog, trouble, said):
     worker.trouble = None
     await until(lambda: not follower.pending)
     assert follower.status().as_json()["reason"] is None
+
+
+async def test_a_request_of_a_client_ends_the_pause_after_a_failure(follow, monkeypatch):
+    monkeypatch.setattr(folder_source, "pause_after", lambda failures: 3600.0)
+    follower = follow(WorkerHere())
+    with monkeypatch.context() as disk:
+        disk.setattr(
+            follower.vault.indexer, "apply", Mock(side_effect=OSError(errno.EIO, "the disk is broken"))
+        )
+        await until(lambda: follower.state == "failing")
+        for _ in range(3):
+            with pytest.raises(Unavailable):
+                await follower.rescan()
+    await follower.rescan()
+    assert follower.state == "ready"
+    assert follower.vault.ledger.counts().notes == len(NOTES)

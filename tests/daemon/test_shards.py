@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from engines import NEEDS_MILVUS
 from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek.base import paths
@@ -22,6 +23,7 @@ from vaultseek.base.model import Reason
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault
 from vaultseek.daemon import sources
 from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
@@ -43,10 +45,9 @@ from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
 from vaultseek.settings.team import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.store.ledger.copies import NoteCopies
-from vaultseek.tools.evaluate.vault import index_vault
 from worlds import write_files
 
-pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+pytestmark = NEEDS_MILVUS
 NAMES = ("boats", "garden", "wiki")
 
 
@@ -138,7 +139,7 @@ async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers,
     assert {"garden", "wiki"} <= found
     assert partial.keys() == {"boats", "garden"}
     assert "its shard is missing: the engine has no shard boats-" in partial["boats"]
-    assert partial["garden"].startswith("its indexer on far says: 40 of 90 notes are still to be read")
+    assert partial["garden"].startswith("its indexer on far reports: 40 of 90 notes are still to be read")
 
     with monkeypatch.context() as gone:
         gone.setattr(LiteServer, "_start", _refuse)

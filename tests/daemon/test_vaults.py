@@ -15,11 +15,14 @@ from semantic_here import WorkerHere
 from vaultseek.base import paths
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.daemon import folder_watch, vaults
+from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import UsageError, VaultMissing
+from vaultseek.errors import Unavailable, UsageError, VaultMissing, WorkerUnavailable
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.watch import SettingsFile
 
 
 @pytest.fixture
@@ -98,3 +101,48 @@ async def test_the_choices_are_all_vaults_that_are_known(registry, tmp_path):
     registry.settings = Settings()
     with pytest.raises(UsageError, match="known: kept, named"):
         await registry.find(None, str(tmp_path))
+
+
+class UnchangedSettings(SettingsFile):
+    """Settings that a test has opened the vaults of by itself."""
+
+    def has_changed(self) -> bool:
+        return False
+
+
+async def waiting_for_vectors(registry: VaultRegistry, monkeypatch) -> asyncio.Task[object]:
+    """Begin ``index/wait`` for the vault ``kept``, which waits until ``embed`` is what it was."""
+    follower = await registry.find("kept", None)
+    (follower.vault.options.root / "a.md").write_text("# Pump")
+    held = asyncio.Event()
+
+    async def hold(*_: object, **__: object) -> None:
+        held.set()
+        raise WorkerUnavailable("it is down")
+
+    monkeypatch.setattr(WorkerHere, "apply", hold)
+    wait = Methods(UnchangedSettings(None), registry, "").handlers()["index/wait"]
+    waiting = asyncio.create_task(wait({"vault": "kept"}, RequestContext()))
+    await held.wait()
+    return waiting
+
+
+@pytest.mark.fault("B5")
+async def test_who_waits_for_an_index_goes_on_when_its_ledger_is_replaced(registry, monkeypatch):
+    apply = WorkerHere.apply
+    waiting = await waiting_for_vectors(registry, monkeypatch)
+    before = await registry.find("kept", None)
+    ledger = paths.vault_data_directory(before.vault.options.root) / "ledger.sqlite"
+    ledger.unlink()
+    await registry.heal()
+    assert await registry.find("kept", None) is not before
+    monkeypatch.setattr(WorkerHere, "apply", apply)
+    status = await asyncio.wait_for(waiting, 30)
+    assert (status["notes"], status["pending"]) == (1, 0)
+
+
+async def test_who_waits_for_an_index_is_told_when_the_vault_is_closed(registry, monkeypatch):
+    waiting = await waiting_for_vectors(registry, monkeypatch)
+    await registry.open_configured(Settings())
+    with pytest.raises(Unavailable, match="kept was closed meanwhile"):
+        await asyncio.wait_for(waiting, 30)

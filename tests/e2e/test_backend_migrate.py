@@ -179,10 +179,12 @@ def lose_rows(daemon: Daemon) -> None:
 
     children = psutil.Process(daemon.pid()).children(recursive=True)
     command = next(each.cmdline() for each in children if any("lite_main" in part for part in each.cmdline()))
-    client = MilvusClient(uri=f"unix:{command[-2]}", dedicated=True)
+    client = MilvusClient(uri=f"unix:{command[-1]}", dedicated=True)
     name = next(each for each in client.list_collections() if re.fullmatch(r"vaultseek_\d+_notes", each))
-    rows = client.query(name, filter='path == "/tram.md"', output_fields=["id"], consistency_level="Strong")
-    client.delete(name, ids=[rows[0]["id"]])
+    rows = client.query(name, filter="note > 0", output_fields=["id", "shard"], consistency_level="Strong")
+    shards = [row["shard"] for row in rows]
+    larger = max(shards, key=shards.count)
+    client.delete(name, ids=[next(row["id"] for row in rows if row["shard"] == larger)])
     client.close()
 
 

@@ -31,6 +31,7 @@ def in_ledger(statement: str) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.fault("B13")
+@pytest.mark.shared_daemon
 def test_nothing_of_a_deleted_note_or_a_former_text_is_left(daemon, vault):
     root = vault(
         {

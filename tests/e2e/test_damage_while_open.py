@@ -51,13 +51,15 @@ def test_a_damaged_ledger_is_replaced(
     eventually(
         lambda: len(daemon.paths("basalt", "--vault", str(root), "--mode", "keyword")) == 5,
         "changes are seen",
+        60,  # longer than the pauses between two attempts
     )
     eventually(
         lambda: len(daemon.paths("granite", "--vault", str(root), "-n", "50", "--mode", "keyword")) == 30,
         "all is there",
     )
-    # It may be closed and opened anew once more; a command that waits then is asked to try again.
-    eventually(lambda: daemon.run("index", "--wait", "--vault", str(root)).returncode == 0, "all is indexed")
+    # It may be closed and opened anew once more; a command that waits continues then.
+    waited = daemon.run("index", "--wait", "--vault", str(root))
+    assert waited.returncode == 0, waited.stderr
 
     def states() -> list[tuple[str, int, int]]:
         vaults = daemon.json("status")["vaults"]  # none while it is opened anew

@@ -11,9 +11,12 @@ import socket
 import sqlite3
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from vaultseek.base import paths
+from vaultseek.semantic.vectors.index import VectorIndex
+from vaultseek.semantic.vectors.port import VectorBatch
 from vaultseek.tools.doctor import system
 
 NOTES = {"Secret Diary.md": "# Hidden thoughts\n", "sub/b.md": "# B\n"}
@@ -66,6 +69,7 @@ def test_the_bundled_model_is_loaded_for_real(daemon, doctor):
     assert "384 numbers a vector" in findings["worker"]["message"]
 
 
+@pytest.mark.shared_daemon
 def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -79,18 +83,18 @@ def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
 
 
 def damage(store: Path) -> None:
-    (store / "chroma.sqlite3").write_bytes(os.urandom(50_000))
+    (store / "chunks.journal").write_bytes(os.urandom(50_000))
 
 
 def lose_a_passage(store: Path) -> None:
-    with sqlite3.connect(store / "chroma.sqlite3") as connection:
-        connection.execute("DELETE FROM embeddings WHERE id = (SELECT min(id) FROM embeddings)")
+    index = VectorIndex(store, "chunks")
+    index.apply(VectorBatch.empty(), np.array([1]))
 
 
 @pytest.mark.parametrize(
     ("spoil", "status", "message"),
     [
-        (damage, "broken", "the vector index has to be rebuilt: file is not a database"),
+        (damage, "broken", "the vector index has to be rebuilt: the journal has another header"),
         (lose_a_passage, "broken", "the vector store holds 1 passage, 2 were put into it"),
         (shutil.rmtree, "warning", "no vector store at "),
     ],
@@ -228,20 +232,28 @@ def test_the_page_says_what_to_do_and_forms_exclude_each_other(daemon, file):
     assert (both.returncode, json.loads(both.stdout)["error"]["code"]) == (2, "bad_request")
 
 
-def test_too_few_watches_come_with_the_line_to_type(tmp_path, monkeypatch):
+def test_too_few_watches_or_instances_come_with_the_line_to_type(tmp_path, monkeypatch):
     limit = tmp_path / "max_user_watches"
     monkeypatch.setattr(system, "_MAX_WATCHES", limit)
-    assert list(system.check_watches(10, None)) == []
+    instances = tmp_path / "max_user_instances"
+    monkeypatch.setattr(system, "_MAX_INSTANCES", instances)
+    assert list(system.check_inotify(10, 2, None)) == []
     limit.write_text("5\n")
-    (finding,) = system.check_watches(10, None)
+    (finding,) = system.check_inotify(10, 2, None)
     assert finding.status == "warning"
     assert "`sudo sysctl fs.inotify.max_user_watches=1048576`" in finding.advice
     limit.write_text("100000000\n")
-    (finding,) = system.check_watches(10, None)
+    instances.write_text("100000000\n")
+    (finding,) = system.check_inotify(10, 2, None)
     assert finding.status == "ok"
+    instances.write_text("1\n")
+    (finding,) = system.check_inotify(10, 2, None)
+    assert finding.status == "warning"
+    assert "`sudo sysctl fs.inotify.max_user_instances=1024`" in finding.advice
 
 
 @pytest.mark.fault("K8")
+@pytest.mark.shared_daemon
 def test_an_audit_finds_a_vector_of_another_text(doctor, daemon, vault):
     root = vault({f"{n}.md": f"Note {n} about granite and basalt." for n in range(3)})
     daemon.run("index", "--wait", "--vault", str(root))

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 NOTES = {
     "Drain.md": "---\ntags: [work/pumps]\n---\n# Cellar drain\n\nvalve and float",
     "Salad.md": "---\ntags: [garden]\n---\n# Lettuce bed\n\nslugs eat it",
@@ -48,6 +50,7 @@ def test_the_vocabulary_is_built_on_demand_and_survives_a_restart(daemon, vault,
     eventually(lambda: terms(ask(daemon, root)) == ["Lettuce soup"], "it is there after a restart")
 
 
+@pytest.mark.shared_daemon
 def test_who_waits_for_the_index_need_not_ask_twice(daemon, vault):
     answer = ask(daemon, vault(NOTES), "--wait")
     assert (answer["partial"], terms(answer)) == ([], ["Lettuce bed"])
@@ -61,6 +64,7 @@ def test_with_the_setting_on_it_is_built_before_the_first_query(daemon, vault, e
     eventually(lambda: "Lettuce bed" in vocabulary(daemon), "the vocabulary is made")
 
 
+@pytest.mark.shared_daemon
 def test_a_paused_vault_makes_none(daemon, vault):
     root = vault(NOTES)
     daemon.run("vault", "add", str(root))

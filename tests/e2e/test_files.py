@@ -31,6 +31,7 @@ def files() -> dict[str, str | bytes]:
     }
 
 
+@pytest.mark.shared_daemon
 def test_every_kind_is_found_filtered_read_and_linked(daemon, vault, files):
     root = vault(files)
     here = ["--vault", str(root)]

@@ -27,16 +27,19 @@ def test_an_indexed_folder_is_a_vault_after_a_restart(daemon, folder: Path, wait
     assert daemon.paths("salad", "--wait", cwd=Path("/")) == ["Slugs.md"]
 
 
+@pytest.mark.shared_daemon
 def test_a_vault_is_added_once(daemon, folder: Path) -> None:
     daemon.run("index", "--wait", "--vault", str(folder))
     assert "now one of your vaults" not in daemon.run("index", "--wait", "--vault", "journal").stdout
 
 
+@pytest.mark.shared_daemon
 def test_the_only_open_vault_answers_from_everywhere(daemon, folder: Path) -> None:
     assert daemon.paths("salad", "--wait", "--vault", str(folder)) == ["Slugs.md"]
     assert daemon.paths("salad", cwd=Path("/")) == ["Slugs.md"]
 
 
+@pytest.mark.shared_daemon
 def test_several_vaults_are_named_in_the_question(daemon, folder: Path, tmp_path: Path) -> None:
     work = write_files(tmp_path / "work", {"Plan.md": "A plan."})
     for vault in (folder, work):
@@ -48,6 +51,7 @@ def test_several_vaults_are_named_in_the_question(daemon, folder: Path, tmp_path
     )
 
 
+@pytest.mark.shared_daemon
 def test_all_vaults_are_searched_at_once(daemon, folder: Path, tmp_path: Path) -> None:
     work = write_files(tmp_path / "work", {"Salad.md": "A salad for the party.", "Plan.md": "A plan."})
     for vault in (folder, work):
@@ -65,6 +69,7 @@ def test_all_vaults_are_searched_at_once(daemon, folder: Path, tmp_path: Path) -
     assert daemon.run("search", "salad", "--all-vaults", "--vault", "work").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_paths_of_all_vaults_have_the_order_of_the_answer(daemon, folder: Path, tmp_path: Path) -> None:
     work = write_files(tmp_path / "work", {f"{n}.md": f"Plan {n} of the chain works." for n in range(4)})
     write_files(folder, {"Chain.md": "# Chain\n\nThe bicycle chain needs oil.", "Bread.md": "Flour."})

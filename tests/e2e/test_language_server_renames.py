@@ -16,6 +16,7 @@ from vaultseek.client import Client
 from vaultseek.errors import UsageError
 from worlds import write_files
 
+pytestmark = pytest.mark.shared_daemon
 LINK = re.compile(r"\[\[([^]|#]*)(?:#([^]|]*))?[^]]*\]\]|\]\(([^)#]*)(?:#([^)]*))?\)")
 
 

@@ -45,6 +45,7 @@ def indexed(daemon, vault, notes=None):
 
 @pytest.mark.fault("D12")
 @pytest.mark.parametrize("form", [[], ["--structured"]])
+@pytest.mark.shared_daemon
 async def test_every_tool_and_every_description_says_that_notes_are_untrusted(daemon, vault, form):
     root = indexed(daemon, vault)
     async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
@@ -76,10 +77,11 @@ ASKED = {
     "list_properties": {},
     "list_links": {"note": "Pump"},
     "table": {"source": "tag:work", "columns": ["title", "aliases"]},
+    "graph": {"note": "Garden", "other": "Tea"},
     "vault_status": {},
 }
 TOLD = {
-    "search": ["- Pump.md:", "Switch E-4107", "| confidence "],
+    "search": ["- Pump.md:", "Switch E-4107", "| certainty "],
     "read_note": ["- Pump.md:1-7 of 7", "\n7| Switch E-4107. [[Tea]]"],
     "related_notes": ["sub/Tea.md", "Garden.md", "| links to it"],
     "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md\n"],
@@ -87,10 +89,12 @@ TOLD = {
     "list_properties": ["- aliases | 1 | list | Bilge 1"],
     "list_links": ["- line 7 -> sub/Tea.md", "- <- Garden.md:3 | Slugs eat"],
     "table": ["1 row in vault 'vault'", "\ntable path | title | aliases\n- Pump.md | Pump | Bilge"],
+    "graph": ["path of 2 steps", "- Garden.md\n- Pump.md | ", "- sub/Tea.md | Switch E-4107. [[Tea]]"],
     "vault_status": ["1 vault ", "ready", "4 notes", "model hashing"],
 }
 
 
+@pytest.mark.shared_daemon
 async def test_a_base_is_a_table_for_an_agent(daemon, vault):
     base = "filters: file.hasTag('work')\nviews: [{type: cards, name: V, order: [file.name, aliases]}]\n"
     root = vault({**NOTES, ".obsidian/app.json": "{}", "Work.base": base})
@@ -134,6 +138,7 @@ async def test_what_is_wrong_is_told_in_one_line(daemon, vault):
             assert "\n" not in answer.content[0].text
 
 
+@pytest.mark.shared_daemon
 async def test_a_server_for_one_vault_answers_for_no_other(daemon, vault, tmp_path):
     root = indexed(daemon, vault)
     other = tmp_path / "other"
@@ -151,6 +156,7 @@ async def test_a_server_for_one_vault_answers_for_no_other(daemon, vault, tmp_pa
 
 
 @pytest.mark.parametrize("form", [[], ["--structured"]])
+@pytest.mark.shared_daemon
 async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, vault, form):
     root = indexed(
         daemon, vault, {"Long.md": "\n".join(LONG)} | {f"{n}.md": f"The pump {n}. " * 30 for n in range(40)}
@@ -167,7 +173,7 @@ async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, v
                 if form
                 else re.findall(r"^- (.*?):", text, re.M)
             )
-            more = re.search(r'\[more: search again with cursor="(.*)"\]$', text)
+            more = re.search(r'\[(?:more|less certain ones): search again with cursor="(.*)"\]$', text)
             if more is None:
                 break
             asked["cursor"] = more[1]
@@ -175,6 +181,7 @@ async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, v
         assert max(sizes) <= 800 * 3
 
 
+@pytest.mark.shared_daemon
 async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, vault):
     root = indexed(daemon, vault, {"Long.md": "\n".join(LONG)})
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
@@ -188,6 +195,7 @@ async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, 
         assert rows == LONG
 
 
+@pytest.mark.shared_daemon
 async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
     root = indexed(daemon, vault, NOTES | {"Log.md": "# Log\n## May\nWet.\n## June\nDry.\n\nHot. ^heat\n"})
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
@@ -209,6 +217,7 @@ async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
         assert (await client.call_tool("read_note", {"note": ["Tee!", "Garten"]})).is_error
 
 
+@pytest.mark.shared_daemon
 async def test_several_wordings_are_one_search(daemon, vault):
     root = indexed(daemon, vault)
     async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
@@ -219,6 +228,7 @@ async def test_several_wordings_are_one_search(daemon, vault):
         assert {"Pump.md", "Garden.md"} <= set(paths[:2])
 
 
+@pytest.mark.shared_daemon
 async def test_notes_are_listed_by_change_and_by_path(daemon, vault):
     many = {f"log/{n:03}.md": "x" for n in range(250)}
     root = indexed(daemon, vault, {**NOTES, **many})
@@ -244,6 +254,7 @@ async def test_notes_are_listed_by_change_and_by_path(daemon, vault):
 LONG = [f"Line {number} of a pump, ünlike others." for number in range(1, 200)]
 
 
+@pytest.mark.shared_daemon
 async def test_a_note_with_many_links_is_listed_page_by_page(daemon, vault):
     many = {f"{n:03}.md": f"See [[Hub]] {n}." for n in range(450)}
     hub = "".join(f"[[{n:03}]]\n" for n in range(0, 450, 9))
@@ -276,6 +287,7 @@ async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
         worker.resume()
 
 
+@pytest.mark.shared_daemon
 def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
     root = indexed(daemon, vault)
     command = [sys.executable, "-m", "vaultseek", "mcp", "--http", "--port", "0", "--vault", str(root)]
@@ -303,6 +315,7 @@ async def use(address: str, token: str) -> None:
         assert wrong.status_code == 401
 
 
+@pytest.mark.shared_daemon
 async def test_notes_are_resources(daemon, vault):
     root = indexed(daemon, vault)
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
@@ -353,3 +366,16 @@ def test_it_ends_with_its_parent_even_if_its_input_stays_open(daemon, tmp_path, 
     parent.stdout.close()
     os.close(ours)
     os.close(theirs)
+
+
+@pytest.mark.shared_daemon
+async def test_the_graph_of_all_notes_and_links_that_a_note_may_lack_are_lists(daemon, vault):
+    root = indexed(daemon, vault, NOTES)
+    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+        whole = (await client.call_tool("graph", {})).content[0].text
+        assert "4 notes, " in whole
+        assert "- hub Pump.md | 1 backlink" in whole
+        lacking = (await client.call_tool("graph", {"note": "Tea"})).content[0].text
+        assert "that may be missing" in lacking
+        refused = await client.call_tool("graph", {"other": "Tea"})
+        assert (refused.is_error, refused.content[0].text) == (True, "a path needs both ends; add note")

@@ -145,48 +145,21 @@ class Editor:
         return done.stdout or done.stderr
 
 
-class Garden:
-    """A vault and a daemon that has indexed it, for all tests that change neither."""
-
-    def __init__(self, home: Path) -> None:
-        self.root = home / "vault"
-        for path, text in NOTES.items():
-            file = self.root / path
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTSEEK_", "XDG_"))}
-        self.environment |= {"VAULTSEEK_MODEL__NAME": "hashing", "HOME": str(home)}
-        for name in ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR"):
-            (home / name).mkdir(mode=0o700)
-            self.environment[f"XDG_{name}"] = str(home / name)
-
-    def run(self, *arguments: str) -> None:
-        command = [*COMMAND, *arguments]
-        done = subprocess.run(
-            command, env=self.environment, cwd=self.root, timeout=90, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture(scope="module")
-def garden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Garden]:
-    made = Garden(tmp_path_factory.mktemp("garden"))
-    try:
-        made.run("index", "--wait")
-        yield made
-    finally:
-        made.run("stop")
+def garden(indexed_vault):
+    """A vault that a daemon has indexed, for all tests that change neither."""
+    return indexed_vault(NOTES)
 
 
 @pytest.fixture
-def root(garden: Garden) -> Path:
+def root(garden) -> Path:
     return garden.root
 
 
 @pytest.fixture
 def indexed(garden, tmp_path, eventually) -> Iterator[Editor]:
     """An editor in a vault that is indexed."""
-    started = Editor(garden.environment, garden.root, tmp_path / "nvim.log", eventually)
+    started = Editor(garden.daemon.environment, garden.root, tmp_path / "nvim.log", eventually)
     started.setup()
     yield started
     started.close()
@@ -526,6 +499,20 @@ def test_a_list_of_nothing_certain_says_so(indexed):
     assert notes(weak=False) == []
 
 
+def test_less_certain_notes_show_when_the_selection_gets_there(indexed):
+    places = [
+        {"title": name, "path": f"{name}.md", "file": f"/v/{name}.md", "vault": "/v", "line": 1, "words": []}
+        for name in "abc"
+    ]
+    source = f"function(_, show) show(vim.json.decode([==[{json.dumps(places)}]==]), {{ 'a note' }}, 2) end"
+    indexed.ask(f"require('vaultseek.picker').open({{ title = 'x', source = {source} }})")
+    assert indexed.lines("list")[1:] == ["2 less certain notes: move down", "a note"]
+    indexed.ask("require('vaultseek.picker').move(1)")
+    assert [line[0] for line in indexed.lines("list")] == ["a", "b", "c", "a"]
+    assert indexed.ask("require('vaultseek.picker').current.selected") == 2
+    indexed.ask("require('vaultseek.picker').close()")
+
+
 def test_what_is_typed_is_sent_as_such(indexed):
     """So that the last word may go on; the whole query of ``:VaultSearch!`` is finished."""
     record = (
@@ -677,7 +664,7 @@ def test_no_place_outside_of_the_vault(indexed):
 
 def test_a_socket_whose_path_is_too_long_for_an_address(indexed, garden, tmp_path):
     far = tmp_path / ("far" * 40)
-    far.symlink_to(Path(garden.environment["XDG_RUNTIME_DIR"]) / "vaultseek")
+    far.symlink_to(Path(garden.daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek")
     indexed.setup(socket=str(far / "daemon.sock"), autostart=False)
     if not Path("/proc/self/fd").exists():
         pytest.skip("there is no way round the limit on this system")

@@ -13,6 +13,7 @@ NOTES = {
 }
 
 
+@pytest.mark.shared_daemon
 def test_filters_as_options_and_paths_for_pipes(daemon, vault):
     root = vault(NOTES)
     here = ["--vault", str(root)]
@@ -30,6 +31,7 @@ def test_filters_as_options_and_paths_for_pipes(daemon, vault):
     assert daemon.run("search", "--property", "status", *here).returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_filters_alone_list_every_note(daemon, vault):
     root = vault({f"n{number:03}.md": f"Line {number}. #all" for number in range(250)})
     answer = daemon.json("search", "tag:all", "--vault", str(root), "--wait", "--mode", "keyword")
@@ -39,6 +41,7 @@ def test_filters_alone_list_every_note(daemon, vault):
     assert len(daemon.paths("tag:all", "-n", "3", "--vault", str(root))) == 3
 
 
+@pytest.mark.shared_daemon
 def test_results_have_the_names_that_other_tools_use(daemon, vault):
     root = vault(NOTES)
     answer = json.loads(daemon.run("search", "slugs", "--json", "--wait", "--vault", str(root)).stdout)
@@ -175,6 +178,7 @@ def test_nothing_outside_the_vault_is_read(garden, path):
     assert "secret" not in done.stderr
 
 
+@pytest.mark.shared_daemon
 def test_why_a_note_is_found_or_lost(daemon, vault):
     root = vault(GARDEN | {f"n{number}.md": f"lettuce lettuce {number}" for number in range(30)})
     here = ["--vault", str(root)]
@@ -225,6 +229,7 @@ def test_vaults_are_added_paused_and_removed_and_a_restart_knows(daemon, vault, 
     assert daemon.run("vault", "remove", "house").returncode == 3
 
 
+@pytest.mark.shared_daemon
 def test_the_client_s_shortcuts_speak_the_protocol(daemon, vault):
     from vaultseek.client import Client
 
@@ -238,6 +243,7 @@ def test_the_client_s_shortcuts_speak_the_protocol(daemon, vault):
         assert client.complete("note", "Al", **where)["items"]
 
 
+@pytest.mark.shared_daemon
 def test_the_first_question_about_a_new_vault_waits_for_its_notes(daemon, vault):
     root = vault({"a.md": "[[b]]", "b.md": "x", ".obsidian/x": ""})
     assert [link["resolved"] for link in daemon.json("links", "a.md", cwd=root)["outgoing"]] == ["b.md"]
@@ -250,6 +256,7 @@ def test_a_vault_keeps_the_name_that_it_was_opened_by_when_it_is_added(daemon, v
     assert [known["name"] for known in daemon.json("vault", "list")["vaults"]] == [root.name]
 
 
+@pytest.mark.shared_daemon
 def test_why_takes_a_query_that_begins_with_an_exclusion(daemon, vault):
     root = vault({"a.md": "hello\n"})
     assert daemon.paths("hello", "--wait", "--vault", str(root)) == ["a.md"]
@@ -265,6 +272,7 @@ def test_a_negative_limit_is_named_as_it_was_written(daemon):
     assert "x00" not in done.stderr
 
 
+@pytest.mark.shared_daemon
 def test_a_query_beyond_any_message_is_wrong_use(daemon, vault):
     root = vault({"a.md": "hello\n"})
     done = daemon.run("search", *["word" * 500] * 200, "--vault", str(root))
@@ -296,8 +304,10 @@ def test_a_regular_expression_finds_the_line_and_keeps_its_words(indexed_vault):
     assert slow.returncode == 1, "no note has an x, so nothing is slow"
 
 
+@pytest.mark.shared_daemon
 def test_an_expression_that_takes_for_ever_is_an_error(daemon, vault):
     root = vault({"a.md": "x" * 60 + "!\n"})
+    daemon.run("index", "--vault", str(root), check=True)
     done = daemon.run("search", "/^(x|xx)+$/", "--vault", str(root))
     assert (done.returncode, "takes too long" in done.stderr) == (2, True)
     assert daemon.paths("x" * 60, "--mode", "keyword", "--vault", str(root)) == ["a.md"]

@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 
+import pytest
+
 from vaultseek.client import Client
+
+pytestmark = pytest.mark.shared_daemon
 
 
 def test_an_answer_during_indexing_is_marked_partial(daemon, vault, eventually):

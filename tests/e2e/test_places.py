@@ -52,6 +52,7 @@ def test_the_editor_opens_at_the_line(notes, tmp_path):
     assert f"+8 {notes.root / 'Errors.md'}" in done.stdout
 
 
+@pytest.mark.shared_daemon
 def test_a_known_name_comes_before_a_folder_of_that_name(daemon, vault, tmp_path):
     root = vault({"Pump.md": "The float switch."})
     daemon.run("vault", "add", str(root), "--name", "notes")
@@ -64,6 +65,7 @@ def test_a_known_name_comes_before_a_folder_of_that_name(daemon, vault, tmp_path
     assert found == f"{elsewhere}/notes/Other.md\n"
 
 
+@pytest.mark.shared_daemon
 def test_editors_get_the_line_that_matches_also_inside_a_comment(daemon, vault):
     root = vault({"Pump.md": "# Pump\n\nA first line.\n\nThe float switch.\n\n%% walrus %%\n"})
     daemon.run("index", "--wait", "--vault", str(root))

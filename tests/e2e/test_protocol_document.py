@@ -18,16 +18,17 @@ from vaultseek.base import limits
 from vaultseek.base.model import REASON_CODES
 from vaultseek.client import Client
 from vaultseek.errors import Cancelled, UsageError, VaultseekError
+from vaultseek.protocol.messages.check import schemas
 from vaultseek.protocol.messages.methods import METHODS, NOTIFICATIONS, OF_EVERY_REQUEST
-from vaultseek.protocol.messages.schema import schemas
 from vaultseek.protocol.wire import protocol
 
+pytestmark = pytest.mark.shared_daemon
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "protocol.md"
 SCHEMA = schemas()
 SHOWN = "/home/ana/notes"
 EXACT = {"path", "title", "vault", "target", "resolved", "kind", "verdict", "code", "line", "direction"}
-UNORDERED = {"results", "vaults", "pairs"}
+UNORDERED = {"results", "vaults", "pairs", "suggestions"}
 
 
 def examples() -> Iterator[tuple[str, Any]]:

@@ -227,10 +227,10 @@ def check_vectors(file: Path, computed: int) -> None:
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
     ledger = Ledger(file)
     with closing(ledger):
-        ledger.vectors.begin_store("")
+        ledger.space.begin_store("")
         unembedded = Unembedded(ledger, spec)
-        items = unembedded.chunks(ledger.pending.chunk_numbers(10_000))
-        items += unembedded.notes(ledger.pending.note_ids(10_000))
+        items = unembedded.chunks(ledger.space.chunk_numbers(10_000))
+        items += unembedded.notes(ledger.space.note_ids(10_000))
         assert len(items) > 2 * (120 + MANY)
         vectors = np.frombuffer(b"".join(item.vector for item in items), np.float32).reshape(len(items), -1)
         # Between both commands the daemon embeds itself, and finishes what it is at.

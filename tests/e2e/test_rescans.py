@@ -10,10 +10,13 @@ import sys
 
 import pytest
 
+from vaultseek.base import paths
+
 MANY = {f"n{i}.md": f"Note {i} about granite." for i in range(40)}
 
 
 @pytest.mark.fault("C10")
+@pytest.mark.shared_daemon
 def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_path):
     root = vault(MANY)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -30,6 +33,7 @@ def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_pa
     assert state(daemon)["state"] == "ready"
 
 
+@pytest.mark.shared_daemon
 def test_skipped_files_appear_in_and_vanish_from_the_status(daemon, vault, eventually, tmp_path):
     root = vault({"a.md": "granite", "inner/.obsidian/app.json": "{}", "inner/b.md": "basalt"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -46,6 +50,7 @@ def skipped(daemon) -> dict[str, str]:
 
 
 @pytest.mark.fault("C10")
+@pytest.mark.shared_daemon
 def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eventually):
     root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -59,6 +64,7 @@ def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eve
 
 
 @pytest.mark.fault("C1")
+@pytest.mark.shared_daemon
 def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
     root = vault({"a.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -75,12 +81,12 @@ def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
 
 
 @pytest.mark.fault("B3")
-def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually, tmp_path):
+@pytest.mark.shared_daemon
+def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually):
     root = vault(MANY)
     daemon.run("index", "--wait", "--vault", str(root))
     computed = state(daemon)["embeddings_computed"]
-    (keyword,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/keyword")
-    shutil.rmtree(keyword)
+    shutil.rmtree(paths.vault_data_directory(root) / "keyword")
     (root / "new.md").write_text("basalt")
     eventually(lambda: daemon.paths("basalt", "--vault", str(root), "--mode", "keyword") == ["new.md"])
     eventually(
@@ -171,6 +177,7 @@ def test_polling_takes_over_without_an_inotify_instance(daemon, vault, eventuall
 
 
 @pytest.mark.fault("C10")
+@pytest.mark.shared_daemon
 def test_a_save_does_not_hide_that_most_notes_are_gone(daemon, vault, eventually, tmp_path):
     root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root))
@@ -204,6 +211,7 @@ def test_a_folder_whose_name_is_no_text_is_a_problem_and_no_failure(daemon, vaul
 
 @pytest.mark.fault("E6")
 @pytest.mark.parametrize("name", ["two\nlines.md", "a\ttab.md", "an\x1b[31mescape.md", "a\u202emark.md"])
+@pytest.mark.shared_daemon
 def test_a_note_with_an_odd_name_can_be_read(daemon, vault, name):
     root = vault({name: "granite"})
     daemon.run("index", "--wait", "--vault", str(root))

@@ -196,7 +196,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     eventually(lambda: not missing_shards(searcher), "nothing is missing any more", SECONDS)
 
     wiki.rename(tmp_path / "unplugged")
-    eventually(lambda: "says:" in reason_of(searcher, "wiki"), "the indexer's folder is missing", SECONDS)
+    eventually(lambda: "reports:" in reason_of(searcher, "wiki"), "the indexer's folder is missing", SECONDS)
     (tmp_path / "unplugged").rename(wiki)
     eventually(lambda: not missing_shards(searcher), "the folder is back", SECONDS)
     second.stop()

@@ -23,6 +23,7 @@ NOTES = {
 }
 
 
+@pytest.mark.shared_daemon
 def test_a_search_prints_the_contract(daemon, vault):
     root = vault(NOTES)
     answer = daemon.json("search", "lettuce", "--vault", str(root), "--wait")
@@ -36,6 +37,7 @@ def test_a_search_prints_the_contract(daemon, vault):
     assert (answer["index"]["notes"], answer["index"]["pending"]) == (3, 0)
 
 
+@pytest.mark.shared_daemon
 def test_identifiers_filters_and_exit_codes(daemon, vault):
     assert daemon.run("search", "x").returncode == 2, "no vault is known"
     root = vault(NOTES)
@@ -49,12 +51,14 @@ def test_identifiers_filters_and_exit_codes(daemon, vault):
     assert daemon.run("search").returncode == 2
 
 
+@pytest.mark.shared_daemon
 def test_a_folder_with_obsidians_settings_is_a_vault_from_anywhere_inside(daemon, vault):
     root = vault(NOTES | {".obsidian/app.json": "{}"})
     assert daemon.paths("tea", "--wait", cwd=root / "sub")[0] == "sub/tea.md"
 
 
 @pytest.mark.fault("H7")
+@pytest.mark.shared_daemon
 def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
@@ -98,11 +102,14 @@ def test_nothing_is_written_into_the_vault_and_nobody_else_can_read_the_index(da
     before = sorted(path.stat().st_mtime_ns for path in root.rglob("*"))
     daemon.run("index", "--wait", "--vault", str(root))
     assert sorted(path.stat().st_mtime_ns for path in root.rglob("*")) == before
-    for folder in ("data", "state", "runtime"):
-        for path in (tmp_path / folder).rglob("*"):
+    for folder in ("data", "state", "user"):
+        paths = list((tmp_path / folder).rglob("*"))
+        assert paths, folder
+        for path in paths:
             assert not stat.S_IMODE(path.stat().st_mode) & 0o077, path
 
 
+@pytest.mark.shared_daemon
 def test_bad_notes_are_named_and_cost_nothing_else(daemon, vault):
     root = vault(NOTES | {"binary.md": bytes(range(256)) * 50, "yaml.md": "---\na: [\n---\nBody quartz.\n"})
     (root / "link.md").symlink_to(root / "pump.md")
@@ -139,6 +146,7 @@ def test_a_stale_socket_is_replaced(daemon, vault):
     assert daemon.paths("lettuce", "--vault", str(root), "--wait")[0] == "garden.md"
 
 
+@pytest.mark.shared_daemon
 def test_settings_of_the_shell_hold_for_a_running_daemon(daemon, vault):
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))

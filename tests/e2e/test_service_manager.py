@@ -174,7 +174,7 @@ def test_a_socket_of_the_managers_is_used_and_outlives_the_daemon(
 
 @pytest.mark.parametrize(
     ("where", "mode", "message"),
-    [("elsewhere.sock", 0o600, "but clients look for"), (None, 0o666, "which others may use")],
+    [("elsewhere.sock", 0o600, "but clients look for"), (None, 0o666, "which other users may use")],
 )
 def test_a_socket_that_does_not_fit_is_refused(
     manager: Manager, command: list[str], tmp_path: Path, where: str | None, mode: int, message: str
@@ -221,9 +221,7 @@ def test_stop_ends_a_daemon_whose_socket_file_was_just_deleted(
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 @pytest.mark.parametrize("sandbox", ["--sandbox", "--no-sandbox"])
-def test_systemd_understands_the_units(
-    units: Callable[..., dict[str, str]], tmp_path: Path, sandbox: str
-) -> None:
+def test_systemd_reads_the_units(units: Callable[..., dict[str, str]], tmp_path: Path, sandbox: str) -> None:
     odd = tmp_path / 'a "100%" $HOME folder.toml'
     odd.write_text("")
     folder = tmp_path / "units"

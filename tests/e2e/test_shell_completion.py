@@ -16,7 +16,7 @@ import pytest
 import vaultseek
 from vaultseek.content.query.operators import OPERATORS
 from vaultseek.doors.cli import completion_values
-from vaultseek.doors.cli.bash_completion import BashLine
+from vaultseek.doors.cli.shell_completion import BashLine
 from vaultseek.protocol.wire import reach
 
 BREAKS = " \t\n\"'@><=;|&(:"
@@ -64,6 +64,7 @@ def shell(daemon, command: list[str]) -> list[str]:
     return [line for line in done.stdout.splitlines() if line]
 
 
+@pytest.mark.shared_daemon
 def test_bash_completes_commands_options_and_what_the_daemon_knows(bash: Complete) -> None:
     for line, offered in {
         "vaultseek rel": ["related"],
@@ -143,6 +144,7 @@ def screen(request: pytest.FixtureRequest, knowing, tmp_path: Path) -> Iterator[
     made.end()
 
 
+@pytest.mark.shared_daemon
 def test_a_name_with_a_space_is_typed_so_that_the_command_gets_it(screen: Screen) -> None:
     screen.type("vaultseek read Boi\t", "Room")
     screen.type("| grep -c house/heating; echo do''ne\n", "1\r\ndone")

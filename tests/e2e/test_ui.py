@@ -201,6 +201,18 @@ def test_results_follow_the_typing_and_back_leads_through_queries(reader):
     reader.expect(reader.page.locator("#query")).to_have_value("steeping tea")
 
 
+def test_less_certain_notes_are_counted_and_shown_on_demand(reader):
+    reader.type("float swi")
+    reader.first("Pump")
+    fold = reader.page.locator("#less-certain")
+    reader.expect(fold).to_have_text(re.compile(r"^\d+ less certain notes?$"))
+    shown = reader.page.locator("#results li").count()
+    folded = int(fold.inner_text().split()[0])
+    fold.click()
+    reader.expect(reader.page.locator("#results li")).to_have_count(shown + folded)
+    reader.expect(fold).to_be_hidden()
+
+
 def test_a_filter_completes_and_becomes_a_chip(reader):
     reader.type("pump tag:wo")
     reader.sees("#offers li", "work")
@@ -380,7 +392,7 @@ def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
     reader.press("Escape", "g")
     reader.sees("#graph svg")
     circles = reader.page.locator("#graph a.node")
-    reader.expect(circles.first).to_have_attribute("aria-label", re.compile("Pump, score 1.00"))
+    reader.expect(circles.first).to_have_attribute("aria-label", re.compile(r"Pump, certainty \d+%"))
     radii = circles.evaluate_all(
         "nodes => nodes.map(n => Number(n.querySelector('circle').getAttribute('r')))"
     )
@@ -708,7 +720,7 @@ def test_the_page_ends_with_its_parent_and_when_nobody_uses_it(vault):
         psutil.wait_procs([psutil.Process(pid)], timeout=60)
     assert not psutil.pid_exists(pid)
     served = "serve(lambda: None, print, lambda *_: None, unused_seconds=0)"
-    unused = f"from vaultseek.doors.ui.server import serve; {served}"
+    unused = f"from vaultseek.doors.ui.application import serve; {served}"
     ended = subprocess.run(
         [sys.executable, "-c", unused],
         env=environment,

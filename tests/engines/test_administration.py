@@ -12,15 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from engines import NEEDS_MILVUS
 from vaultseek.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek.engines.milvus import schema
 from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.milvus.client import MilvusClient
 from vaultseek.settings.engine import MilvusOptions
 
-pytestmark = pytest.mark.long
-
-pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+pytestmark = [NEEDS_MILVUS, pytest.mark.long]
 
 
 def prune(file: Path, *arguments: str, code: int = 0) -> str:

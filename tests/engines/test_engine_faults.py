@@ -498,14 +498,14 @@ def test_an_engine_that_shows_writes_late_is_not_taken_for_another(tmp_path, lit
         reads = LaggingReads(during)
         with opened(root, tmp_path / "milvus", replace(lite, consistency=consistency)) as vault:
             index(vault)
-            given = vault.ledger.vectors.store()
+            given = vault.ledger.space.store()
             write_files(root, LATER)
             catch_up(vault)
             assert vault.keyword_reason() is None
-            assert vault.ledger.vectors.store() == given
+            assert vault.ledger.space.store() == given
             with pytest.raises(Unavailable, match="does not show what was written last yet"):
                 search(vault, "sump pump", "semantic")
-            assert vault.ledger.vectors.store() == given
+            assert vault.ledger.space.store() == given
             assert vault.engine is not None
             assert vault.engine.backend.statistics().notes == 4
         assert set(reads.asked) >= {"Strong"}

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from engines import NEEDS_MILVUS
 from vaultseek.engines.milvus import connection as milvus_connection
 from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions
 
-pytestmark = pytest.mark.long
-
-pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+pytestmark = [NEEDS_MILVUS, pytest.mark.long]
 VAULTS, THREADS = 4, 2
 FOREVER = 60.0
 """Seconds after which a request is taken to hang."""

@@ -24,7 +24,7 @@ def test_a_frozen_indexer_is_named_after_a_minute_by_the_clock_of_the_searcher()
     assert reason is not None
     assert reason.code == "behind"
     assert "indexer-1 has been silent since 1970-01-12" in reason.text
-    assert "level with its folder 1970-01-12 13:46:40 UTC" in reason.text
+    assert "last up to date with its folder 1970-01-12 13:46:40 UTC" in reason.text
     heartbeat.update(replace(BEAT, at=BEAT.at + 700), now=100.0)
     assert heartbeat.reason(now=100.0) is None
 
@@ -59,7 +59,7 @@ def test_a_shard_that_nobody_speaks_for_is_named_after_a_minute():
     heartbeat = ReceivedHeartbeat()
     heartbeat.update(None, now=0.0)
     assert heartbeat.reason(now=1.0) is None
-    assert "not been heard of yet" in str(heartbeat.reason(now=SILENCE_SECONDS + 1))
+    assert "no heartbeat from its indexer yet" in str(heartbeat.reason(now=SILENCE_SECONDS + 1))
 
 
 @pytest.mark.parametrize(
@@ -69,9 +69,13 @@ def test_a_shard_that_nobody_speaks_for_is_named_after_a_minute():
         (
             replace(BEAT, state="vault_missing", reason=Reason("vault_missing", "the folder is gone")),
             "vault_missing",
-            "indexer-1 says: the folder is gone; the shard was level",
+            "indexer-1 reports: the folder is gone; the shard was last up to date",
         ),
-        (replace(BEAT, reason=Reason("being_read", "40 of 90 notes"), level=None), "being_read", "40 of 90"),
+        (
+            replace(BEAT, reason=Reason("being_read", "40 of 90 notes"), synced_at=None),
+            "being_read",
+            "40 of 90",
+        ),
     ],
 )
 def test_a_searcher_repeats_what_an_indexer_says(beat, code, text):

@@ -18,17 +18,17 @@ from engines import lite_engine
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault
 from vaultseek.engines import replica as shard_copy
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.milvus import connection as milvus_connection
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus import tables as copy_table
 from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.milvus.shard_rows import CopyTable
 from vaultseek.engines.port import Kind
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.store.ledger import NoteCopy
-from vaultseek.tools.evaluate.vault import index_vault
 from worlds import write_files
 
 NOTES = {
@@ -81,7 +81,7 @@ def step(searcher: OpenVault) -> bool:
 
 
 def test_a_copy_has_all_that_the_ledger_has(tmp_path, lite, monkeypatch):
-    monkeypatch.setattr(schema, "ROW_BYTES", 200)  # so that a copy takes several rows
+    monkeypatch.setattr(schema, "PART_CHARS", 200)  # so that a copy takes several rows
     with indexer_and_searcher(tmp_path, replace(lite, shard="exact")) as (indexer, searcher):
         assert step(searcher)
         assert not step(searcher)
@@ -136,7 +136,6 @@ def test_a_shard_in_another_format_is_said_to_be_one(tmp_path, lite, monkeypatch
     engine = replace(lite, shard="newer", prefix="newer")
     with indexer_and_searcher(tmp_path, engine):
         monkeypatch.setattr(schema, "VERSION", 99)
-        monkeypatch.setattr(copy_table, "VERSION", 99)
         none = tmp_path / "none"
         with (
             opened(none, tmp_path / "c", engine, is_replica=True) as older,
@@ -148,7 +147,7 @@ def test_a_shard_in_another_format_is_said_to_be_one(tmp_path, lite, monkeypatch
 def test_a_copy_that_cannot_be_read_is_named(tmp_path, lite, monkeypatch):
     monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
     with indexer_and_searcher(tmp_path, replace(lite, shard="odd")) as (_, searcher):
-        monkeypatch.setattr(copy_table.CopyTable, "texts", lambda self, notes: ["no copy"])
+        monkeypatch.setattr(CopyTable, "texts", lambda self, notes: ["no copy"])
         with pytest.raises(Unavailable, match="another version of vaultseek"):
             step(searcher)
 

@@ -120,7 +120,7 @@ def test_b5_a_ledger_whose_shared_memory_is_cut_off_loses_nothing(running):
     (each.root / "new.md").unlink()
     eventually(lambda: heals(each, expected), "as before", 120)
     if each.process is not process:  # the system has ended it, which its successor says
-        assert "the daemon before this one crashed" in each.daemon.log()
+        assert "the previous daemon crashed" in each.daemon.log()
         assert process.returncode == -signal.SIGBUS
 
 

@@ -23,9 +23,9 @@ import pytest
 
 from fresh_index import IndexHere, fresh_answers
 from semantic_here import WorkerHere
+from vaultseek.core import library as measured
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.store.ledger import database
-from vaultseek.tools.evaluate import vault as measured
 from worlds import write_files
 
 NOTES = {

@@ -87,6 +87,7 @@ def test_g14_no_configuration_of_a_vault_is_read(vault, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.fault("G14")
+@pytest.mark.shared_daemon
 def test_g14_no_code_of_a_vault_is_run(vault, daemon):
     root = vault(HOSTILE)
     assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0

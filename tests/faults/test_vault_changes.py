@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from fresh_index import IndexHere, fresh_answers
+from keyword_answers import hits_of
 from vaultseek.content.files.read import read_note
 from vaultseek.content.files.watch import Watcher
 from vaultseek.core.notes.inspect import Inspector
@@ -29,7 +30,7 @@ def paths_of(world) -> list[str]:
 
 def found(world, word: str) -> list[str]:
     """Return the paths of the notes that have a word."""
-    notes = [hit.note for hit in world.vault.keyword_index.search(word, 50).hits]
+    notes = [hit.note for hit in hits_of(world.vault.keyword_index.search(word, 50))]
     return sorted(row.path for row in world.ledger.notes.by_id(notes).values())
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import bench_constants
 import bench_quality
 import pytest
+
+from vaultseek.core.search import ranking
 
 
 @pytest.fixture
@@ -73,3 +77,17 @@ def test_constants_are_not_chosen_by_sets_for_testing_only(sets, monkeypatch, ca
     with pytest.raises(SystemExit):
         bench_constants.main()
     assert "for testing only" in capsys.readouterr().err
+
+
+def test_paraphrases_are_asked_of_notes_of_mixed_ages_and_no_right_one_is_recent(sets):
+    folder = sets("judged/garden-paraphrases", vault="vaults/garden")
+    vaults = folder.parents[1] / "vaults"
+    assert bench_quality.vault_of(folder, vaults) == (vaults / "garden").resolve()
+    paths = [f"{number}.md" for number in range(300)]
+    judged = folder.parents[1] / "held-out" / folder.name
+    judged.mkdir(parents=True)
+    (judged / "qrels.tsv").write_text("".join(f"1\t{path}\t2\n" for path in paths[:100]))
+    with bench_quality.mixed_ages(folder):
+        days = [(time.time() - ranking._date(SimpleNamespace(path=path), None)) / 86_400 for path in paths]
+    assert min(days[:100]) > 365
+    assert 40 < sum(age < 30 for age in days[100:]) < 95

@@ -6,8 +6,8 @@ import pytest
 
 from vaultseek.errors import ConfigError
 from vaultseek.settings import toml
-from vaultseek.settings.edit import create, set_key
 from vaultseek.settings.reference import example
+from vaultseek.settings.toml import create, set_key
 
 COMMENTED = """\
 # mine

@@ -5,11 +5,12 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from settings_docs import reference
 
 from vaultseek.settings.describe import keys
 from vaultseek.settings.load import load
 from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.settings.reference import example, reference
+from vaultseek.settings.reference import example
 from vaultseek.settings.search import RecencyTier
 
 EXAMPLE = Path(__file__).parents[2] / "config.toml.example"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.store.concept_vocabulary import ConceptVocabulary, read_vocabulary, write_vocabulary
 
 TERMS = {"sump pump": 3, "Grüße": 1, "索道": 2}

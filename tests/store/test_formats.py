@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from keyword_answers import hits_of
 from vaultseek.errors import IndexDamaged
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordIndex
-from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.ledger import Counts, Ledger
 from vaultseek.store.ledger.schema import SCHEMA_VERSION
 from worlds import World
@@ -57,7 +58,7 @@ def copy_keyword(name, folder):
 
 
 def paths(world, query):
-    hits = world.vault.keyword_index.search(query, 10).hits
+    hits = hits_of(world.vault.keyword_index.search(query, 10))
     rows = world.ledger.notes.by_id([hit.note for hit in hits])
     return [rows[hit.note].path for hit in hits]
 
@@ -82,7 +83,7 @@ def test_a_ledger_of_the_current_format_is_opened_as_it_is(index):
         resolved = [row.resolved for row in ledger.links.from_notes([harbour.id])]
         assert resolved == ["Anchor.md", "deck/Bilge Pump.md"]
         assert [chunk.start_line for chunk in ledger.chunks.by_note([harbour.id])[harbour.id]] == [5]
-        assert ledger.vectors.store() == "hashing/1/1:fixture"
+        assert ledger.space.store() == "hashing/1/1:fixture"
 
 
 @pytest.mark.fault("B6", "J5")
@@ -102,4 +103,4 @@ def test_a_keyword_index_of_any_format_opens_at_its_revision_or_counts_as_damage
     with contextlib.suppress(IndexDamaged) if name != CURRENT_KEYWORD else contextlib.nullcontext():
         opened = KeywordIndex.open(directory, rules=LanguageRules("en"))
         assert (opened.revision, len(opened)) == (f"{GENERATION}:3", 3)
-        assert opened.search("ferry quay", 1).hits[0].matched == ("ferry", "quay")
+        assert hits_of(opened.search("ferry quay", 1))[0].matched == ("ferry", "quay")

@@ -1,35 +1,95 @@
-"""The link graph: changed by difference, equal to one built from scratch."""
+"""The link graph: it follows the ledger, and equals one that is read from it anew."""
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from pathlib import Path
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import notes
+from worlds import World, write_files
 
-notes = st.integers(0, 6)
-links = st.dictionaries(notes, st.sets(notes), max_size=5)
+names = st.sampled_from("abcd")
+links = st.sets(names | st.sampled_from(["x/a", "Alias", "gone"]), max_size=4)
+paths = st.sampled_from(["a.md", "b.md", "c.md", "d.md", "x/a.md", "y/a.md"])
+changes = st.dictionaries(paths, st.none() | links, min_size=1, max_size=3)
+
+
+def text(targets: Collection[str]) -> str:
+    """Return a note with these links, which has an alias if it links to many."""
+    body = "\n".join(f"[[{target}]]" for target in sorted(targets))
+    return f"---\naliases: Alias\n---\n{body}" if len(targets) > 2 else body
+
+
+def change(here: World, step: Mapping[str, Collection[str] | None]) -> None:
+    """Write and delete notes; None deletes one, if it is there."""
+    notes = {path: None if targets is None else text(targets) for path, targets in step.items()}
+    here.write({path: note for path, note in notes.items() if note or (here.root / path).exists()})
 
 
 @pytest.mark.fault("J6")
-@given(st.lists(st.tuples(st.sets(notes, max_size=2), links), max_size=8))
+@settings(max_examples=40)
+@given(st.lists(changes, max_size=6))
 def test_changes_one_by_one_equal_a_graph_from_scratch(steps):
-    graph = Graph([], [], 0)
-    dead: set[int] = set()  # the ledger never gives an id twice
-    wanted: dict[int, set[int]] = {}
-    for revision, (removed, changed) in enumerate(steps, 1):
-        dead |= removed
-        fresh = {s: {t for t in out if t != s} for s, out in changed.items() if s not in dead}
-        wanted = {s: out - dead for s, out in (wanted | fresh).items() if s not in dead}
-        edges = [(s, t) for s in fresh for t in wanted[s]]
-        graph.apply(removed, sorted(fresh), edges, revision)
-        scratch = Graph(wanted, [(s, t) for s, out in wanted.items() for t in out], revision)
-        assert graph.edges() == scratch.edges()
+    with tempfile.TemporaryDirectory() as folder:
+        root = write_files(Path(folder) / "vault", {})
+        with closing(World(root, Path(folder))) as here:
+            here.vault.indexer.load()
+            followed = here.vault.graph
+            assert followed is not None
+            for step in steps:
+                change(here, step)
+                scratch = here.graph()
+                assert followed.edges() == scratch.edges() == sorted(here.ledger.links.edges())
+                assert sorted(followed.unlinked()) == sorted(scratch.unlinked())
+                assert followed.synced_revision <= here.ledger.revision
 
 
-def test_neighbours_in_both_directions():
-    graph = Graph([1, 2, 3], [(1, 2), (3, 1)], 1)
-    assert graph.neighbours(1) == ([2], [3])
-    assert graph.neighbours(9) == ([], [])
-    assert (graph.degree(1), graph.degree(9)) == (2, 0)
+@pytest.mark.fault("A1")
+def test_it_is_read_anew_if_the_ledger_has_forgotten_what_was_removed(world, monkeypatch):
+    monkeypatch.setattr(notes, "REMOVED_NOTES", 0)
+    here = world({"a.md": "[[b]]", "b.md": "", "c.md": "[[a]]"})
+    graph = Graph.of(here.ledger)
+    here.write({"b.md": None, "d.md": "[[a]]"})
+    here.ledger.notes.prune_removed(here.ledger.revision)
+    graph.sync(here.ledger)
+    assert graph.edges() == Graph.of(here.ledger).edges()
+    assert sorted(graph.unlinked()) == sorted(Graph.of(here.ledger).unlinked())
+
+
+def test_neighbours_in_both_directions(world):
+    here = world({"a.md": "[[b]]", "b.md": "", "c.md": "[[a]] [[a]] [[c]]"})
+    a, b, c = (here.note(name).id for name in "abc")
+    graph = here.graph()
+    assert graph.neighbours(a) == ([b], [c])
+    assert graph.neighbours(99) == ([], [])
+    assert graph.neighbourhoods([a, 99], 2) == {a: {b: 1, c: 1}, 99: {}}
+    assert graph.neighbourhoods([a], 1) == {}
+    assert graph.reached(b, 2) == {b: (0, b), a: (1, b), c: (2, a)}
+
+
+def test_a_part_has_the_links_that_its_ledger_has(world):
+    here = world(
+        {"x/a.md": "[[b]] [[c]]", "x/b.md": "[[a]]", "y/c.md": "[[a]] [[d]]", "x/d.md": "", "x/e.md": "[[c]]"}
+    )
+    part = here.ledger.within(("x",))
+    graph = here.graph().part(part.notes.ids())
+    assert graph.edges() == sorted(part.links.edges())
+    hidden, d = here.note("c").id, here.note("d").id
+    assert graph.neighbours(hidden) == ([], [])
+    assert graph.neighbours(d) == ([], [])
+    assert {part.paths_of([note])[note] for note in graph.unlinked(isolated=True)} == {"x/d.md", "x/e.md"}
+    assert hidden not in graph.reached(here.note("x/a").id, 3)
+
+
+def test_a_graph_is_made_of_the_whole_ledger(world):
+    here = world({"a.md": "[[b]]", "b.md": ""})
+    graph = Graph.of(here.ledger)
+    assert graph.synced_revision == here.ledger.revision
+    assert graph.edges() == here.ledger.links.edges()

@@ -60,6 +60,18 @@ describe("the search window", () => {
 		expect(rows.map((row) => row.getAttribute("aria-selected")).filter((each) => each === "true")).toHaveLength(1);
 	});
 
+	it("folds the less certain notes until the selection gets there", async () => {
+		open();
+		await search("snails eating the salad", "Slimy Visitors");
+		const shown = document.querySelectorAll(".vaultseek-result").length;
+		const [, folded] = /^(\d+) less certain notes?$/.exec(texts(".vaultseek-fold")[0]!)!;
+		Array.from({ length: shown }, () => press(window_.scope, "ArrowDown"));
+		const rows = [...document.querySelectorAll(".vaultseek-result")];
+		expect(rows).toHaveLength(shown + Number(folded));
+		expect(rows[shown]!.getAttribute("aria-selected")).toBe("true");
+		expect(texts(".vaultseek-fold")).toEqual([]);
+	});
+
 	it("opens the note at the line of the passage, in a new pane with Ctrl", async () => {
 		open();
 		await search("float switch wiring", "Float Switch Wiring");

@@ -96,8 +96,6 @@ FRONTMATTER_DEPTH = 16
 """Deepest nesting of values."""
 FRONTMATTER_KEYS = 1000
 """Keys in one frontmatter block, nested ones included."""
-FRONTMATTER_SECONDS = 0.1
-"""Processor time for parsing one frontmatter block."""
 FRONTMATTER_EXPANDED = 256 * KIB
 """Characters and values after alias expansion (against "billion laughs")."""
 
@@ -152,8 +150,6 @@ TERM_CACHE_NOTE_BYTES = 128
 # Tables
 BASE_BYTES = 1 * MIB
 """Largest file of a base, and largest block of one in a note."""
-BASE_SECONDS = 2.0
-"""Processor time for parsing the YAML of a base."""
 BASE_DEPTH = 40
 """Deepest nesting of the YAML of a base."""
 BASE_KEYS = 10_000
@@ -302,6 +298,12 @@ MODEL_WINDOW = 254
 """Tokens that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
 """Address space of the worker process."""
+GRAPH_ITEMS = 10
+"""Hubs, bridges, clusters or suggestions that are shown unless more are wanted."""
+GRAPH_ROUTES = 20
+"""Most routes between two notes."""
+STRUCTURE_SECONDS = 120.0
+"""Longest time that the structure of a vault's links may take."""
 CHILD_FRAME_BYTES = 256 * MIB
 """Largest header, and largest payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
@@ -334,13 +336,13 @@ SECOND_QUERY_SECONDS = 5.0
 """The same where the model may have to be loaded first."""
 RERANK_SECONDS = 0.7
 """Default deadline for reranking."""
-RERANK_ANSWER_SECONDS = 0.25
-"""Time for the way of the answer that the reranker gives at its deadline, on a machine that is busy."""
+RERANK_ANSWER_SECONDS = 0.15
+"""Part of the deadline for reranking that is for the way back of the answer, on a machine that is busy."""
+DISK_FREE_BYTES = 16 * MIB
+"""Free disk space below which a disk counts as full."""
 VECTOR_SCAN_BYTES = 128 * MIB
 """Memory for the vectors of a collection, a byte per number, all of which are scanned for a query. A larger
-collection is searched approximately."""
-VECTOR_FREE_BYTES = 16 * MIB
-"""Free disk space below which the vector store is not written."""
+collection is proposed from by Chroma, or scanned in full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35

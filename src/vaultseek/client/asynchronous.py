@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -28,7 +30,7 @@ from vaultseek.client.conversation import (
     timed_out,
 )
 from vaultseek.client.methods import AsyncMethods
-from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.errors import NotRunning, Unavailable, VaultseekError
 from vaultseek.protocol.wire import reach
 from vaultseek.protocol.wire.outbox import Outbox
 from vaultseek.protocol.wire.protocol import INITIALIZE
@@ -243,3 +245,28 @@ class _Connection:
             answer.set_exception(event.error)
         else:
             answer.set_result(event.result)
+
+
+class OnDemand:
+    """A client whose calls start the daemon, unless it runs; ``start`` may raise VaultseekError."""
+
+    def __init__(self, client: AsyncClient, start: Callable[[], Awaitable[object]]) -> None:
+        self._client = client
+        self._start = start
+        self._starting = asyncio.Lock()
+
+    async def call(self, method: str, params: JSON) -> JSON:
+        """Return the answer to ``method``. Raises VaultseekError."""
+        answer: JSON
+        with suppress(NotRunning):
+            answer = await self._client.call(method, params)
+            return answer
+        async with self._starting:
+            await self._start()
+        answer = await self._client.call(method, params)
+        return answer
+
+
+def on_demand(start: Callable[[], object], name: str) -> OnDemand:
+    """Return a client of that name in the daemon's log; ``start`` is called in a thread."""
+    return OnDemand(AsyncClient(name=name), partial(asyncio.to_thread, start))

@@ -95,14 +95,14 @@ class Caller:
         ProtocolError for an answer that is not as documented.
         """
         deadline = _deadline(self._timeout if timeout == DEFAULT_TIMEOUT else timeout)
-        call = _Call(method, params or {}, deadline, on_notification or self._keep, meanwhile)
-        if not self._validate:
-            return self._call(call)
-        from vaultseek.protocol.messages import check
+        params = params or {}
+        if self._validate:
+            from vaultseek.protocol.messages.check import check_answer, check_request
 
-        check.check_request(method, call.params)
-        answer = self._call(call)
-        check.check_answer(method, answer)
+            check_request(method, params)
+        answer = self._call(method, params, deadline, on_notification or self._keep, meanwhile)
+        if self._validate:
+            check_answer(method, answer)
         return answer
 
     def notify(self, method: str, params: JSON | None = None) -> None:
@@ -140,24 +140,28 @@ class Caller:
             if isinstance(event, Notification):
                 self._keep(event.method, event.params)
 
-    def _call(self, call: _Call) -> Any:
-        for _ in range(attempts(call.method, connected_before=self._connection is not None)):
-            with suppress(ConnectionError):
-                return self._exchange(call)
-        raise connection_lost(call.method)
-
-    def _exchange(self, call: _Call) -> Any:
-        connection = self._connected(call.deadline)
-        request = connection.conversation.request(call.method, call.params)
-        try:
-            return self._answer(connection, request, call)
-        except TimeoutError:
-            raise timed_out(call.method) from None
+    def _call(
+        self,
+        method: str,
+        params: JSON,
+        deadline: float | None,
+        on_notification: OnNotification,
+        meanwhile: Callable[[], object] | None,
+    ) -> Any:
+        for _ in range(attempts(method, connected_before=self._connection is not None)):
+            connection = self._connected(deadline)
+            request = connection.conversation.request(method, params)
+            try:
+                return self._answer(connection, request, deadline, on_notification, meanwhile)
+            except TimeoutError:
+                raise timed_out(method) from None
+            except ConnectionError:
+                continue
+        raise connection_lost(method)
 
     def _connected(self, deadline: float | None) -> _Connection:
-        return self._connection or self._reconnect(deadline)
-
-    def _reconnect(self, deadline: float | None) -> _Connection:
+        if self._connection is not None:
+            return self._connection
         last = time.monotonic() + RECONNECT_SECONDS
         remaining = pauses(last if deadline is None else min(last, deadline))
         while True:
@@ -172,8 +176,7 @@ class Caller:
         connection = self._connection = _Connection(self._path, self._ids, deadline)
         try:
             request = connection.conversation.initialize(self._name)
-            call = _Call(INITIALIZE, {}, deadline, self._keep)
-            server = self._answer(connection, request, call)
+            server = self._answer(connection, request, deadline, self._keep)
             connection.conversation.verify(server)
             self.server = server
         except ConnectionError:
@@ -187,16 +190,23 @@ class Caller:
             raise
         return connection
 
-    def _answer(self, connection: _Connection, request: tuple[int, bytes], call: _Call) -> Any:
+    def _answer(
+        self,
+        connection: _Connection,
+        request: tuple[int, bytes],
+        deadline: float | None,
+        on_notification: OnNotification,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> Any:
         id, frame = request
         try:
-            connection.send(frame, call.deadline)
-            if call.meanwhile is not None:
-                call.meanwhile()
+            connection.send(frame, deadline)
+            if meanwhile is not None:
+                meanwhile()
             while True:
-                event = connection.next_event(call.deadline)
+                event = connection.next_event(deadline)
                 if isinstance(event, Notification):
-                    call.on_notification(event.method, event.params)
+                    on_notification(event.method, event.params)
                 elif event.id == id:
                     return event.value()
         except TimeoutError:
@@ -209,36 +219,14 @@ class Caller:
             raise
 
     def _cancel(self, connection: _Connection, id: int) -> None:
-        try:
-            if not connection.broken:
+        if not connection.broken:
+            with suppress(TimeoutError):
                 connection.send(connection.conversation.cancel(id), _deadline(CLOSE_SECONDS))
-        except TimeoutError:
-            pass
         if connection.broken:
             self.close()
 
     def _keep(self, method: str, params: JSON) -> None:
         self._notifications.append((method, params))
-
-
-class _Call:
-    """A call in progress: the request, its deadline (monotonic) and what to call until it is answered."""
-
-    __slots__ = ("deadline", "meanwhile", "method", "on_notification", "params")
-
-    def __init__(
-        self,
-        method: str,
-        params: JSON,
-        deadline: float | None,
-        on_notification: OnNotification,
-        meanwhile: Callable[[], object] | None = None,
-    ) -> None:
-        self.method = method
-        self.params = params
-        self.deadline = deadline
-        self.on_notification = on_notification
-        self.meanwhile = meanwhile
 
 
 class _Connection:

@@ -52,19 +52,15 @@ def _turn(path: Path, until: float) -> Iterator[None]:
             f"{path.parent} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
         ) from error
     try:
-        while not _taken(lock) and time.monotonic() < until:
-            time.sleep(LAUNCH_POLL_SECONDS)
+        while time.monotonic() < until:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                time.sleep(LAUNCH_POLL_SECONDS)
         yield
     finally:
         os.close(lock)
-
-
-def _taken(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None:

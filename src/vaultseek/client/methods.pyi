@@ -43,7 +43,7 @@ class Methods:
         timeout: float | None = ...) -> answers.SearchAll:
         """Search every vault and return notes, best first, each with its vault.
 
-        Scores of a vault count as much as its best note is certain. ``vaults`` has the state of each.
+        The most certain come first. ``vaults`` has the state of each.
 
         Raises BadQuery, Unavailable if no lane can answer, UsageError if there is no vault.
         """
@@ -113,6 +113,40 @@ class Methods:
         """Return the notes around a note, nearest first, and the links between them.
 
         Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+
+    def graph(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Overview:
+        """Return the structure of the links: hubs by PageRank, bridges by betweenness, clusters by Louvain.
+
+        Raises Unavailable while the links are being read.
+        """
+
+    def graph_path(self, path: str, other: str, *, limit: int | None = None, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Routes:
+        """Return the shortest routes between two notes, each step with the line of its link.
+
+        Where no links lead, one step is between the nearest notes in meaning.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+
+    def graph_suggest(self, *, note: str | None = None, limit: int | None = None, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Suggestions:
+        """Return links that may be missing, of a note or of the notes that changed last, with the reasons.
+
+        Raises BadPath, NotFound, or UsageError if several notes have the name.
+        """
+
+    def graph_export(self, *, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.GraphExport:
+        """Return every note with its rank and cluster, and every link.
+
+        Raises Unavailable while the links are being read.
         """
 
     def tags(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
@@ -364,6 +398,18 @@ class AsyncMethods:
     async def neighbors(self, path: str, *, depth: int | None = None, limit: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Neighbors: ...
+    async def graph(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Overview: ...
+    async def graph_path(self, path: str, other: str, *, limit: int | None = None, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Routes: ...
+    async def graph_suggest(self, *, note: str | None = None, limit: int | None = None,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Suggestions: ...
+    async def graph_export(self, *, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.GraphExport: ...
     async def tags(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Tags: ...

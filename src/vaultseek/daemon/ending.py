@@ -1,18 +1,25 @@
-"""The end of the daemon, by a signal or a client's request: in time, wherever its threads are.
+"""The end of the daemon: by a signal or a request, in time, or by a crash, which the next one reports.
 
 What is committed survives a kill at any moment, so whatever does not end by itself is cut off, and the next
-start goes on from there.
+start continues from there.
 """
 
 from __future__ import annotations
 
+import faulthandler
+import logging
 import os
 import signal
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 STOP_SECONDS = 1.5
 """Time to end by itself: to answer clients, to finish a commit, to close files."""
+CRASH_CHARS = 4_000
+"""Part of the report of a crash that goes into the log."""
+
+log = logging.getLogger(__name__)
 
 
 class Ending:
@@ -51,3 +58,20 @@ class Ending:
 
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+def report_crashes(file: Path) -> None:
+    """Log the crash of the daemon before this one, if ``file`` has one, and have one of this daemon go there.
+
+    Where a thread of the daemon reads memory that is gone, because a file was cut off for example, the system
+    ends the process. Nothing is lost by that, and the next command starts another one.
+    """
+    try:
+        text = file.read_text("utf-8", "replace")[:CRASH_CHARS].strip() if file.exists() else ""
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        log.warning("a crash could not be reported: %s", error)
+        return
+    faulthandler.enable(descriptor)  # the descriptor stays open as long as the process
+    if text:
+        log.error("the previous daemon crashed; nothing is lost; please report this:\n%s", text)

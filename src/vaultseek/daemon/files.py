@@ -65,12 +65,12 @@ class WaitingFiles:
         return max(0.0, next(iter(self._later.values())) - time.monotonic())
 
     def try_later(self, paths: Iterable[str]) -> None:
-        """Have files wait whose reader was ended."""
+        """Defer files whose reader was killed."""
         due = time.monotonic() + EXTRACTION_RETRY_SECONDS
         self._later |= dict.fromkeys(paths, due)
 
     def put_back(self, part: Sequence[str]) -> None:
-        """Have files that ``next`` gave wait on, since something else comes first."""
+        """Return files of ``next`` to the front, because something else comes first."""
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:

@@ -9,27 +9,24 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from vaultseek.base.limits import RETRY_SECONDS
 from vaultseek.base.model import Reason
 from vaultseek.content.files.diff import Changes
 from vaultseek.content.files.settle import HintBatch
-from vaultseek.core.indexing import concepts, embed, reconcile, second_space
+from vaultseek.core.indexing import concepts, embed, reconcile
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import Activity
-from vaultseek.daemon.activity import ActivityReporter
-from vaultseek.daemon.backlog import EMBED_POLL_SECONDS, Backlog
-from vaultseek.daemon.changed_notes import ChangedNotes
+from vaultseek.daemon.activity import ActivityReporter, ChangedNotes
 from vaultseek.daemon.files import FilePreparation, WaitingFiles
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.maintenance import Maintenance
-from vaultseek.daemon.scans import Scans
-from vaultseek.daemon.tasks import Work
+from vaultseek.daemon.scans import EMBED_POLL_SECONDS, Backlog, Scans
+from vaultseek.daemon.tasks import Work, pause_after
 from vaultseek.errors import Cancelled, Unavailable, VaultMissing
 
 NOTES_BEHIND = 20
 """Unread notes above which an answer says that it may be incomplete."""
 ENGINE_SECONDS = 0.5
-"""Longest wait for an engine to have a change before clients are told of it."""
+"""Longest wait for an engine to have a change before clients are notified of it."""
 
 
 class FolderSource:
@@ -57,6 +54,8 @@ class FolderSource:
         )
         self._files = WaitingFiles()
         self._preparation = FilePreparation(vault.indexer.prepare)
+        self._failures = 0
+        self._requested = asyncio.Event()  # a scan, by a client, since the last one began
         self._notes_there = 0  # that the last comparison of everything did not want to be read
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
@@ -66,7 +65,7 @@ class FolderSource:
         yield self._follow, "follow"
         yield partial(embed.follow, vault.embedding, self._reporter.set_embed_problem), "embed"
         if (second := vault.spaces.second) is not None:
-            yield partial(second_space.follow, second, self._backlog.is_empty), "second space"
+            yield partial(embed.follow, second, second.set_problem, self._backlog.is_empty), "second space"
         yield self._watch.check, "check"
         yield maintenance.merge_segments, "merge"
         yield partial(maintenance.compact_daily, self._backlog.is_idle), "compact"
@@ -83,7 +82,7 @@ class FolderSource:
         return self._vault.activity.state
 
     def degraded_reason(self) -> Reason | None:
-        """Return why an answer may not cover all notes as they are now, or None."""
+        """Return why an answer may miss changes of notes, or None."""
         activity = self._vault.activity
         if activity.state in _NOT_INDEXING:
             return activity.reason
@@ -104,8 +103,9 @@ class FolderSource:
         With ``accept_loss`` notes are removed from the index even if most of them are gone; without ``files``
         only notes are waited for, and no engine. Raises VaultMissing or Unavailable.
         """
-        request = partial(self._watch.request_rescan, "a client requested it")
-        await self._scans.wait_for_next(request, accept_loss=accept_loss, files=files)
+        await self._scans.wait_for_next(self._request_rescan, accept_loss=accept_loss, files=files)
+        if files:
+            await self._load_graph()
         while files and not self._vault.engine.is_synced:
             self._scans.check_open(self._vault.name)
             await asyncio.sleep(EMBED_POLL_SECONDS)
@@ -117,6 +117,10 @@ class FolderSource:
         if activity.state in ("disk_full", "failing"):
             raise Unavailable(message)
 
+    def _request_rescan(self) -> None:
+        self._requested.set()
+        self._watch.request_rescan("a client requested it")
+
     # -- tasks -----------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
@@ -125,7 +129,7 @@ class FolderSource:
 
     async def _follow_changes(self) -> None:
         while not await self._load():
-            await asyncio.sleep(RETRY_SECONDS)
+            await asyncio.sleep(pause_after(self._failures))
         # Watch before the first scan, so that no change falls between.
         await self._watch.start()
         self._watch.request_rescan("the vault was opened")
@@ -143,6 +147,9 @@ class FolderSource:
     async def _follow_batch(self, batch: HintBatch) -> None:
         try:
             await self._process(batch)
+            await self._load_graph()
+            if not self._files:  # else they may be what fails
+                self._failures = 0
         except VaultMissing as error:
             self._reporter.set_state("vault_missing", Reason.of(error))
             await self._finish_scan(batch)
@@ -172,18 +179,26 @@ class FolderSource:
             await self._retry_later(error, HintBatch(frozenset(), "reading files failed"))
             return
         self._files.record_duration(time.monotonic() - began)
+        self._failures = 0
         if not self._files:
             await self._finish_scan(HintBatch(frozenset(), "all files are read"))
 
     async def _load(self) -> bool:
         try:
-            await self._vault.in_writer(self._vault.indexer.load)
+            # Of a new vault the first answers, by word, must not wait until NetworkX is imported.
+            await self._vault.in_writer(partial(self._vault.indexer.load, graph=not self._scans.is_new))
         except Cancelled:
             raise
         except Exception as error:
+            self._failures += 1
             self._reporter.report_failure(error)
             return False
+        self._failures = 0
         return True
+
+    async def _load_graph(self) -> None:
+        if self._vault.graph is None:
+            await self._vault.in_writer(self._vault.indexer.load_graph)
 
     # -- steps -----------------------------------------------------------------------------------------
 
@@ -193,7 +208,7 @@ class FolderSource:
         changes = await self._reconcile(batch)
         whole = batch.rescan_reason is not None
         if (self._state == "vault_missing" and not whole) or self._looks_unmounted(changes, whole=whole):
-            # Only a comparison of everything can tell that the vault is whole again.
+            # Only a comparison of everything shows that the vault is complete again.
             await self._apply(self._files.defer(replace(changes, removed=(), attachments_removed=())))
         else:
             await self._apply(self._files.defer(changes))
@@ -210,6 +225,7 @@ class FolderSource:
             if any(path.startswith(".obsidian") for path in batch.paths):
                 self._watch.request_rescan("the app's settings changed")
             return await self._vault.in_writer(indexer.reconcile, batch.paths)
+        self._requested.clear()
         self._scans.begin()
         began = time.monotonic()
         changes = await self._vault.in_writer(indexer.reconcile)
@@ -258,10 +274,16 @@ class FolderSource:
         self._vault.embedding.wake.set()
 
     async def _retry_later(self, error: Exception, batch: HintBatch) -> None:
-        """Report the failure and request a rescan: what was not indexed still differs from the ledger."""
+        """Report the failure and request a rescan: what was not indexed still differs from the ledger.
+
+        A client's request ends the pause before it, since whoever has mended the cause waits for the result.
+        """
+        self._failures += 1
         self._reporter.report_failure(error)
         await self._finish_scan(batch)
-        await asyncio.sleep(RETRY_SECONDS)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(pause_after(self._failures)):
+                await self._requested.wait()
         self._watch.request_rescan("the last attempt failed")
 
     async def _finish_scan(self, batch: HintBatch) -> None:

@@ -8,18 +8,17 @@ from functools import partial
 
 from vaultseek.base.limits import RETRY_SECONDS
 from vaultseek.base.model import JSON, Reason
+from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import VaultStatus
 from vaultseek.core.notes.complete import VaultCompleter
-from vaultseek.daemon.activity import ActivityReporter
-from vaultseek.daemon.backlog import Backlog
-from vaultseek.daemon.changed_notes import ChangedNotes
+from vaultseek.daemon.activity import ActivityReporter, ChangedNotes
 from vaultseek.daemon.folder_source import FolderSource
 from vaultseek.daemon.heartbeat import HeartbeatWriter
 from vaultseek.daemon.maintenance import Maintenance
-from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.scans import Backlog, Scans
 from vaultseek.daemon.snapshot import progress_of, status_of
-from vaultseek.daemon.sources import PausedSource, ReplicaSource, Source
+from vaultseek.daemon.sources import PausedSource, ReplicaSource
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.semantic.worker import SemanticWorker
 
@@ -27,6 +26,8 @@ LOOK_SECONDS = 5.0
 """Time between two looks whether an engine answers."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
+Source = FolderSource | ReplicaSource | PausedSource
+"""The source that the ledger of an open vault is kept up to, chosen when it is opened."""
 
 
 class VaultFollower:
@@ -55,6 +56,7 @@ class VaultFollower:
         self.changed_notes = ChangedNotes()
         self.waiting_clients = 0
         """Clients that wait until everything is embedded, so that the vault must not be opened again."""
+        self.structure = VaultStructure()
         self.completer = VaultCompleter(vault.ledger)
         self._ranking_names = False
         self._heartbeat = HeartbeatWriter(vault, vault.engine)
@@ -93,6 +95,10 @@ class VaultFollower:
         await self._heartbeat.write_stopped()
         await asyncio.gather(self._source.stop(), asyncio.to_thread(self.vault.close))
 
+    def expect_replacement(self) -> None:
+        """Note that the vault is about to be closed and opened again, with another ledger."""
+        self._scans.is_replaced = True
+
     def keep_names_ranked(self) -> None:
         """Rank the names of changed notes for completion in the background, if there are many."""
         if self.completer.crowded and not self._ranking_names:
@@ -127,7 +133,7 @@ class VaultFollower:
         return progress_of(self.vault, self.worker, vectors=vectors)
 
     def degraded_reason(self) -> Reason | None:
-        """Return why an answer may not cover all notes as they are now, or None. A pause is no reason."""
+        """Return why an answer may miss changes of notes, or None. A pause is no reason."""
         return self._source.degraded_reason()
 
     def missing_seconds(self) -> float:
@@ -158,7 +164,7 @@ class VaultFollower:
         await self._backlog.wait_until_embedded()
 
     async def refresh_concepts(self) -> None:
-        """Bring the concept vocabulary up to the ledger, unless the vault is busy.
+        """Sync the concept vocabulary with the ledger, unless the vault is busy.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
@@ -169,13 +175,13 @@ class VaultFollower:
     # -- tasks -----------------------------------------------------------------------------------------
 
     async def _sync_engine(self) -> None:
-        """Sync an engine again that did not answer, until it has what the ledger has."""
+        """Retry the sync of an engine that did not answer, until it has all that the ledger has."""
         while True:
             await asyncio.sleep(RETRY_SECONDS)
             await self.vault.in_writer(self.vault.indexer.catch_up_again)
 
     async def _probe_engine(self) -> None:
-        """Notice an engine that does not answer, or answers again, also when nobody searches."""
+        """Notice when an engine stops answering, or answers again, even if nobody searches."""
         while True:
             self.vault.engine.probe()
             await asyncio.sleep(LOOK_SECONDS)

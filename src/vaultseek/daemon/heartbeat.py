@@ -24,34 +24,35 @@ LOOK_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
-"""An engine may take long to answer, which holds up no other part of the program."""
+"""Threads of their own, because an engine may take long to answer."""
 
 
 class HeartbeatWriter:
-    """A task that writes for searchers, beside the shard, how far it is from its folder."""
+    """A task that writes beside the shard, for searchers, how far it is behind its folder."""
 
     def __init__(self, vault: OpenVault, engine: Engine) -> None:
         self._vault = vault
         self._engine = engine
-        self._level: float | None = None
+        self._synced_at: float | None = None
         self._reached = False
 
     async def run(self) -> None:
         """Write the heartbeat now and then and soon after it has changed, for ever."""
-        said, due = None, 0.0
+        written, due = None, 0.0
         while True:
             beat = self._beat()
-            if time.monotonic() >= due or _news(beat) != said:
+            if time.monotonic() >= due or _urgent_part(beat) != written:
                 await self._write(beat)
-                said, due = _news(beat), time.monotonic() + seconds_of("indexer.beat", BEAT_SECONDS)
+                written, due = _urgent_part(beat), time.monotonic() + seconds_of("indexer.beat", BEAT_SECONDS)
             await asyncio.sleep(LOOK_SECONDS)
 
     async def write_stopped(self) -> None:
         """Write that the indexer stops, if the engine answered before."""
         if self._reached:
-            beat = Heartbeat(time.time(), socket.gethostname(), STOPPED, self._level)
+            beat = Heartbeat(time.time(), socket.gethostname(), STOPPED, self._synced_at)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._write(beat), STOP_SECONDS)
+                async with asyncio.timeout(STOP_SECONDS):
+                    await self._write(beat)
 
     async def _write(self, beat: Heartbeat) -> None:
         try:
@@ -59,7 +60,7 @@ class HeartbeatWriter:
             self._reached = True
         except (VaultseekError, OSError) as error:
             self._reached = False
-            log.debug("the heartbeat of %s was not taken: %s", self._vault.name, error)
+            log.debug("the heartbeat of %s could not be written: %s", self._vault.name, error)
 
     def _beat(self) -> Heartbeat:
         vault, now = self._vault, time.time()
@@ -71,12 +72,12 @@ class HeartbeatWriter:
         if reason is None and activity.state == "indexing":
             reason = Reason("being_read", "the folder is being compared with the index")
         if self._engine.is_synced and (reason is None or activity.state == "polling"):
-            self._level = now
-        told = None if activity.state == "polling" else reason
+            self._synced_at = now
+        shown = None if activity.state == "polling" else reason
         language = vault.options.language
-        return Heartbeat(now, socket.gethostname(), activity.state, self._level, told, language)
+        return Heartbeat(now, socket.gethostname(), activity.state, self._synced_at, shown, language)
 
 
-def _news(beat: Heartbeat) -> tuple[str, str | None]:
-    """Return what searchers should know soon."""
+def _urgent_part(beat: Heartbeat) -> tuple[str, str | None]:
+    """Return the part whose change searchers have to learn at once."""
     return beat.state, beat.reason.code if beat.reason else None

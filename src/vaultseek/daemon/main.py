@@ -9,6 +9,7 @@ import logging
 import logging.handlers
 import os
 import resource
+import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable
@@ -20,8 +21,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 from vaultseek.base.threads import Threads
 from vaultseek.core.indexing.model_source import ModelSource
-from vaultseek.daemon.crash import report_crashes
-from vaultseek.daemon.ending import STOP_SECONDS, Ending
+from vaultseek.daemon.ending import STOP_SECONDS, Ending, report_crashes
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.shards import Role, check_role
@@ -30,16 +30,16 @@ from vaultseek.daemon.team.grants import TeamGate
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
-from vaultseek.protocol.wire.auth import Authenticator, OwnGate
+from vaultseek.protocol.wire.auth import Authenticator, Gate, OwnGate
 from vaultseek.protocol.wire.endpoint import Endpoint
 from vaultseek.protocol.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
 from vaultseek.protocol.wire.reach import answers
 from vaultseek.protocol.wire.server import Server
+from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.models.service import sent_text
 from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from vaultseek.semantic.worker.pool import WorkerPool, log_name
-from vaultseek.semantic.worker.state import Model
 from vaultseek.settings.model import Settings
 from vaultseek.settings.team import TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
@@ -147,15 +147,24 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
         forget_address(beside)
         yield
         return
-    authenticator = Authenticator(OwnGate(port.secrets), server.add_client)
-    serving = asyncio.create_task(server.serve(port.socket, authenticator.accept))
     log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
+    try:
+        async with _authenticated(server, port.socket, OwnGate(port.secrets)):
+            yield
+    finally:
+        port.close()
+
+
+@contextlib.asynccontextmanager
+async def _authenticated(server: Server, listening: socket.socket, gate: Gate) -> AsyncIterator[None]:
+    """Accept the clients on a socket that the gate admits."""
+    authenticator = Authenticator(gate, server.add_client)
+    serving = asyncio.create_task(server.serve(listening, authenticator.accept))
     try:
         yield
     finally:
         serving.cancel()
         await authenticator.close()
-        port.close()
 
 
 @contextlib.asynccontextmanager
@@ -167,15 +176,12 @@ async def _team(
         try:
             if (address := address_of(settings.listen)) is not None:
                 listening = parts.enter_context(contextlib.closing(listen(*address)))
-                authenticator = Authenticator(gate, server.add_client)
-                serving = asyncio.create_task(server.serve(listening, authenticator.accept))
-                parts.push_async_callback(authenticator.close)
-                parts.callback(serving.cancel)
+                await parts.enter_async_context(_authenticated(server, listening, gate))
                 log.info("listening for a team on %s", settings.listen)
                 if not is_of_this_machine(address[0]):
                     log.warning("%s can be reached from other machines, without encryption", settings.listen)
             if metrics is not None and (address := address_of(settings.metrics)) is not None:
-                from vaultseek.daemon.team.metrics_server import serving_metrics
+                from vaultseek.daemon.team.metrics import serving_metrics
 
                 await parts.enter_async_context(serving_metrics(*address, metrics))
         except Unavailable as error:
@@ -259,7 +265,7 @@ def _models(settings: Settings) -> ModelSource:
     if sends := sent_text(settings.model.service, settings.reranker.service):
         log.warning("%s", sends)
 
-    def worker(model: Model) -> SemanticWorker:
+    def worker(model: LocalModel) -> SemanticWorker:
         return SemanticWorker(model, log=folder / log_name(model), settings=of_worker)
 
     return ModelSource(choice, WorkerPool(worker))

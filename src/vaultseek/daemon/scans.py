@@ -1,4 +1,4 @@
-"""The scans of a vault, comparisons of its whole folder with the ledger, and who waits for them."""
+"""The scans of a vault, what is left to be indexed after them, and who waits for that."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from vaultseek.errors import Unavailable
+from vaultseek.core.indexing.advance import Advance
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.daemon.snapshot import waiting_reason
+from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.semantic.worker import SemanticWorker
 
 FIRST_SCAN_SECONDS = 0.8
 """Longest wait of searches for the first scan of a new vault, from when it was opened."""
@@ -21,11 +25,13 @@ class Scans:
 
     def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:
         self.accepts_loss = False
-        """True if a client has said that notes which are gone were deleted, until a scan has heeded it."""
+        """True if a client has confirmed that missing notes were deleted, until the next scan."""
         self._was_indexed = was_indexed
         self._opened = time.monotonic()
         self._begun = self._noted = int(is_done)
         self._done = int(is_done)
+        self.is_replaced = False
+        """True if the vault is being closed to replace its damaged ledger, and opened again then."""
         self._is_closed = False
         self._ended = asyncio.Condition()
 
@@ -52,13 +58,18 @@ class Scans:
             self._ended.notify_all()
 
     async def close(self) -> None:
-        """Let nobody wait any longer, since the vault is being closed."""
+        """End every wait, because the vault is being closed."""
         async with self._ended:
             self._is_closed = True
             self._ended.notify_all()
 
     def check_open(self, name: str) -> None:
-        """Raise Unavailable if the vault of this name was closed while a client waited."""
+        """Raise Unavailable if the vault of this name was closed while a client waited.
+
+        IndexDamaged, if it is opened again with another ledger.
+        """
+        if self._is_closed and self.is_replaced:
+            raise IndexDamaged(f"the ledger of {name} was damaged and is being replaced; try again")
         if self._is_closed:
             raise Unavailable(f"{name} was closed meanwhile; try again")
 
@@ -92,3 +103,65 @@ class Scans:
                 async with asyncio.timeout(seconds):
                     await self._ended.wait_for(lambda: self._done > 0)
         return self._done > 0
+
+
+EMBED_POLL_SECONDS = 0.05
+
+
+class Backlog:
+    """The work that is left until the index of a vault covers its notes as they are."""
+
+    def __init__(self, vault: OpenVault, worker: SemanticWorker, scans: Scans) -> None:
+        self._vault = vault
+        self._worker = worker
+        self._scans = scans
+
+    @property
+    def count(self) -> int:
+        """Notes not yet read plus vectors not yet stored."""
+        return self._vault.activity.pending(self._vault.ledger.counts())
+
+    def is_empty(self) -> bool:
+        """True if everything is read and embedded, so that there is time for the concept vocabulary."""
+        reason = self._vault.keyword_reason() or self._vault.semantic_reason()
+        return reason is None and self._is_read() and not self.count
+
+    def is_idle(self) -> bool:
+        """True if nothing is left, or only texts that cannot be embedded now."""
+        return self.is_empty() or (self._is_read() and self._worker.state.status == "broken")
+
+    async def wait_until_embedded(self) -> None:
+        """Return when every vector is stored and searchable, and an engine has all notes.
+
+        Raises WorkerUnavailable if the model cannot be used or nothing has moved for long, or Unavailable.
+        """
+        vault, advance = self._vault, Advance(self._vault)
+        vault.embedding.retry.set()  # the client may have repaired the cause
+        while (
+            vault.ledger.counts().pending
+            or vault.embedding.has_previous
+            # They take places of others among the nearest. At a searcher the indexer deletes them.
+            or (vault.replica is None and vault.embedding.has_orphans)
+            or vault.semantic_reason() is not None
+            or vault.keyword_reason() is not None
+            or not vault.engine.is_synced
+        ):
+            vault.embedding.wake.set()
+            await asyncio.sleep(EMBED_POLL_SECONDS)
+            self._scans.check_open(vault.name)
+            self._check(advance)
+
+    def _check(self, advance: Advance) -> None:
+        """Raise WorkerUnavailable if waiting has become pointless."""
+        vault, worker = self._vault, self._worker.state
+        if worker.reason is not None and worker.reason.code == "model_unusable":
+            raise WorkerUnavailable(worker.reason.text)
+        reason = waiting_reason(vault, self._worker)
+        is_computing = reason is None and worker.doing
+        if is_computing or worker.status == "starting" or vault.embedding.handout.current is not None:
+            advance.wait()  # that has limits of its own
+        advance.check(reason.text if reason else "the index is not complete")
+
+    def _is_read(self) -> bool:
+        activity = self._vault.activity
+        return activity.state in ("ready", "polling") and not activity.notes_left

@@ -138,6 +138,5 @@ def _vault(name: str, shard: str) -> VaultSettings:
 
 
 def _plain(shard: str) -> str:
-    """Return the name of the vault in the name of a shard."""
     match = _OWN_NAME.fullmatch(shard)
     return match[1] if match else shard

@@ -7,7 +7,6 @@ import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Protocol
 
 from vaultseek.base.limits import RETRY_SECONDS
 from vaultseek.base.model import Reason
@@ -23,24 +22,6 @@ COPY_SECONDS = 2.0
 """Time between two questions of a searcher whether a shard has changed."""
 
 
-class Source(Protocol):
-    """The kind of an open vault, chosen when it is opened."""
-
-    def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Set the activity of the vault, and yield the tasks that keep it up to date with their names."""
-
-    def degraded_reason(self) -> Reason | None:
-        """Return why an answer may not cover all notes as they are now, or None."""
-
-    def missing_seconds(self) -> float:
-        """Return how long the vault's folder has been missing."""
-
-    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
-        """Return when the index has everything that there was at the moment of the call."""
-
-    async def stop(self) -> None: ...
-
-
 class PausedSource:
     """No source: the vault is searched as it is, and another engine gets what there is."""
 
@@ -48,7 +29,7 @@ class PausedSource:
         self._vault = vault
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """See ``Source.tasks``."""
+        """Set the activity of the vault, and yield the tasks that keep it up to date with their names."""
         self._vault.activity = Activity("paused", self._vault.options.paused_reason)
         yield self._serve, "serve"
 
@@ -88,7 +69,7 @@ class ReplicaSource:
         self._reporter = reporter
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """See ``Source.tasks``."""
+        """Yield the task that copies the shard, with its name."""
         yield self._follow, "shard"
 
     def degraded_reason(self) -> Reason | None:

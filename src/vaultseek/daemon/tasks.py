@@ -1,19 +1,24 @@
-"""Tasks in the background that go on after an error."""
+"""Tasks in the background that continue after an error, and the pauses before another attempt."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from vaultseek.base.limits import WORKER_BACKOFF_SECONDS
 
-PAUSES = WORKER_BACKOFF_SECONDS
-"""Seconds before a task that failed is begun again; the last one repeats."""
+RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
+"""Pauses before a vault is opened or indexed again after a failure; the last one repeats."""
 
 log = logging.getLogger(__name__)
 Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+def pause_after(failures: int, pauses: Sequence[float] = RETRIES_SECONDS) -> float:
+    """Return the seconds to wait after so many failures in a row, 1 or more."""
+    return pauses[min(failures, len(pauses)) - 1]
 
 
 async def keep_running(work: Work, name: str) -> None:
@@ -26,8 +31,8 @@ async def keep_running(work: Work, name: str) -> None:
         except Exception as error:
             if repr(error) != logged:
                 logged = repr(error)
-                log.exception("task %s failed; it is begun again", name)
+                log.exception("task %s failed; restarting it", name)
         else:
             return
-        await asyncio.sleep(PAUSES[min(failures, len(PAUSES) - 1)])
         failures += 1
+        await asyncio.sleep(pause_after(failures, WORKER_BACKOFF_SECONDS))

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,9 @@ from vaultseek.base import paths
 from vaultseek.base.model import Reason, reason_json
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.indexing.status import Activity, VaultStatus
+from vaultseek.daemon.tasks import pause_after
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.store.ledger import Counts
-
-RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
-"""Pauses before a vault is opened again that could not be opened; the last one repeats."""
 
 log = logging.getLogger(__name__)
 
@@ -62,11 +60,11 @@ class UnopenedVaults:
         self._retrying: dict[Path, asyncio.Task[None]] = {}
 
     def all(self) -> list[UnopenedVault]:
-        """Return the vaults that are tried again."""
+        """Return the vaults that are retried."""
         return list(self._vaults.values())
 
     def add(self, options: VaultOptions, error: Exception, *, again: bool) -> VaultseekError:
-        """Note a failure, and have the vault opened ``again`` later; return the error for clients."""
+        """Record a failure, and retry later if ``again``; return the error for clients."""
         reason = _reason(options, error)
         if again:
             previous = self._vaults.get(options.root)
@@ -78,20 +76,20 @@ class UnopenedVaults:
         return error if isinstance(error, VaultseekError) else Unavailable(reason.text, reason.code)
 
     def forget(self, root: Path) -> None:
-        """Forget a vault that is open now, or no longer wanted."""
+        """Stop retrying a vault that is open now or no longer wanted."""
         self._vaults.pop(root, None)
         retrying = self._retrying.pop(root, None)
         if retrying is not None and retrying is not asyncio.current_task():
             retrying.cancel()
 
     def stop(self) -> None:
-        """Try nothing again."""
+        """Stop all retries."""
         for root in list(self._retrying):
             self.forget(root)
 
     async def _retry(self, root: Path) -> None:
-        for pause in chain(RETRIES_SECONDS, repeat(RETRIES_SECONDS[-1])):
-            await asyncio.sleep(pause)
+        for failures in count(1):
+            await asyncio.sleep(pause_after(failures))
             vault = self._vaults.get(root)
             if vault is None:
                 return
@@ -103,12 +101,12 @@ def _reason(options: VaultOptions, error: Exception) -> Reason:
     if isinstance(error, VaultseekError):
         return Reason.of(error)
     if paths.is_disk_full(error):
-        return Reason("disk_full", "the disk is full; free some space, and it is opened by itself")
+        return Reason("disk_full", "the disk is full; free some space, and the vault opens by itself")
     what = f"the index of {options.name} cannot be opened"
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return Reason("failing", f"{what}: {why}; see the log")
 
 
 def _surprise(error: Exception) -> Exception | None:
-    """Return the error if its traceback says more than its text."""
+    """Return the error if its traceback is worth logging."""
     return None if isinstance(error, VaultseekError | OSError) else error

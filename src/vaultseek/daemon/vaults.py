@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import shutil
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from vaultseek.base import paths
 from vaultseek.base.text import quote
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.succession import OldModels
 from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.known_vaults import KnownVaults
 from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
+from vaultseek.daemon.tasks import pause_after
 from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
 from vaultseek.semantic.models.choice import VaultModels
@@ -33,6 +34,9 @@ MISSING_SECONDS = 300.0
 CLOSE_SECONDS = 1.5
 """Longest wait for a vault that is being closed; what is left is done in the background."""
 
+HEALED_SECONDS = 60.0
+"""Time after which a replaced ledger counts as sound."""
+
 log = logging.getLogger(__name__)
 
 
@@ -46,13 +50,14 @@ class VaultRegistry:
         self._role = role
         self._models = models
         self._on_progress = on_progress
-        self._old_models = OldModels()
         self._paused: frozenset[Path] = frozenset()
         self._followers: dict[Path, VaultFollower] = {}
         self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
         self._judging: dict[Path, asyncio.Task[None]] = {}
         self._closing: dict[Path, asyncio.Task[None]] = {}
-        self._healing: set[asyncio.Task[None]] = set()
+        self._healing: dict[Path, asyncio.Task[None]] = {}
+        self._healed: dict[Path, tuple[int, float]] = {}
+        """Number of times in a row that the ledger of a vault was replaced, and the last time."""
         self._unopened = UnopenedVaults(self._open)
 
     async def start_workers(self) -> None:
@@ -241,34 +246,45 @@ class VaultRegistry:
     async def close(self) -> None:
         """Close all vaults."""
         self._unopened.stop()
-        for task in (*self._opening.values(), *self._judging.values(), *self._healing):
+        for task in (*self._opening.values(), *self._judging.values(), *self._healing.values()):
             task.cancel()
         await asyncio.gather(
             *(follower.close() for follower in self._followers.values()), *self._closing.values()
         )
         self._followers.clear()
-        await self._old_models.stop()
 
-    async def heal(self) -> None:
-        """Open the vaults anew whose ledgers are damaged, which replaces these; return when they are open."""
+    async def heal(self) -> bool:
+        """Open the vaults anew whose ledgers are damaged, which replaces these; return when they are open.
+
+        False if there was nothing to wait for.
+        """
         for follower in self.followers:
             if not follower.vault.ledger.is_sound():
                 self._heal_later(follower)
-        waiting = [*self._healing, *self._opening.values()]
+        waiting = [*self._healing.values(), *self._opening.values()]
         if waiting:
             await asyncio.wait(waiting)
+        return bool(waiting)
 
     def _heal_later(self, follower: VaultFollower) -> None:
         root = follower.vault.options.root
-        if self._followers.get(root) is follower and root not in self._closing:
-            log.error("the ledger of %s is damaged; it is opened anew", follower.vault.name)
-            task = asyncio.create_task(self._open_anew(follower))
-            self._healing.add(task)
-            task.add_done_callback(self._healing.discard)
+        is_open = self._followers.get(root) is follower and root not in self._closing
+        if is_open and root not in self._healing:
+            log.error("the ledger of %s is damaged; opening the vault again", follower.vault.name)
+            task = self._healing[root] = asyncio.create_task(self._open_anew(follower))
+            task.add_done_callback(lambda _: self._healing.pop(root, None))
 
     async def _open_anew(self, follower: VaultFollower) -> None:
         options = follower.vault.options
+        times, last = self._healed.get(options.root, (0, 0.0))
+        now = time.monotonic()
+        if now - last > HEALED_SECONDS:
+            times = 0
+        self._healed[options.root] = times + 1, now
+        if times:
+            await asyncio.sleep(pause_after(times))
         if self._followers.get(options.root) is follower:
+            follower.expect_replacement()
             await self.close_vault(options.root)
             with contextlib.suppress(VaultseekError):
                 await self._open(options)
@@ -334,7 +350,6 @@ class VaultRegistry:
             directory,
             pool.worker(models.main),
             self._models.spec(models.main),
-            old_models=self._old_models,
             models=models,
             pool=pool,
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -36,8 +36,10 @@ def readings(name: str) -> Iterator[Address]:
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)
     parts = [] if lines is None else [_lines(lines)]
-    signs = islice(_positions(name, "#"), SIGNS_READ)
-    parts += [Address(name[:sign], name[sign + 1 :]) for sign in signs if name[:sign].strip()]
+    signs = islice(re.finditer("#", name), SIGNS_READ)
+    parts += [
+        Address(name[: sign.start()], name[sign.end() :]) for sign in signs if name[: sign.start()].strip()
+    ]
     exact = [part for part in parts if _PATH.fullmatch(part.note)]
     yield from exact
     yield Address(name)
@@ -59,27 +61,28 @@ def section(anchor: str, note: JSON) -> Address:
     return Address(note["path"], first=headings[start].line, last=last)
 
 
-def part(anchor: str, note: JSON) -> Address | None:
-    """Return the lines of a page of a PDF, a node of a canvas and so on; None if there is no such part."""
-    lines = [(it["start_line"], it["end_line"]) for it in note["chunks"] if it.get("place") == anchor]
-    return Address(note["path"], first=lines[0][0], last=lines[-1][1]) if lines else None
+def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
+    """Return the lines of a page of a PDF, a node of a canvas and so on, of a block, or of a section.
 
-
-def passage(line: int, note: JSON) -> Address:
-    """Return the lines of the passage of an answer's note that contains ``line``."""
-    chunks = (chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"])
-    chunk = next(chunks, {"start_line": line, "end_line": line})
-    return Address(note["path"], first=chunk["start_line"], last=chunk["end_line"])
+    ``blocks`` are the items of ``complete`` for blocks of the note, needed if ``anchor`` begins with a caret;
+    the lines are those of the passage that has the block. Raises NotFound.
+    """
+    chunks = [chunk for chunk in note.get("chunks", ()) if chunk.get("place") == anchor]
+    if not chunks and not anchor.startswith("^"):
+        return section(anchor, note)
+    if not chunks:
+        line = next((item["line"] for item in blocks if item["text"] == anchor[1:]), None)
+        if line is None:
+            raise NotFound(f"{note['path']} has no block {quote(anchor)}; look for it in the whole note")
+        chunks = [chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"]][:1]
+        chunks = chunks or [{"start_line": line, "end_line": line}]
+    return Address(note["path"], first=chunks[0]["start_line"], last=chunks[-1]["end_line"])
 
 
 def _lines(match: re.Match[str]) -> Address:
     first = max(1, int(match[2]))
     last = int(match[4]) if match[4] else None if match[3] else first
     return Address(match[1], first=first, last=last)
-
-
-def _positions(text: str, sign: str) -> Iterator[int]:
-    return (at for at, character in enumerate(text) if character == sign)
 
 
 def _no_heading(anchor: str, note: JSON) -> str:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from shutil import disk_usage
 
@@ -24,7 +23,7 @@ from vaultseek.engines.milvus.connection import LEAST_FREE, check_installed, exi
 from vaultseek.engines.port import ENGINE_FOLDER
 from vaultseek.engines.writer import fact_of, own_runs, writer_name
 from vaultseek.errors import ConfigError, Unavailable
-from vaultseek.settings.engine import EXTRA, MilvusOptions
+from vaultseek.settings.engine import MilvusOptions
 
 BUSY_SECONDS = 3600.0
 """Silence of the indexers of a format after which it may be dropped: not all machines are updated at once."""
@@ -153,8 +152,6 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
     """Raise ConfigError or Unavailable if a file of Milvus Lite cannot be where it is to be."""
     check_installed()
     options.check()
-    if find_spec("milvus_lite") is None:
-        raise ConfigError(EXTRA)
     options.refuse_vaults(vaults)
     file = Path(os.path.realpath(options.file))
     folder = existing_folder(file.parent)

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from vaultseek.engines.heartbeat import Heartbeat, heartbeat_name
-from vaultseek.engines.milvus.opening import open_backend
+from vaultseek.engines.milvus.backend import open_backend
 from vaultseek.engines.replica import ShardReplica
 from vaultseek.engines.sync import EngineSync, EngineThread
 from vaultseek.engines.vectors import EngineVectors

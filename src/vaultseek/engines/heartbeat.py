@@ -1,7 +1,7 @@
-"""The word of an indexer about its shard: that it is at work, and how far the shard is from its folder.
+"""The heartbeat of an indexer: a sign that it is running, and how far its shard is behind the folder.
 
-It stands beside the shard in the engine, so that a searcher, which sees no folder, knows whether to trust it.
-A searcher goes by its own clock: what counts is when the word changed last.
+It is kept beside the shard in the engine, for searchers, which see no folder. A searcher goes by its own
+clock: what counts is when the heartbeat last changed.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from vaultseek.base.failpoints import seconds_of
 from vaultseek.base.model import REASON_CODES, Reason
 
 BEAT_SECONDS = 10.0
-"""Time between two words of an indexer."""
+"""Time between two heartbeats."""
 SILENCE_SECONDS = 60.0
-"""Silence of an indexer after which a searcher says so."""
+"""Time without a heartbeat after which a searcher reports its indexer as silent."""
 STOPPED = "stopped"
 """The state of an indexer that has ended as it should."""
 
@@ -25,36 +25,36 @@ STOPPED = "stopped"
 class Heartbeat:
     """The state of an indexer at a time, in seconds since the epoch by its own clock.
 
-    ``level`` is when the shard had all that is in the folder; None if it never had. ``language`` is the one
-    that the settings give all notes.
+    ``synced_at`` is when the shard last had all that is in the folder; None if it never had. ``language`` is
+    the one that the settings give all notes.
     """
 
     at: float
     host: str
     state: str
-    level: float | None = None
+    synced_at: float | None = None
     reason: Reason | None = None
     language: str | None = None
 
     def as_text(self) -> str:
         """Return it as JSON."""
         reason = None if self.reason is None else [self.reason.code, self.reason.text]
-        return json.dumps([self.at, self.host, self.state, self.level, reason, self.language])
+        return json.dumps([self.at, self.host, self.state, self.synced_at, reason, self.language])
 
     @classmethod
     def of_text(cls, text: str | None) -> Heartbeat | None:
         """Return what ``as_text`` wrote; None for anything else, such as that of a later version."""
         try:
-            at, host, state, level, reason, language = json.loads(text or "")[:6]
+            at, host, state, synced_at, reason, language = json.loads(text or "")[:6]
             known = reason and _reason(*reason)
-            return cls(float(at), str(host), str(state), level and float(level), known, language)
+            return cls(float(at), str(host), str(state), synced_at and float(synced_at), known, language)
         except (ValueError, TypeError, IndexError):
             return None
 
 
 @dataclass(slots=True)
 class ReceivedHeartbeat:
-    """The last word of an indexer, and how long ago it changed by the clock of this machine."""
+    """The last heartbeat of an indexer, and when it changed by the clock of this machine."""
 
     beat: Heartbeat | None = None
     _changed: float | None = field(default=None)
@@ -63,7 +63,7 @@ class ReceivedHeartbeat:
     _asked: float = field(default=0.0)
 
     def update(self, beat: Heartbeat | None, now: float | None = None, wall: float | None = None) -> None:
-        """Take in the word that the engine has now; the first may be old already, by the clocks of both."""
+        """Take the heartbeat that the engine has now; the first may be old already, by both clocks."""
         now = time.monotonic() if now is None else now
         wall = time.time() if wall is None else wall
         age = 0.0 if beat is None else wall - beat.at
@@ -82,8 +82,8 @@ class ReceivedHeartbeat:
         now = time.monotonic() if now is None else now
         return self._is_silent(now) or (self.beat is not None and self.beat.state == STOPPED)
 
-    def _clocks(self) -> str:
-        """Return, in words, that the times are those of a clock that is wrong, or this one is."""
+    def _clock_difference(self) -> str:
+        """Return a remark that the indexer's clock and this one differ, if they do."""
         minutes = round(abs(self._ahead) / 60)
         side = "ahead of" if self._ahead > 0 else "behind"
         return f", by its clock, which is {minutes:,} min {side} the one here" if minutes else ""
@@ -98,18 +98,22 @@ class ReceivedHeartbeat:
         beat = self.beat
         is_silent = self._is_silent(now)
         if beat is None:
-            return Reason("behind", "its indexer has not been heard of yet") if is_silent else None
-        level = f"; the shard was level with its folder {_moment(beat.level)}" if beat.level else ""
-        level += self._clocks()
+            return Reason("behind", "no heartbeat from its indexer yet") if is_silent else None
+        synced = (
+            f"; the shard was last up to date with its folder {_moment(beat.synced_at)}"
+            if beat.synced_at
+            else ""
+        )
+        synced += self._clock_difference()
         if beat.state == STOPPED:
-            return Reason("behind", f"its indexer on {beat.host} was stopped {_moment(beat.at)}{level}")
+            return Reason("behind", f"its indexer on {beat.host} was stopped {_moment(beat.at)}{synced}")
         if is_silent:
             return Reason(
-                "behind", f"its indexer on {beat.host} has been silent since {_moment(beat.at)}{level}"
+                "behind", f"its indexer on {beat.host} has been silent since {_moment(beat.at)}{synced}"
             )
         if beat.reason is None:
             return None
-        return Reason(beat.reason.code, f"its indexer on {beat.host} says: {beat.reason.text}{level}")
+        return Reason(beat.reason.code, f"its indexer on {beat.host} reports: {beat.reason.text}{synced}")
 
 
 def heartbeat_name(shard: str) -> str:

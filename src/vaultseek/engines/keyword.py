@@ -7,24 +7,20 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
-from vaultseek.content.query.filters import Filter
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
-from vaultseek.engines.port import Backend, ByWords, Restriction
+from vaultseek.engines.port import Backend, ByWords
 from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.store.keyword.analysis import analyzer_of
+from vaultseek.store.keyword.analysis import LanguageRules, analyzer_of
 from vaultseek.store.keyword.answer import KeywordAnswer
-from vaultseek.store.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
 from vaultseek.store.keyword.candidates import CandidateSnapshot, CandidateTerms
-from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
 from vaultseek.store.keyword.searcher import Searcher
 from vaultseek.store.keyword.segment import Bools
-from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.keyword.spans import SpanFinder, span_finder
 
 POOL_SHARE = 1.25
 """Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
@@ -37,7 +33,6 @@ class EngineKeyword:
         self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
         self._backend = backend
         self._vocabulary = vocabulary
-        self._analysis: tuple[Any, QueryAnalyzer, SpanFinder] | None = None
 
     @property
     def language(self) -> str | None:
@@ -47,7 +42,7 @@ class EngineKeyword:
     @property
     def span_finder(self) -> SpanFinder:
         """Finds the terms of the notes in a text."""
-        return self._analysed()[1]
+        return span_finder(self.rules, self._vocabulary.languages)
 
     @property
     def revision(self) -> str | None:
@@ -74,38 +69,33 @@ class EngineKeyword:
         k: int,
         allowed: NoteIds | None = None,
         *,
-        weights: dict[str, float] | None = None,
         unfinished: bool = False,
         ties: int = 0,
-        condition: Filter | None = None,
         visible: NoteIds | None = None,
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words; see ``KeywordIndex.search``.
 
-        ``condition`` is what the ``allowed`` notes match. Raises Unavailable if the engine does not answer.
+        Raises Unavailable if the engine does not answer.
         """
         started = time.perf_counter()
-        parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
-        query = _Query(self._analysed()[0], parameters, text, unfinished, is_scoped=visible is not None)
-        pool, restriction = round(POOL_SHARE * k) + 1, Restriction(condition, allowed)
-        searcher = self._over_candidates(query, pool, restriction)
+        query = _Query(self.span_finder.analyzer, text, unfinished, is_scoped=visible is not None)
+        pool = round(POOL_SHARE * k) + 1
+        searcher = self._over_candidates(query, pool, allowed)
         if visible is not None:
             whole = searcher
             if allowed is None or len(allowed) < len(visible):
-                whole = self._over_candidates(query, pool, Restriction(None, visible))
+                whole = self._over_candidates(query, pool, visible)
             if absent := whole.absent():
-                searcher = self._over_candidates(replace(query, absent=absent), pool, restriction)
+                searcher = self._over_candidates(replace(query, absent=absent), pool, allowed)
         columns, details, total = searcher.search(k, None, ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
 
-    def _over_candidates(self, query: _Query, pool: int, restriction: Restriction) -> Searcher:
+    def _over_candidates(self, query: _Query, pool: int, allowed: NoteIds | None) -> Searcher:
         """Return the query over the ``pool`` notes that the engine proposes for its words."""
         terms = query.over(CandidateSnapshot(None, self._vocabulary), None).weights
-        hits = self._backend.candidates(ByWords(terms), pool, restriction)
-        allowed = restriction.notes
-        notes = hits.notes if allowed is None else hits.notes[np.isin(hits.notes, allowed)]
-        segment = self._vocabulary.segment(notes.tolist(), terms)
+        hits = self._backend.candidates(ByWords(terms), pool, allowed)
+        segment = self._vocabulary.segment(hits.notes.tolist(), terms)
         is_whole = hits.is_whole and allowed is None
         snapshot = CandidateSnapshot(segment, self._vocabulary, is_whole=is_whole)
         return query.over(snapshot, np.ones(snapshot.size, np.bool_) if query.is_scoped else None)
@@ -133,13 +123,6 @@ class EngineKeyword:
         """Close the vocabulary."""
         self._vocabulary.close()
 
-    def _analysed(self) -> tuple[QueryAnalyzer, SpanFinder]:
-        key = (self.rules, self._vocabulary.languages)
-        if self._analysis is None or self._analysis[0] != key:
-            queries = QueryAnalyzer(self.rules.given, key[1])
-            self._analysis = (key, queries, SpanFinder(queries, self.rules))
-        return self._analysis[1], self._analysis[2]
-
 
 @dataclass(frozen=True, slots=True)
 class _Query:
@@ -150,7 +133,6 @@ class _Query:
     """
 
     queries: QueryAnalyzer
-    parameters: Parameters
     text: str
     unfinished: bool
     is_scoped: bool
@@ -160,10 +142,9 @@ class _Query:
         return Searcher(
             snapshot,
             self.queries,
-            self.parameters,
             self.text,
             unfinished=self.unfinished,
-            index=CandidateTerms(snapshot, self.parameters),
+            index=CandidateTerms(snapshot),
             visible=visible,
             absent=self.absent,
         )

@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.base.model import Reason, Task
-from vaultseek.content.query.filters import Filter
+from vaultseek.base.model import Reason
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds, Numbers
-from vaultseek.store.ledger import ChunkRow, NoteRow
 
 if TYPE_CHECKING:
     from vaultseek.engines.heartbeat import Heartbeat
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
-    from vaultseek.semantic.worker.port import VectorKeeper as VectorStore
+    from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
+    from vaultseek.store.keyword.analysis import LanguageRules
     from vaultseek.store.keyword.answer import KeywordAnswer
-    from vaultseek.store.keyword.note_languages import LanguageRules
-    from vaultseek.store.keyword.prepare import PreparedSegment
+    from vaultseek.store.keyword.merge import PreparedSegment
     from vaultseek.store.keyword.spans import SpanFinder
     from vaultseek.store.ledger import Ledger
 
@@ -60,20 +58,6 @@ NOTES_AND_TEXT = "notes and text"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Restriction:
-    """The notes that may be candidates: those that match ``condition`` and are among ``notes``, sorted ids.
-
-    None stands for all. Where both are given, ``notes`` are those that match, as the ledger knows.
-    """
-
-    condition: Filter | None = None
-    notes: NoteIds | None = None
-
-
-ALL = Restriction()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Hits:
     """Candidates, best first. numbers: int64[n], of passages, or the notes'. notes: int64[n].
 
@@ -97,27 +81,25 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoteEntry:
-    """A note as an engine keeps it: its row, its passages, the paths that it links to, and its terms."""
+    """A note as an engine keeps it: its id, the number of its passages, its copy, and its terms."""
 
-    row: NoteRow
-    chunks: Sequence[ChunkRow] = ()
-    links: Sequence[str] = ()
-    tasks: Sequence[Task] = ()
-    copy: str = ""
+    note: int
+    passages: int
+    copy: str
     """All that the ledger has of the note, for a searcher that has no folder; see ``NoteCopy``."""
-    revision: int = 0
-    terms: Mapping[int, float] = field(default_factory=dict)
+    revision: int
+    terms: Mapping[int, float]
     """The score of each term, by its number, without the idf; see ``keyword.candidates.term_number``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorEntries:
-    """Unit vectors of one space and kind, float32[n, dimension], their numbers, and rows of their notes."""
+    """Unit vectors of one space and kind, float32[n, dimension], their numbers and their notes' ids."""
 
     space: str
     kind: Kind
     numbers: Numbers
-    notes: Sequence[NoteRow]
+    notes: NoteIds
     vectors: Vectors
 
 
@@ -142,20 +124,20 @@ class Batch:
 class BackendStatistics:
     """Numbers of an engine: notes, passages, vectors by space and kind, and the position given last."""
 
-    notes: int = 0
-    passages: int = 0
-    vectors: Mapping[tuple[str, Kind], int] = field(default_factory=dict)
-    position: str | None = None
+    notes: int
+    passages: int
+    vectors: Mapping[tuple[str, Kind], int]
+    position: str | None
 
 
 class Backend(Protocol):
     """An engine that keeps one vault. Every method raises ``Unavailable`` if it does not answer."""
 
-    def candidates(self, query: Query, k: int, within: Restriction = ALL) -> Hits:
-        """Return the ``k`` best notes, or the passages of the ``k`` best; the filter precedes the cut."""
+    def candidates(self, query: Query, k: int, notes: NoteIds | None = None) -> Hits:
+        """Return the ``k`` best notes, or the passages of the ``k`` best.
 
-    def scores(self, query: Query, numbers: Sequence[int]) -> Mapping[int, float]:
-        """Return the scores of those of these notes or passages that match at all, by number."""
+        With ``notes``, sorted ids, only among these.
+        """
 
     def statistics(self, *, vectors: bool = True) -> BackendStatistics:
         """Return how much there is, and the position of the last batch; without ``vectors`` none are counted.
@@ -197,10 +179,8 @@ class KeywordLane(Protocol):
         k: int,
         allowed: NoteIds | None = None,
         *,
-        weights: dict[str, float] | None = None,
         unfinished: bool = False,
         ties: int = 0,
-        condition: Filter | None = None,
         visible: NoteIds | None = None,
     ) -> KeywordAnswer: ...
 

@@ -16,7 +16,8 @@ from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.writer import filling_of, size_of, writer_name
 from vaultseek.errors import Unavailable
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION
-from vaultseek.store.ledger import Ledger, NoteCopy, note_vector_id
+from vaultseek.store.ledger import Ledger, NoteCopy
+from vaultseek.store.ledger.vectors import FIRST
 
 PAGE_NOTES = 256
 """Notes copied in one commit."""
@@ -176,20 +177,20 @@ class ShardReplica:
         ledger, backend = self._ledger, self._backend
         if not version:
             return False
-        if version != ledger.vectors.store():
-            ledger.vectors.begin_store(version)
+        if version != ledger.space.store():
+            ledger.space.begin_store(version)
         left = before = ledger.counts().pending
         in_vain = 0
         while left and in_vain < PAGES_IN_VAIN:
-            notes = [note for (note,) in ledger.select(_PENDING, self._asked, self._asked, PAGE_NOTES)]
+            notes = [note for (note,) in ledger.select(_PENDING, self._asked, PAGE_NOTES)]
             self._asked = notes[-1] if notes else 0
             if not notes:
                 break
             chunks = backend.numbers(self._space, "passages", notes)
             whole = backend.numbers(self._space, "notes", notes)
+            ledger.space.remove_stored(chunks, whole)
             # A vector that is there is nothing to be left out, whoever had its number before.
-            stored = [*map(str, chunks), *map(note_vector_id, whole)]
-            ledger.vectors.mark_stored(chunks, whole, stored)
+            ledger.space.remove_orphans(chunks, whole)
             pending = ledger.counts().pending
             in_vain, left = 0 if pending != left else in_vain + 1, pending
         self._asked = self._asked if left else 0
@@ -197,8 +198,8 @@ class ShardReplica:
 
 
 _PENDING = (
-    "SELECT note FROM chunks WHERE stored = 0 AND note > ?"
-    " UNION SELECT id FROM notes WHERE stored = 0 AND id > ? ORDER BY 1 LIMIT ?"
+    f"SELECT DISTINCT note FROM unsynced WHERE space = {FIRST} AND gone = 0 AND note > ?"
+    " ORDER BY note LIMIT ?"
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -15,15 +14,14 @@ import numpy as np
 
 from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
-from vaultseek.base.limits import CATCH_UP_NOTES, SQL_VARIABLES
-from vaultseek.base.model import Task
+from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.engines.keyword import EngineKeyword
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
 from vaultseek.engines.port import NOTES_AND_TEXT, Backend, Batch, NoteEntry
 from vaultseek.errors import Unavailable
 from vaultseek.store.documents import stored_documents
-from vaultseek.store.keyword.analysis import ANALYZER_VERSION
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules
 from vaultseek.store.keyword.candidates import (
     NoteTerms,
     note_terms,
@@ -32,12 +30,11 @@ from vaultseek.store.keyword.candidates import (
 )
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon
 from vaultseek.store.keyword.memory_segment import MemorySegment
-from vaultseek.store.keyword.note_languages import LanguageRules
-from vaultseek.store.keyword.prepare import PreparedSegment
+from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.keyword.segment import Tables
 from vaultseek.store.keyword.snapshot import Snapshot
 from vaultseek.store.ledger import Ledger
-from vaultseek.store.ledger.notes import LAST_NOTE
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
 if TYPE_CHECKING:
     from vaultseek.engines.writer import ShardWriter
@@ -169,7 +166,7 @@ class EngineSync:
 
     def pending_count(self, ledger: Ledger) -> int:
         """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
-        return len(ledger.notes.changed_since(self._revision(ledger), CATCH_UP_NOTES))
+        return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
 
     @property
     def is_synced(self) -> bool:
@@ -221,7 +218,7 @@ class EngineSync:
                 self._vocabulary.clear()
                 self._is_verified = False
                 self._miscounts = 0
-            self._catch_up(ledger)
+            self._write_all(ledger)
             self.rebuilding = False
             with self._verification:
                 if self._is_verified or self._is_replica:
@@ -264,7 +261,7 @@ class EngineSync:
         self._closed.set()
         self.index.close()
 
-    def _catch_up(self, ledger: Ledger) -> None:
+    def _write_all(self, ledger: Ledger) -> None:
         self._choose_language(ledger)
         if not self._is_verified and self._writer is not None:
             self._compare_positions(ledger, self._writer)
@@ -286,25 +283,20 @@ class EngineSync:
         One commit may change more notes than a page holds. While these are written, the engine stays at the
         revision before.
         """
-        revision = looked = self._revision(ledger)
+        revision = self._revision(ledger)
         if revision < 0 or ledger.notes.removed_since(revision) is None:
             self.rebuilding = True
-            revision, looked = 0, ledger.revision
+            revision = 0
             self._discard_notes()
-        last = (revision, LAST_NOTE)
-        while not self.stopped.is_set():
-            current = ledger.revision  # read first: what is committed from here on comes later
-            removed = ledger.notes.removed_since(looked)
-            if removed is None:
-                raise Unavailable("many notes were removed meanwhile; it is filled again", "behind")
-            rows = ledger.notes.changed_since(last[0], CATCH_UP_NOTES + 1, last[1])
-            if not rows and not removed:
-                break
-            page, more = rows[:CATCH_UP_NOTES], rows[CATCH_UP_NOTES:]
-            position = self._position(ledger, more[0][1] - 1 if more else current)
-            self._apply(ledger, [note for note, _ in page], removed, position)
-            looked = current
-            last = (page[-1][1], page[-1][0]) if more else (current, LAST_NOTE)
+        try:
+            for page in changes(ledger, Position(revision), CATCH_UP_NOTES):
+                if self.stopped.is_set():
+                    return
+                position = self._position(ledger, page.position.synced_revision)
+                self._apply(ledger, page.notes, page.removed, position)
+        except RemovalsPruned:
+            text = "many notes were removed meanwhile; it is filled again"
+            raise Unavailable(text, "behind") from None
 
     def _compare_positions(self, ledger: Ledger, writer: ShardWriter) -> None:
         """Begin anew unless the engine is where the vocabulary is, or one batch ahead after a crash.
@@ -351,8 +343,8 @@ class EngineSync:
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
         analysed = self._analyse(ledger, ids)
-        gone = [*removed, *(set(ids) - {entry.row.id for entry in analysed.entries})]
-        new = [entry.row.id for entry in analysed.entries]
+        gone = [*removed, *(set(ids) - {entry.note for entry in analysed.entries})]
+        new = [entry.note for entry in analysed.entries]
         size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
         if self._writer is not None:
             self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
@@ -396,8 +388,9 @@ class EngineSync:
 
 
 def _forget_vectors(ledger: Ledger) -> None:
-    ledger.vectors.begin_store("")
-    ledger.vectors.set_second_store("")
+    for space in (ledger.space, ledger.second_space):
+        if space.is_followed:
+            space.begin_store("")
 
 
 def _is_at(stored: str | None, own: str, latest: int) -> bool:
@@ -414,35 +407,15 @@ def entries_of(
     """Return the notes as the engine keeps them; ``terms`` are in the order of the documents."""
     numbers = [term_number(text.decode()) for text in tables.vocabulary[:]]
     ids = [document.note for document in documents]
-    rows = ledger.notes.by_id(ids)
     copies, revisions = ledger.copies.of_notes(ids), ledger.notes.revisions(ids)
-    chunks: dict[int, list[Any]] = {id: [] for id in ids}
-    for chunk in ledger.chunks.rows(ids):
-        chunks[chunk.note].append(chunk)
-    links: dict[int, list[str]] = {id: [] for id in ids}
-    for link in ledger.links.from_notes(ids):
-        links[link.note].append(link.resolved or link.link.target)
-    tasks = _tasks(ledger, ids)
     return [
         NoteEntry(
-            rows[id],
-            chunks[id],
-            list(dict.fromkeys(links[id])),
-            tasks.get(id, ()),
-            copies[id].as_text(),
-            revisions[id],
+            document.note,
+            len(copies[document.note].chunks),
+            copies[document.note].as_text(),
+            revisions[document.note],
             {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
         )
-        for id, each in zip(ids, terms, strict=True)
-        if id in rows and id in copies and id in revisions
+        for document, each in zip(documents, terms, strict=True)
+        if document.note in copies and document.note in revisions
     ]
-
-
-def _tasks(ledger: Ledger, ids: Sequence[int]) -> dict[int, list[Task]]:
-    tasks: dict[int, list[Task]] = {}
-    for start in range(0, len(ids), SQL_VARIABLES):
-        part = ids[start : start + SQL_VARIABLES]
-        marks = ", ".join("?" * len(part))
-        sql = f"SELECT id, tasks FROM notes WHERE id IN ({marks}) AND tasks != '[]'"
-        tasks |= {id: [Task(*each) for each in json.loads(text)] for id, text in ledger.select(sql, *part)}
-    return tasks

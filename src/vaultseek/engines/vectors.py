@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.engines.milvus.backend import MilvusBackend
-from vaultseek.engines.port import Batch, ByMeaning, Hits, Kind, Restriction, VectorEntries
+from vaultseek.engines.port import Batch, ByMeaning, Hits, Kind, VectorEntries
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker import CHUNKS, SemanticAnswer, SemanticWorker
-from vaultseek.semantic.worker.port import Numbers
-from vaultseek.semantic.worker.state import WorkerState
+from vaultseek.semantic.worker.state import Numbers, WorkerState
 from vaultseek.store.ledger import Ledger
 
 T = TypeVar("T")
@@ -148,14 +147,6 @@ class EngineVectors:
         """Return the number of vectors in the collection."""
         return await _ask(lambda: self._backend.count(store.name, _kind(collection)), deadline)
 
-    async def numbers(
-        self, store: Path, notes: Numbers, *, collection: str, deadline: float | None = None
-    ) -> NDArray[np.int64]:
-        """Return the numbers of all vectors of those notes in the collection."""
-        ids = np.asarray(notes, np.int64).tolist()
-        numbers = await _ask(lambda: self._backend.numbers(store.name, _kind(collection), ids), deadline)
-        return np.array(numbers, np.int64)
-
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
         """Delete the vectors of a space."""
         if (writer := self._writer) is not None:
@@ -181,15 +172,13 @@ class EngineVectors:
         version: str | None,
     ) -> None:
         gone = np.asarray(deletes, np.int64)
-        ids = np.asarray(notes, np.int64).tolist()
-        rows = self._ledger.notes.by_id(sorted(set(ids)))
+        ids = np.asarray(notes, np.int64)
         # A note that was removed meanwhile needs no vector: its mark makes an orphan of it.
-        kept = [place for place, note in enumerate(ids) if note in rows]
+        kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
         entries: list[VectorEntries] = []
-        if kept and vectors is not None:
-            of_notes = [rows[ids[place]] for place in kept]
+        if kept.any() and vectors is not None:
             entries = [
-                VectorEntries(space, kind, np.asarray(numbers, np.int64)[kept], of_notes, vectors[kept])
+                VectorEntries(space, kind, np.asarray(numbers, np.int64)[kept], ids[kept], vectors[kept])
             ]
         forgotten = [(space, kind, gone)] if len(gone) else []
         writer.apply(Batch(vectors=entries, forgotten=forgotten))
@@ -209,13 +198,13 @@ class EngineVectors:
     def _check_seen(self, space: str) -> None:
         """Raise Unavailable if there are vectors that searches do not see: they are not lost for that."""
         if self._backend.has_any(space, "passages"):
-            message = "the engine does not show what was written last yet; it is asked again"
+            message = "the engine does not yet show the latest changes; retrying"
             raise Unavailable(message, "behind")
 
     def _nearest(
         self, space: str, kind: Kind, vector: Vectors, k: int, allowed: NDArray[np.int64] | None
     ) -> Hits:
-        return self._backend.candidates(ByMeaning(space, kind, vector), k, Restriction(None, allowed))
+        return self._backend.candidates(ByMeaning(space, kind, vector), k, allowed)
 
     def _name(self, space: str, kind: str) -> str:
         return f"{self._backend.options.shard}/{space}/{kind}"
@@ -225,9 +214,12 @@ async def _ask(work: Callable[[], T], deadline: float | None) -> T:
     """Do work in a thread. Raises WorkerUnavailable if the engine does not answer, or not in time."""
     running = asyncio.get_running_loop().run_in_executor(_threads, work)
     try:
-        return await asyncio.wait_for(running, deadline)
+        async with asyncio.timeout(deadline):
+            return await running
     except TimeoutError:
-        raise WorkerUnavailable("the engine of vectors was too slow; it is asked again", "deadline") from None
+        raise WorkerUnavailable(
+            "the engine took too long to find vectors; it is asked again by itself", "deadline"
+        ) from None
     except Unavailable as error:
         raise WorkerUnavailable(str(error), error.cause) from error
 
@@ -237,7 +229,6 @@ def _kind(collection: str) -> Kind:
 
 
 def _few_of_each(hits: Hits) -> Hits:
-    """Return the first passages of each note."""
     places: dict[int, int] = {}
     kept = []
     for row, note in enumerate(hits.notes.tolist()):

@@ -1,7 +1,7 @@
-"""The right to write to a shard: one indexer has it at a time, and knows in which state it left the engine.
+"""The right to write to a shard, which one indexer has at a time, and the state that it left the engine in.
 
 An index folder that is copied, or restored from a backup, is a second indexer of the same shard. An engine
-that was restored, or begun anew, has not what was written to it. Both are noticed before the next write.
+that was restored or emptied lacks what was written to it. Both are noticed before the next write.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import Any
 
 from vaultseek.base import paths
 from vaultseek.engines.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat, heartbeat_name
-from vaultseek.engines.milvus.backend import MilvusBackend
-from vaultseek.engines.milvus.opening import forget_name
+from vaultseek.engines.milvus.backend import MilvusBackend, forget_name
 from vaultseek.engines.port import NOTES_AND_TEXT, Batch
 from vaultseek.errors import Unavailable
 
@@ -59,7 +58,7 @@ class ShardWriter:
         self._positions: set[str | None] | None = None
         """The positions that the engine may be at; None before ``acquire``."""
         self._other_writer: tuple[object, float] = (None, 0.0)
-        """The last word of another writer, and when it was read first."""
+        """The last heartbeat of another writer, and when it was first read."""
         options = backend.options
         self._shard = (options.place, options.prefix, options.shard)
         with _lock:
@@ -84,9 +83,7 @@ class ShardWriter:
         runs = [*own_runs(self._folder), *_runs.get(self._folder, ())]
         if owner and owner not in (self._run, *runs):
             self._wait_for_end(writer, heartbeat)
-            log.warning(
-                "%s was written to by another indexer; it is filled again", self._backend.options.shard
-            )
+            log.warning("%s was written to by another indexer; filling it again", self._backend.options.shard)
             self._forget()
             owner, position, writer = None, None, {}
         if position is None:
@@ -149,11 +146,11 @@ class ShardWriter:
         self._backend.set_state(name, position, facts)
 
     def optimize(self) -> None:
-        """Make what was written last as fast to search as the rest."""
-        self._backend.settle()
+        """Index what was written last, so that it is as fast to search as the rest."""
+        self._backend.optimize()
 
     def close(self) -> None:
-        """Close the engine, and give the shard up."""
+        """Close the engine and release the shard."""
         with _lock:
             if _open.get(self._shard) == self._folder:
                 del _open[self._shard]

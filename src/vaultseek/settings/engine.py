@@ -17,7 +17,6 @@ Consistency = Literal["Strong", "Bounded", "Session", "Eventually"]
 LITE_SUFFIX = ".db"
 TOKEN_BYTES = 10_000
 """Bytes that are read of a file with a token."""
-EXTRA = "Milvus needs an extra: pip install 'vaultseek[milvus]'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +146,5 @@ def _token_of_file(file: Path) -> str:
     if token is None:
         raise ConfigError(f"index.token_file: others can read {file}; run `chmod 600 {file}`, as its owner")
     if not token:
-        raise ConfigError(f"index.token_file: {file} is empty; it has to hold the token")
+        raise ConfigError(f"index.token_file: {file} is empty; put the token into it")
     return token

@@ -28,8 +28,7 @@ from vaultseek.settings.model import (
     Settings,
     VaultSettings,
 )
-from vaultseek.settings.origin import Origin, SettingProblem
-from vaultseek.settings.resolve import resolve_paths
+from vaultseek.settings.resolve import Origin, SettingProblem, resolve_paths
 from vaultseek.settings.search import SearchSettings
 
 

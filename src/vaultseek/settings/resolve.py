@@ -1,22 +1,30 @@
-"""Resolving the paths in the settings, and finding what cannot be used to reach a server."""
+"""Where each setting is from, its paths, and what cannot be used to reach a server."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from vaultseek.base import paths
+from vaultseek.base import limits, paths
+from vaultseek.base.text import printable
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.catalogue import BUNDLED, HASHING
 from vaultseek.semantic.models.choice import AUTO, OFF
 from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
 from vaultseek.semantic.models.service import Service, secret_option
-from vaultseek.settings.describe import Location, quote_value
-from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
-from vaultseek.settings.origin import Origin, SettingProblem
+from vaultseek.settings.describe import Location, dotted_key, quote_value
+from vaultseek.settings.model import (
+    ENV_DELIMITER,
+    ENV_PREFIX,
+    EnvironmentSource,
+    IndexSettings,
+    Settings,
+    VaultSettings,
+)
 from vaultseek.settings.servers import ServerSettings
 
 
@@ -219,3 +227,49 @@ def _message(check: Callable[[], object]) -> str | None:
     except ConfigError as error:
         return str(error)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class SettingProblem:
+    """A setting that cannot be used: its source, its key, and the expected and the actual value."""
+
+    source: str
+    """The file, or ``environment variable NAME``."""
+    location: Location
+    message: str
+    fatal: bool = True
+    """False if the daemon can run all the same, with a part of it disabled."""
+
+    def __str__(self) -> str:
+        key = f"{dotted_key(self.location)}: " if self.location else ""
+        return f"{printable(self.source, limits.PATH_BYTES)}: {key}{self.message}"
+
+
+class Origin:
+    """The sources of the settings: the file and the environment variables that override it."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self._environment = EnvironmentSource(Settings)()
+
+    def problem(self, location: Location, message: str) -> SettingProblem:
+        """Return a problem of the setting at ``location`` with the source that set it."""
+        variable = self.variable(location)
+        source = f"environment variable {variable}" if variable else str(self.file)
+        return SettingProblem(source, location, message)
+
+    def variable(self, location: Location) -> str | None:
+        """Return the environment variable that sets ``location``, if there is one."""
+        values: Any = self._environment
+        for part in location:
+            if not isinstance(values, dict):
+                break
+            if part not in values:
+                return None
+            values = values[part]
+        names = {name.upper(): name for name in os.environ}
+        for end in range(len(location), 0, -1):
+            name = ENV_PREFIX + ENV_DELIMITER.join(str(part).upper() for part in location[:end])
+            if name in names:
+                return names[name]
+        return None

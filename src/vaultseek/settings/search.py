@@ -119,7 +119,7 @@ class SearchSettings(Section):
         description="How weights are chosen: by what the words match, by the query's length, or fixed.",
     )
     company: float = Field(
-        default=0.3,
+        default=0.2,
         ge=0.0,
         le=0.9,
         description="Share of a note's score that comes from the candidates most similar to it.",
@@ -128,7 +128,7 @@ class SearchSettings(Section):
         default=2.0,
         ge=1.0,
         le=20.0,
-        description="Each lane contributes max(10, top_k_factor * limit) candidates.",
+        description="Each lane contributes max(200, top_k_factor * limit) candidates.",
     )
     min_confidence: float = Field(
         default=0.0, ge=0.0, le=1.0, description="Confidence below which a result is dropped; 0 keeps all."

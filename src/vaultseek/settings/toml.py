@@ -1,4 +1,4 @@
-"""Reading TOML files within bounds, the lines of their keys, and writing a value as TOML."""
+"""Reading TOML files within bounds, the lines of their keys, and changing one key and nothing else."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from vaultseek.base import limits
+from vaultseek.base import limits, paths
 from vaultseek.errors import ConfigError
+from vaultseek.settings import toml
 from vaultseek.settings.describe import Location, quote_value
 
 _KINDS = (
@@ -60,7 +61,8 @@ def read_text(file: Path, *, required: bool) -> str | None:
 
 def parse(text: str, file: Path) -> dict[str, Any]:
     """Parse ``text``, the content of ``file``. Raises ConfigError."""
-    if (line := _line_too_deep(text)) is not None:
+    if (key := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, key.start()) + 1
         raise ConfigError(f"{file}: line {line}: nested too deeply; expected a configuration")
     try:
         return tomllib.loads(text)
@@ -79,28 +81,6 @@ def format_value(value: Any) -> str:
     # TOML and JSON agree about texts, numbers and truth values, except for one control character.
     text = json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)
     return text.replace("\x7f", "\\u007f")
-
-
-def _line_too_deep(text: str) -> int | None:
-    """Return the first line with a key of too many parts, or too many open brackets; None without one.
-
-    The parser needs time and memory with the square of a key's length. This reads ``text`` once, and knows
-    no more of TOML than where texts and comments end.
-    """
-    depth = dots = 0
-    for match in MARK.finditer(text):
-        mark = match[0]
-        if mark == ".":
-            dots += 1
-        elif mark in _BREAKS:
-            dots = 0
-            depth = max(0, depth + (mark in "[{") - (mark in "]}"))
-        if max(depth, dots) > limits.CONFIG_DEPTH:
-            return text.count("\n", 0, match.start()) + 1
-    return None
-
-
-_BREAKS = frozenset("=,[]{}\n")
 
 
 def _read_bytes(file: Path) -> bytes:
@@ -127,15 +107,11 @@ def _syntax_error(message: str, text: str) -> str:
     return f"line {line}: not valid TOML: {match[1]}; correct this line"
 
 
-MARK = re.compile(
-    r"""
-    \"""(?:[^\\]|\\.)*?(?:\"""|\Z) | '''.*?(?:'''|\Z)     # A text of several lines,
-    | "(?:[^"\\\n]|\\[^\n])*"? | '[^'\n]*'? | \#[^\n]*       # of one, a comment,
-    | [.=,\[\]{}\n]                                        # and what shapes keys and tables.
-    """,
-    re.DOTALL | re.VERBOSE,
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')"""
+_LONG_KEY = re.compile(
+    rf"(?:^|[\[{{,])[ \t]*(?:{_PART}[ \t]*\.[ \t]*){{{limits.CONFIG_DEPTH}}}", re.MULTILINE
 )
-"""Marks that shape a file: brackets, dots, commas and line ends, but none of those in a text or a comment."""
+"""A key of many parts, for which the parser needs time and memory with the square of their number."""
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
@@ -157,12 +133,8 @@ def _places(text: str) -> dict[Location, int]:
     places: dict[Location, int] = {}
     tables: dict[Location, int] = {}  # how many each array of tables has so far
     table: Location = ()
-    for line, statement in _statements(text):
-        try:
-            content = tomllib.loads(statement)
-        except (ValueError, RecursionError):
-            break
-        if statement.lstrip().startswith("["):
+    for line, content, is_header in _statements(text):
+        if is_header:
             table = _table(content, tables)
             added: Iterable[Location] = (table[:end] for end in range(1, len(table) + 1))
         else:
@@ -172,24 +144,18 @@ def _places(text: str) -> dict[Location, int]:
     return places
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield each header and each key with its value, with the number of its first line."""
-    depth = start = 0
-    line = 1
-    for match in MARK.finditer(text):
-        mark = match[0]
-        depth = max(0, depth + (mark in ("[", "{")) - (mark in ("]", "}")))
-        if mark == "\n" and not depth:
-            yield from _statement(text[start : match.end()], line)
-            line += text.count("\n", start, match.end())
-            start = match.end()
-    yield from _statement(text[start:], line)
-
-
-def _statement(part: str, line: int) -> Iterator[tuple[int, str]]:
-    statement = part.strip()
-    if statement and not statement.startswith("#"):
-        yield line, statement
+def _statements(text: str) -> Iterator[tuple[int, dict[str, Any], bool]]:
+    """Yield the first line of each header and each key, what it says by itself, and true for a header."""
+    first, statement = 1, ""
+    for number, line in enumerate(text.split("\n"), 1):
+        statement += f"{line}\n"
+        try:
+            content = tomllib.loads(statement)
+        except (ValueError, RecursionError):
+            continue  # it goes on in the next line
+        if content:
+            yield first, content, statement.lstrip().startswith("[")
+        first, statement = number + 1, ""
 
 
 def _table(header: Any, tables: dict[Location, int]) -> Location:
@@ -214,3 +180,72 @@ def _keys(value: Any, location: Location) -> Iterator[Location]:
     for part, inner in items:
         yield (*location, part)
         yield from _keys(inner, (*location, part))
+
+
+def create(file: Path, text: str) -> None:
+    """Write a new file that only the user can read.
+
+    Raises ConfigError if the path exists already or cannot be written.
+    """
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"{file}: the folder's name is not valid UTF-8; rename it") from None
+    try:
+        file.parent.mkdir(mode=paths.DIRECTORY_MODE, parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, paths.FILE_MODE)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(data)
+    except FileExistsError:
+        raise ConfigError(f"{file} already exists; nothing was written") from None
+    except OSError as error:
+        raise _cannot_write(file, error) from None
+
+
+def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
+    """Set ``key`` in ``[section]`` of ``file``, which is created if it does not exist. A link stays a link.
+
+    Raises ConfigError, and leaves the file unchanged, if it cannot be read or written or is not TOML.
+    """
+    text = toml.read_text(file, required=False)
+    if text is None:
+        create(file, _with_key("", section, key, value, file))
+    else:
+        _replace(Path(os.path.realpath(file)), _with_key(text, section, key, value, file))
+
+
+def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    expected: dict[str, Any] = toml.parse(text, file)
+    by_hand = ConfigError(
+        f"{file}: cannot be changed here; write {key} = {toml.format_value(value)} under [{section}]"
+    )
+    table = expected.setdefault(section, {})
+    if not isinstance(table, dict):
+        raise by_hand
+    table[key] = value
+    try:
+        document = tomlkit.parse(text)
+        if section not in document:
+            document[section] = tomlkit.table()
+        document[section][key] = value
+        changed = document.as_string()
+    except TOMLKitError:
+        raise by_hand from None
+    if toml.parse(changed, file) != expected:
+        raise by_hand
+    return changed
+
+
+def _replace(file: Path, text: str) -> None:
+    try:
+        paths.write_atomically(file, text, file.stat().st_mode & 0o777)
+    except OSError as error:
+        raise _cannot_write(file, error) from None
+
+
+def _cannot_write(file: Path, error: OSError) -> ConfigError:
+    reason = error.strerror or error
+    return ConfigError(f"{file}: cannot be written ({reason}); look at the permissions of its folder")

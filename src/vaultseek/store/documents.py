@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from vaultseek.base.model import JSON, Chunk
+from vaultseek.base.model import JSON, Chunk, Note
 from vaultseek.content.query.property_text import property_lines
 from vaultseek.store.keyword.inverter import NAMES, PROPERTIES, KeywordChunk, KeywordDocument
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRow
@@ -19,21 +19,18 @@ def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument
 
 def document_of(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
     """Return the document of a note with these chunks."""
-    return KeywordDocument(
-        note=row.id,
-        path=row.path,
-        title=row.title,
-        aliases=row.aliases,
-        headings=tuple(heading.text for heading in row.headings),
-        tags=row.tags,
-        chunks=_chunks(chunks, row.properties),
-        language=row.language,
-    )
+    return _document(row.id, row, chunks, row.properties, row.language)
 
 
 def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
     """Return the document of a parsed note that has or will have the id ``number``."""
     note = indexed.note
+    return _document(number, note, indexed.chunks, note.frontmatter, indexed.language)
+
+
+def _document(
+    number: int, note: Note | NoteRow, chunks: Iterable[Chunk], properties: JSON, language: str
+) -> KeywordDocument:
     return KeywordDocument(
         note=number,
         path=note.path,
@@ -41,8 +38,8 @@ def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:
         aliases=note.aliases,
         headings=tuple(heading.text for heading in note.headings),
         tags=note.tags,
-        chunks=_chunks(indexed.chunks, note.frontmatter),
-        language=indexed.language,
+        chunks=_chunks(chunks, properties),
+        language=language,
     )
 
 

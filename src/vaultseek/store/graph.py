@@ -1,98 +1,224 @@
-"""The link graph of a vault, in memory."""
+"""The link graph of a vault: a digraph of NetworkX in memory, which follows the ledger."""
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
 
 from vaultseek.base.model import Reason
+from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 GRAPH_MISSING = Reason("being_built", "the link graph is being built")
 """Reason for what links cannot give yet."""
+PAGE_NOTES = 2000
+"""Notes whose links are read at a time."""
+
+_NO_ATTRIBUTES: dict[str, Any] = {}
+"""The attributes of every note and edge: a dictionary for each would take half as much memory again."""
+
+
+class Common(NamedTuple):
+    """The notes that are linked with two notes: how many, how many of them link to both, and their weights.
+
+    The rarer a note's links, the more it weighs: 1 / ln(degree) for Adamic and Adar (2003), 1 / degree for
+    resource allocation (Zhou, Lü and Zhang 2009).
+    """
+
+    number: int = 0
+    cited: int = 0
+    adamic_adar: float = 0.0
+    resource_allocation: float = 0.0
 
 
 class Graph:
-    """A directed graph of the notes, by their ids in the ledger, with an edge for each resolved link.
+    """The notes of a vault by their ids in the ledger, with one edge for all resolved links between two.
 
-    Two maps of adjacency sets: every search asks for the neighbours and degrees of hundreds of notes.
-    Thread-safe. ``revision`` is the ledger revision that it is at.
+    Thread-safe: one thread syncs, any thread reads.
     """
 
-    def __init__(self, notes: Iterable[int], edges: Iterable[tuple[int, int]], revision: int) -> None:
-        self._targets: dict[int, set[int]] = {note: set() for note in notes}
-        self._sources: dict[int, set[int]] = {note: set() for note in self._targets}
-        for source, target in edges:
-            self._add(source, target)
-        self._lock = threading.Lock()
-        self.revision = revision
+    def __init__(self) -> None:
+        import networkx
 
-    def apply(
-        self,
-        removed: Collection[int],
-        sources: Collection[int],
-        edges: Iterable[tuple[int, int]],
-        revision: int,
-    ) -> None:
-        """Remove notes, and replace all edges that start at ``sources`` by ``edges``."""
-        targets_of: dict[int, set[int]] = {source: set() for source in sources}
-        for source, target in edges:
-            targets_of[source].add(target)
-        with self._lock:
-            for note in removed:
-                self._remove(note)
-            for source, targets in targets_of.items():
-                self._replace(source, targets)
-            self.revision = revision
+        self._links = networkx.DiGraph()
+        self._links.node_attr_dict_factory = self._links.edge_attr_dict_factory = _no_attributes
+        self._lock = threading.Lock()
+        self._position = Position()
+        self.version = 0
+        """A number that grows whenever a note or an edge comes or goes."""
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> Graph:
+        """Return the graph of all notes in the ledger; nothing may be committed meanwhile."""
+        graph = cls()
+        graph._read(ledger)
+        return graph
+
+    def part(self, notes: Iterable[int]) -> Graph:
+        """Return the graph as far as it is about these notes; it follows this one."""
+        part = object.__new__(Graph)
+        part._links = self._links.subgraph(notes)
+        part._lock = self._lock
+        return part
+
+    @property
+    def synced_revision(self) -> int:
+        """The last revision of the ledger of which nothing is missing."""
+        return self._position.synced_revision
+
+    def sync(self, ledger: Ledger, relinked: Collection[int] = ()) -> None:
+        """Apply the ledger's changes.
+
+        ``relinked``: notes whose links lead elsewhere now, whether or not the notes themselves changed.
+        """
+        try:
+            for notes, removed, position in changes(ledger, self._position, PAGE_NOTES):
+                self._apply(removed, notes, ledger.links.edges(notes))
+                self._position = position
+        except RemovalsPruned:  # the ledger has forgotten which notes went since the last sync, which failed
+            self._read(ledger)
+        if relinked:
+            sources = list(relinked)
+            self._apply((), sources, ledger.links.edges(sources))
 
     def neighbours(self, note: int) -> tuple[list[int], list[int]]:
         """Return (notes that it links to, notes that link to it), sorted; empty for an unknown note."""
         with self._lock:
-            return sorted(self._targets.get(note, ())), sorted(self._sources.get(note, ()))
+            if note not in self._links:
+                return [], []
+            return sorted(self._links.successors(note)), sorted(self._links.predecessors(note))
 
-    def degree(self, note: int) -> int:
-        """Return the number of links from and to a note; 0 for an unknown note."""
+    def direction(self, note: int, other: int) -> str | None:
+        """Return ``out`` if ``note`` links to ``other``, ``in`` if that links to it, ``both``, or None."""
         with self._lock:
-            return len(self._targets.get(note, ())) + len(self._sources.get(note, ()))
+            out, into = self._links.has_edge(note, other), self._links.has_edge(other, note)
+        return "both" if out and into else "out" if out else "in" if into else None
+
+    def degrees(self, note: int) -> tuple[int, int]:
+        """Return (number of notes that it links to, number of notes that link to it)."""
+        with self._lock:
+            if note not in self._links:
+                return 0, 0
+            return self._links.out_degree(note), self._links.in_degree(note)
+
+    def shortest(self, start: int, end: int, most: int) -> list[list[int]]:
+        """Return at most ``most`` of the shortest paths over links in either direction; none if none leads.
+
+        By Yen's algorithm (1971) over a search from both ends, which sees few notes of a large vault.
+        """
+        import networkx
+
+        if start == end:
+            return [[start]]
+        with self._lock:
+            links = self._links.to_undirected(as_view=True)
+            try:
+                paths = [*islice(networkx.shortest_simple_paths(links, start, end), most)]
+            except (networkx.NetworkXNoPath, networkx.NodeNotFound):
+                return []
+        return [path for path in paths if len(path) == len(paths[0])]
+
+    def component(self, note: int) -> set[int]:
+        """Return the notes that are linked with a note, however many links away, and the note itself."""
+        return set(self.reached(note, sys.maxsize))
+
+    def common(self, note: int, most: int) -> dict[int, Common]:
+        """Return what is linked both with ``note`` and with each other note, in either direction.
+
+        A note with more than ``most`` neighbours does not count.
+        """
+        common: dict[int, Common] = {}
+        with self._lock:
+            for between in self._around(note):
+                around = self._around(between)
+                if len(around) > most:
+                    continue
+                cites = set(self._links.successors(between))
+                cites = cites if note in cites else set()
+                for other in around - {note}:
+                    before, degree = common.get(other, Common()), len(around)
+                    common[other] = Common(
+                        before.number + 1,
+                        before.cited + (other in cites),
+                        before.adamic_adar + 1 / math.log(degree),
+                        before.resource_allocation + 1 / degree,
+                    )
+        return common
 
     def neighbourhoods(self, notes: Sequence[int], most: int) -> dict[int, Mapping[int, int]]:
         """Return the notes linked with each of ``notes``, in either direction, with their degrees.
 
-        A note with more than ``most`` neighbours is left out.
+        A note with more than ``most`` neighbours is left out, as is one that is unknown.
         """
         neighbourhoods: dict[int, Mapping[int, int]] = {}
         with self._lock:
+            degrees = self._links.degree
             for note in notes:
-                linked = self._targets.get(note, set()) | self._sources.get(note, set())
+                linked = self._around(note)
                 if len(linked) <= most:
-                    neighbourhoods[note] = {
-                        other: len(self._targets[other]) + len(self._sources[other]) for other in linked
-                    }
+                    neighbourhoods[note] = {other: degrees[other] for other in linked}
         return neighbourhoods
 
-    def edges(self) -> list[tuple[int, int]]:
-        """Return all edges, sorted."""
+    def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
+        """Return the notes within ``depth`` links in either direction: (distance, the note before) by id.
+
+        The nearest come first, beginning with the note itself.
+        """
+        reached = {note: (0, note)}
+        frontier = [note]
         with self._lock:
-            return sorted((source, target) for source, targets in self._targets.items() for target in targets)
+            for distance in range(1, depth + 1):
+                if not frontier:
+                    break
+                previous, frontier = frontier, []
+                for before in previous:
+                    found = [other for other in sorted(self._around(before)) if other not in reached]
+                    reached.update(dict.fromkeys(found, (distance, before)))
+                    frontier += found
+        return reached
 
-    def _add(self, source: int, target: int) -> None:
-        for note in (source, target):
-            self._targets.setdefault(note, set())
-            self._sources.setdefault(note, set())
-        self._targets[source].add(target)
-        self._sources[target].add(source)
+    def edges(self, among: Iterable[int] | None = None) -> list[tuple[int, int]]:
+        """Return all edges, or those between the notes ``among``, sorted."""
+        with self._lock:
+            return sorted((self._links if among is None else self._links.subgraph(among)).edges)
 
-    def _remove(self, note: int) -> None:
-        for target in self._targets.get(note, ()):
-            self._sources[target].discard(note)
-        for source in self._sources.get(note, ()):
-            self._targets[source].discard(note)
-        self._targets.pop(note, None)
-        self._sources.pop(note, None)
+    def unlinked(self, *, isolated: bool = False) -> list[int]:
+        """Return the notes that no note links to; if ``isolated``, those that link to none either."""
+        with self._lock:
+            degrees = self._links.degree if isolated else self._links.in_degree
+            return [note for note, degree in degrees if not degree]
 
-    def _replace(self, source: int, targets: set[int]) -> None:
-        for target in self._targets.get(source, set()) - targets:
-            self._sources[target].discard(source)
-        self._targets[source] = set()
-        self._sources.setdefault(source, set())
-        for target in targets:
-            self._add(source, target)
+    def _read(self, ledger: Ledger) -> None:
+        """Replace the graph by that of all notes in the ledger."""
+        self._position = Position(ledger.revision)
+        notes = ledger.notes.ids()
+        self._apply(set(self._links) - set(notes), notes, ledger.links.edges())
+
+    def _around(self, note: int) -> set[int]:
+        if note not in self._links:
+            return set()
+        return {*self._links.successors(note), *self._links.predecessors(note)}
+
+    def _apply(
+        self, removed: Iterable[int], sources: Collection[int], edges: Iterable[tuple[int, int]]
+    ) -> None:
+        """Remove notes, and replace all edges that start at ``sources`` by ``edges``."""
+        links = self._links
+        added = set(edges)
+        with self._lock:
+            known = [note for note in sources if note in links]
+            former = {(note, other) for note in known for other in links.successors(note)}
+            gone = [note for note in removed if note in links]
+            links.remove_nodes_from(gone)
+            links.remove_edges_from(former - added)
+            links.add_nodes_from(sources)
+            links.add_edges_from(added - former)
+            self.version += bool(gone or former != added or len(known) < len(sources))
+
+
+def _no_attributes() -> dict[str, Any]:
+    return _NO_ATTRIBUTES

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import made_files as made
+from vaultseek.base.extras import has_extra
 from vaultseek.content.extractors import process as module
 from vaultseek.content.extractors.confinement import has_filter, has_landlock
-from vaultseek.content.extractors.picture import is_installed
 from vaultseek.content.extractors.process import ExtractionProcess
 
 CHILD = Path(__file__).parents[2] / "hostile_child.py"
@@ -84,7 +84,7 @@ def test_files_of_every_kind_are_read_in_the_confined_process():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not is_installed(), reason="needs the extra ocr")
+@pytest.mark.skipif(not has_extra("ocr"), reason="needs the extra ocr")
 def test_pictures_are_read_in_the_confined_process():
     with closing(ExtractionProcess()) as process:
         note = process.extract("image", "a.png", made.picture("valve seal"), ocr=True)

@@ -89,6 +89,7 @@ def test_no_canvas_is_too_strange(content):
     assert passages(note) == []
 
 
+@pytest.mark.slow
 def test_thousands_of_nodes_and_groups_in_groups_are_read():
     groups = [
         {

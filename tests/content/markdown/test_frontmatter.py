@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, FRONTMATTER_KEYS
 from vaultseek.base.model import Note
 from vaultseek.content.markdown.parse import parse
-from vaultseek.content.markdown.simpleyaml import read_simple
 from vaultseek.content.markdown.yamlcore import LoadError, load
 
 
@@ -189,19 +187,6 @@ block_lines = st.one_of(
 )
 
 
-@given(st.lists(block_lines, max_size=6))
-@example(["a: b ", "c:  '' ", "d:", "- x"])
-@example(["a:", "  - b", "", "  - c"])
-def test_the_simple_parser_agrees_with_the_full_one(block: list[str]) -> None:
-    fast = read_simple(block)
-    if fast is None:
-        return
-    full = load("\n".join(block) + "\n")
-    assert fast.value == full.value
-    assert repr(fast.value) == repr(full.value)
-    assert [it for it in fast.scalars if it.text] == [it for it in full.scalars if it.text]
-
-
 @pytest.mark.fault("D9")
 @given(st.one_of(st.text(), st.lists(block_lines, max_size=8).map("\n".join)))
 def test_any_text_is_rejected_or_json(text: str) -> None:
@@ -213,19 +198,3 @@ def test_any_text_is_rejected_or_json(text: str) -> None:
     assert again == value
     assert not any(isinstance(number, float) and math.isinf(number) for number in [value])
     json.dumps(value, ensure_ascii=False).encode()
-
-
-def test_a_pause_of_the_process_does_not_cost_a_note_its_properties(monkeypatch):
-    """A garbage collection may happen while a few lines are parsed and exceed their time limit."""
-    clock = itertools.chain([0.0, 0.0, 1.0], itertools.repeat(1.0))
-    monkeypatch.setattr("vaultseek.content.markdown.yamlcore.time.thread_time", lambda: next(clock))
-    note = parse("---\naliases: ['Reef', 'Sea: of']\n---\n", "a.md")
-    assert (note.aliases, note.problems) == (("Reef", "Sea: of"), ())
-
-
-def test_frontmatter_that_is_slow_twice_is_rejected(monkeypatch):
-    clock = itertools.count()
-    monkeypatch.setattr("vaultseek.content.markdown.yamlcore.time.thread_time", lambda: float(next(clock)))
-    note = parse("---\naliases: ['Reef', 'Sea: of']\n---\nbody\n", "a.md")
-    assert note.aliases == ()
-    assert "too long" in note.problems[0].message

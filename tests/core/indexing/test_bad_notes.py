@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from keyword_answers import hits_of
 from vaultseek.content.files.scan import MOST_NS, regular_stat
 from vaultseek.core.indexing import reading
 from vaultseek.store.keyword.index import KeywordIndex
@@ -20,7 +21,7 @@ BAD = NOTES | {"bad.md": "A basalt that breaks things."}
 
 def found(here: World, query: str) -> set[str]:
     """Return the paths of the notes that the keyword index has for a query."""
-    hits = here.vault.keyword_index.search(query, 100).hits
+    hits = hits_of(here.vault.keyword_index.search(query, 100))
     return {row.path for row in here.ledger.notes.by_id([hit.note for hit in hits]).values()}
 
 

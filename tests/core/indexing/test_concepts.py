@@ -16,15 +16,15 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.concepts import Concepts, choose_terms, follow
 from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.library import index_vault, open_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import Unavailable, WorkerUnavailable
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.concept_vocabulary import FILE_NAME, ConceptVocabulary, write_vocabulary
-from vaultseek.tools.evaluate.vault import index_vault, open_measured
 
 NOTES = {
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Float alarm]\n---\n# Cellar drain\n\nvalve water float",
@@ -57,7 +57,7 @@ class Open:
         self.worker = CountingWorker()
         self.file = cache / FILE_NAME
         self.root = root
-        self.measured = open_measured(VaultOptions("notes", root), cache, self.worker, find_model(model))
+        self.measured = open_vault(VaultOptions("notes", root), cache, self.worker, find_model(model))
 
     async def take_in(self) -> None:
         await index_vault(self.measured)

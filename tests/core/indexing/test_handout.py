@@ -10,7 +10,7 @@ import pytest
 from fresh_index import IndexHere, fresh_answers
 from vaultseek.core.indexing.handout import is_unit_vector
 from vaultseek.errors import Unavailable
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder
 
 NOTES = {
     "boat/pump.md": "# Pump\n\nThe float switch of the bilge pump sticks.\n\n## Spare\n\nA valve seal.",

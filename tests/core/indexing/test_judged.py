@@ -12,7 +12,7 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.worker import SemanticAnswer
 
 VECTOR = np.full(384, 384**-0.5, dtype=np.float32)
-ANSWER = SemanticAnswer.of_hits([], [], VECTOR)
+ANSWER = SemanticAnswer(vector=VECTOR)
 
 
 async def test_an_answer_of_the_previous_model_is_judged_by_its_curve() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.core.indexing.language_support import foreign_share, language_support
+from vaultseek.core.indexing.spaces import foreign_share, language_support
 from vaultseek.semantic.models.catalogue import find_model
 
 JUDGED = Path(__file__).parents[2] / "data" / "judged"

@@ -28,7 +28,7 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.tools.cluster.tasks import parse_notes
+from vaultseek.tools.cluster.ray_cluster import parse_notes
 
 SAMPLE = Path(__file__).parents[2] / "data" / "vault"
 HOSTILE: dict[str, str | bytes] = {

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from keyword_answers import hits_of
 from worlds import World, write_files
 
 GERMAN = "Das Schiff liegt seit zwei Tagen im Hafen, aber die Häuser am Ufer sind noch nicht zu sehen."
@@ -33,7 +34,7 @@ def vault_of(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], World]]:
 
 
 def matches(world: World, query: str) -> list[str]:
-    hits = world.vault.keyword_index.search(query, 9).hits
+    hits = hits_of(world.vault.keyword_index.search(query, 9))
     rows = world.ledger.notes.by_id([hit.note for hit in hits])
     return sorted(rows[hit.note].path for hit in hits)
 

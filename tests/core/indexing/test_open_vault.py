@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keyword_answers import hits_of
+from semantic_answers import notes_of
 from semantic_here import WorkerHere
 from vaultseek.base.model import Reason
-from vaultseek.core.indexing import embedded_engine
+from vaultseek.core.indexing import keyword_sync
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.semantic_lane import Patience
 from vaultseek.core.indexing.status import Activity
@@ -56,7 +58,7 @@ async def index(vault: OpenVault) -> None:
 
 def paths(vault: OpenVault, query: str) -> list[str]:
     """Return the notes that the keyword index has for a query."""
-    hits = vault.keyword_index.search(query, 10).hits
+    hits = hits_of(vault.keyword_index.search(query, 10))
     return [vault.ledger.notes.by_id([hit.note])[hit.note].path for hit in hits]
 
 
@@ -69,9 +71,9 @@ async def test_an_indexed_vault_answers_in_every_lane(opened):
     assert (vault.keyword_reason(), vault.semantic_reason()) == (None, None)
     answer = await vault.ask_semantic("a copper contact", 5, None)
     numbers = {row.path: row.id for row in vault.ledger.notes.by_id(vault.ledger.notes.ids()).values()}
-    assert answer.notes[0].note == numbers["switch.md"]
+    assert notes_of(answer)[0].note == numbers["switch.md"]
     only = await vault.ask_semantic("a copper contact", 5, np.array([numbers["pump.md"]], np.int64))
-    assert {hit.note for hit in only.notes} == {numbers["pump.md"]}
+    assert {hit.note for hit in notes_of(only)} == {numbers["pump.md"]}
     assert set(await vault.note_vectors(list(numbers.values()))) == set(numbers.values())
 
 
@@ -96,7 +98,7 @@ def test_a_failed_opening_closes_what_it_opened(opened, monkeypatch):
         raise OSError(5, "broken")
 
     with monkeypatch.context() as patch:
-        patch.setattr(embedded_engine, "KeywordSync", fail)
+        patch.setattr(keyword_sync, "KeywordSync", fail)
         with pytest.raises(OSError, match="broken"):
             opened()
     opened()

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from keyword_answers import hits_of
 from vaultseek.core.indexing.audit import Audit, audit
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -103,7 +104,7 @@ class Indexed:
         lines += [f"edge {ids[a]} {ids[b]}" for a, b in self.vault.graph.edges()]
         for word in WORDS:
             answer = self.vault.keyword_index.search(word, 50)
-            hits = sorted((ids[hit.note], round(hit.score, 6)) for hit in answer.hits)
+            hits = sorted((ids[hit.note], round(hit.score, 6)) for hit in hits_of(answer))
             lines.append(f"search {word} {hits}")
         return sorted(lines)
 
@@ -217,7 +218,7 @@ class Life(RuleBasedStateMachine):
             return
         assert len(set(self.worker.embedded)) == len(self.worker.embedded)
         ledger = self.indexed.ledger
-        if ledger.vectors.orphans(1) or not self.indexed.embedding.ready:
+        if any(ledger.space.orphans(1)) or not self.indexed.embedding.ready:
             return
         numbers = {row[0] for row in ledger.select("SELECT number FROM chunks")}
         assert set(self.worker.collections.get(CHUNKS, {})) == numbers

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from keyword_answers import hits_of
 from semantic_here import WorkerHere
 from vaultseek.core.indexing import batches, ingest, reader_pool
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -79,7 +80,7 @@ def content(vault: OpenVault) -> dict[str, Any]:
 
 def words(vault: OpenVault, query: str) -> list[str]:
     """Return the notes that the keyword index has for a query."""
-    hits = vault.keyword_index.search(query, 10).hits
+    hits = hits_of(vault.keyword_index.search(query, 10))
     return [vault.ledger.notes.by_id([hit.note])[hit.note].path for hit in hits]
 
 

@@ -6,9 +6,11 @@ import shutil
 
 import pytest
 
+from keyword_answers import hits_of
+
 
 def paths(world, query):
-    hits = world.vault.keyword_index.search(query, 10).hits
+    hits = hits_of(world.vault.keyword_index.search(query, 10))
     rows = world.ledger.notes.by_id([hit.note for hit in hits])
     return [rows[hit.note].path if hit.note in rows else None for hit in hits]
 

@@ -11,9 +11,9 @@ import pytest
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.audit import Audit, audit
 from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.library import index_vault, open_vault
 from vaultseek.semantic.inference.embed import load
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.tools.evaluate.vault import index_vault, open_measured
 
 pytestmark = [pytest.mark.model, pytest.mark.slow]
 
@@ -32,7 +32,7 @@ class Indexed:
         worker = WorkerHere()
         worker._encoder = encoder
         self.encoder = encoder
-        self.vault = open_measured(VaultOptions("notes", root), directory, worker, find_model("bundled"))
+        self.vault = open_vault(VaultOptions("notes", root), directory, worker, find_model("bundled"))
 
     async def note_vectors(self) -> dict[str, Any]:
         await index_vault(self.vault)

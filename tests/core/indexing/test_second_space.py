@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.comparison import compare
+from vaultseek.core.indexing.embed import follow
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.second_space import follow
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import WorkerUnavailable
@@ -23,7 +25,6 @@ from vaultseek.semantic.models.choice import ModelChoice, VaultModels, choose_mo
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
-from vaultseek.tools.evaluate.vault import index_vault
 
 NOTES = {f"n{i}.md": f"# Note {i}\n\nThe stone number {i} is granite.\n" for i in range(5)} | {
     "кварц.md": "# Кварц\n\nКварц твёрже гранита.\n"
@@ -70,7 +71,7 @@ class World:
         (index,) = (each for (_, name), each in worker._stores.items() if name == collection)
         return {
             number: vector
-            for batch in index._store.pages()
+            for batch in index._pages()
             for number, vector in zip(batch.numbers.tolist(), batch.vectors, strict=True)
         }
 
@@ -152,8 +153,14 @@ def test_a_second_space_gives_way_to_other_work_and_loses_nothing(world):
     world = world()
     world.index()
     second = world.vault.spaces.second
-    assert not world.runner.run(second.step(lambda: False))
-    assert second.pending_count() == len(NOTES)
+    turns = iter([False, True])
+
+    async def follow_for_a_while() -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(follow(second, second.set_problem, lambda: next(turns, False)), 0.2)
+
+    world.runner.run(follow_for_a_while())
+    assert not second.was_full
     while world.runner.run(second.step()):
         pass
     assert second.was_full
@@ -235,10 +242,10 @@ def test_a_second_space_that_fails_says_why_until_it_does_not(world):
     second = world.vault.spaces.second
 
     async def refuse(*_: Any, **__: Any) -> None:
-        raise OSError("no space left\non device")
+        raise OSError("no space left on device")
 
     async def follow_until(condition: Callable[[], bool]) -> None:
-        following = asyncio.create_task(follow(second, lambda: True))
+        following = asyncio.create_task(follow(second, second.set_problem))
         async with asyncio.timeout(30):
             while not condition():
                 await asyncio.sleep(0.01)
@@ -246,7 +253,7 @@ def test_a_second_space_that_fails_says_why_until_it_does_not(world):
 
     apply, world.second.apply = world.second.apply, refuse
     world.runner.run(follow_until(lambda: second.problem is not None))
-    assert world.vault.spaces.as_json()["second_problem"] == "no space left on device"
+    assert world.vault.spaces.as_json()["second_problem"] == "storing vectors failed (OSError); see the log"
     world.second.apply = apply
     world.runner.run(follow_until(lambda: second.was_full))
     assert world.vault.spaces.as_json()["second_problem"] is None
@@ -279,5 +286,5 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
             computed = world.vault.ledger.vectors.embeddings_computed()
     stored = world.vectors(world.second, "notes")
     second = world.vault.spaces.second
-    for item in second._texts.of_notes(list(stored)):
+    for item in second.unembedded.of_notes(list(stored)):
         assert item.chunk is not None or stored[item.note].tobytes() == item.vector

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vaultseek.base.text import fold
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.core.notes.completer import Completer, Entry
-from vaultseek.core.notes.vocabulary import Vocabulary, properties, tags, values
+from vaultseek.core.notes.vocabulary import Vocabulary
 
 
 def texts(found: list[dict[str, Any]]) -> list[str]:
@@ -124,7 +124,7 @@ def test_titles_aliases_and_file_names_with_their_notes(world):
 
 @pytest.mark.parametrize("recent", [0, 500])
 def test_notes_with_a_name_that_begins_so_keep_their_order_while_one_types(world, monkeypatch, recent):
-    monkeypatch.setattr("vaultseek.core.notes.synced_names.RECENT_NOTES", recent)
+    monkeypatch.setattr("vaultseek.core.notes.vocabulary.RECENT_NOTES", recent)
     here = world({"alpine hut.md": "", "alp.md": "", "beta.md": "---\naliases: [Alpine]\n---", "pal.md": ""})
     completer = VaultCompleter(here.ledger)
     rows = {row.id: row.path for row in here.ledger.notes.by_id(here.ledger.notes.ids()).values()}
@@ -142,7 +142,7 @@ def test_notes_with_a_name_that_begins_so_keep_their_order_while_one_types(world
 
 @pytest.mark.parametrize("recent", [0, 500])
 def test_completion_follows_the_vault(world, monkeypatch, recent):
-    monkeypatch.setattr("vaultseek.core.notes.synced_names.RECENT_NOTES", recent)
+    monkeypatch.setattr("vaultseek.core.notes.vocabulary.RECENT_NOTES", recent)
     here = world({"alpha.md": "", "beta.md": "---\naliases: [Alp]\n---"})
     completer = VaultCompleter(here.ledger)
     assert texts(completer.complete("note", "al", 10)) == ["Alp", "alpha"]
@@ -214,21 +214,11 @@ def test_the_vocabulary_is_the_same_as_one_counted_anew(puts, removed):
     for note in removed:
         notes.pop(note, None)
         vocabulary.remove(note)
-    ledger: Any = StoredNotes(notes)
-    assert list(vocabulary.tags()) == [(item["tag"], item["total"]) for item in tags(ledger)]
-    assert list(vocabulary.properties()) == [(item["name"], item["count"]) for item in properties(ledger)]
+    anew = Vocabulary()
+    for number, own in notes.items():
+        anew.put(number, *own)
+    assert vocabulary.tags() == anew.tags()
+    for counted, again in zip(vocabulary.properties(), anew.properties(), strict=True):
+        assert counted == again
     for name in ("STATUS", "stage", "none"):
-        counts = {item["value"]: item["count"] for item in values(ledger, name)}
-        assert dict(vocabulary.values(name)) == counts
-
-
-class StoredNotes:
-    """A ledger with tags and properties only."""
-
-    def __init__(self, notes: dict[int, tuple[str, str]]) -> None:
-        self._notes = notes
-
-    def select(self, sql: str) -> list[tuple[str]]:
-        column = 0 if "SELECT tags" in sql else 1
-        empty = ("[]", "{}")[column]
-        return [(row[column],) for row in self._notes.values() if row[column] != empty]
+        assert vocabulary.values(name) == anew.values(name)

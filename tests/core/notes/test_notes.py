@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.core.notes.links import backlinks, neighbours, orphans, outgoing, unresolved
 from vaultseek.core.notes.lookup import vault_path
 from vaultseek.core.notes.mentions import names_of, unlinked
 from vaultseek.core.notes.read import note
-from vaultseek.core.notes.vocabulary import properties, tags, values
 from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
 from worlds import World, write_files
 
@@ -166,8 +166,10 @@ def test_neighbours_by_distance(world):
 
 def test_orphans_and_isolated_notes(world):
     here = world(LINKED)
-    assert [item["path"] for item in orphans(here.ledger)] == ["e.md"]
-    assert [item["path"] for item in orphans(world({"f.md": "[[d]]"}).ledger)] == ["e.md", "f.md"]
+    assert [item["path"] for item in orphans(here.graph(), here.ledger)] == ["e.md"]
+    here = world({"f.md": "[[d]]"})
+    assert [item["path"] for item in orphans(here.graph(), here.ledger)] == ["e.md", "f.md"]
+    assert [item["path"] for item in orphans(here.graph(), here.ledger, isolated=True)] == ["e.md"]
 
 
 @pytest.mark.parametrize(
@@ -221,20 +223,24 @@ def test_tags_and_properties_with_their_counts(world):
             "c.md": "---\nstatus: done\n---\n#work/a",
         }
     )
-    assert tags(here.ledger) == [
+    vault = VaultCompleter(here.ledger)
+    assert vault.tags() == [
         {"tag": "home", "count": 1, "total": 1},
         {"tag": "work", "count": 0, "total": 3},
         {"tag": "work/a", "count": 2, "total": 2},
         {"tag": "work/b", "count": 1, "total": 1},
     ]
-    found = {item["name"]: item for item in properties(here.ledger)}
+    found = {item["name"]: item for item in vault.properties()}
     assert found["status"]["count"] == 3
     assert found["status"]["values"] == [{"value": "open", "count": 2}, {"value": "done", "count": 1}]
     assert found["n"]["types"] == {"number": 1, "list": 1}
     assert found["none"]["types"] == {"null": 1}
-    assert values(here.ledger, "N") == [{"value": "1", "count": 2}, {"value": "two", "count": 1}]
-    assert values(here.ledger, "flag") == [{"value": "true", "count": 1}]
-    assert values(here.ledger, "other") == []
+    assert vault.values("N") == [
+        {"value": "1", "count": 2},
+        {"value": "two", "count": 1},
+    ]
+    assert vault.values("flag") == [{"value": "true", "count": 1}]
+    assert vault.values("other") == []
 
 
 @given(
@@ -254,8 +260,8 @@ def test_any_name_finds_one_note_or_is_refused_and_any_text_links_to_notes(
         for row in rows:
             assert {mention["path"] for mention in unlinked(row, here.ledger)} <= files.keys() - {row.path}
             assert {link["resolved"] for link in outgoing(row, here.ledger)} <= {*files, None}
-        assert all(item["total"] >= item["count"] for item in tags(here.ledger))
-        assert all(0 < item["count"] <= len(files) for item in properties(here.ledger))
+        assert all(item["total"] >= item["count"] for item in VaultCompleter(here.ledger).tags())
+        assert all(0 < item["count"] <= len(files) for item in VaultCompleter(here.ledger).properties())
 
 
 def test_a_file_name_goes_before_a_title_that_is_only_a_heading(world):

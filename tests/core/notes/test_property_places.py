@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vaultseek.core.notes.property_places import with_property_places
+from vaultseek.core.notes.read import with_property_places
 
 NOTE = """---
 tags:

@@ -18,6 +18,7 @@ from vaultseek.core.notes.rename import (
     Vault,
     all_moves,
     as_moves,
+    file_name,
     rename_heading,
     rename_notes,
     rename_tag,
@@ -162,6 +163,49 @@ def test_the_links_to_a_heading_follow_it(world):
     }
     with pytest.raises(NotFound):
         rename_heading(here.note("Pump.md"), "Nowhere", "x", vault_of(here))
+
+
+def test_a_definition_that_several_links_use_gets_one_edit(world):
+    texts = {
+        "Own.md": "# Object\n[a][r] and [r] and [s]\n\n[r]: Own.md#Object\n[s]: #Object\n",
+        "n.md": "[a][r] and [b][r]\n\n[r]: <Own.md#Object> 'title'\n",
+    }
+    here = world(texts)
+    edits = rename_heading(here.note("Own"), "Object", "Thing", vault_of(here))
+    assert len({(edit.path, edit.place) for edit in edits}) == len(edits) == 4
+    assert applied(texts, edits) == {
+        "Own.md": "# Thing\n[a][r] and [r] and [s]\n\n[r]: Own.md#Thing\n[s]: #Thing\n",
+        "n.md": "[a][r] and [b][r]\n\n[r]: <Own.md#Thing> 'title'\n",
+    }
+    moved = applied(texts, rename_notes({"Own.md": "New.md"}, vault_of(here)))
+    assert moved["n.md"] == "[a][r] and [b][r]\n\n[r]: <New.md#Object> 'title'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "path"),
+    [
+        ("photo", "a/image.png", "a/photo.png"),
+        ("photo.png", "image.png", "photo.png"),
+        ("photo.PNG", "image.png", "photo.PNG"),
+        ("version 1.2", "image.png", "version 1.2.png"),
+        ("b/photo", "a/image.png", "b/photo.png"),
+        ("backup", "a/old.tar.gz", "a/backup.tar.gz"),
+        ("backup.tar.gz", "old.tar.gz", "backup.tar.gz"),
+        ("dev.pump", "dev.md", "dev.pump.md"),
+        ("scan.pdf", "Note.md", "scan.pdf.md"),
+        ("Read me", "LICENSE", "Read me"),
+    ],
+)
+def test_a_file_keeps_its_extension(name, old, path):
+    assert file_name(name, old) == path
+
+
+@pytest.mark.parametrize(
+    ("name", "old"), [("photo.jpg", "image.png"), ("backup.zip", "old.tar.gz"), ("backup.gz", "old.tar.gz")]
+)
+def test_another_extension_is_refused(name, old):
+    with pytest.raises(UsageError, match="the extension"):
+        file_name(name, old)
 
 
 def test_a_tag_is_renamed_with_those_below_it_and_in_frontmatter(world):

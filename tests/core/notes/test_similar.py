@@ -6,7 +6,7 @@ import pytest
 
 from vaultseek.content.query.grammar import parse_query
 from vaultseek.core.notes.complete import VaultCompleter
-from vaultseek.core.notes.similar import similar_names, unknown_names
+from vaultseek.core.notes.lookup import similar_names, unknown_names
 
 NOTES = {
     "Projects/Float Switch Wiring.md": "# Float Switch Wiring",

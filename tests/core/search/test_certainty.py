@@ -1,4 +1,4 @@
-"""Order and certainty are one picture: no bar rises down a list, and what is shown decides no verdict."""
+"""Order and certainty are one picture: no bar rises down a list, and it says how likely a note is right."""
 
 from __future__ import annotations
 
@@ -13,37 +13,50 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semantic_here import index_here
-from vaultseek.core.search.certainty import monotone_certainty
-from vaultseek.core.search.merge import merge_answers
+from vaultseek.core.search import certainty
+from vaultseek.core.search.certainty import certainties, less_certain
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.settings.search import SearchSettings
 
 SAMPLE = Path(__file__).parents[2] / "data" / "vault"
-confidences = st.lists(st.floats(0, 1, allow_nan=False), max_size=30)
+shares = st.floats(0, 1, allow_nan=False)
+notes = st.lists(st.tuples(shares, shares), min_size=1, max_size=30)
 
 
-@given(confidences)
-def test_certainty_falls_and_stays_what_it_was_where_it_fell(values):
-    certainties = monotone_certainty(values)
-    assert len(certainties) == len(values)
-    assert all(left >= right - 1e-12 for left, right in pairwise(certainties))
-    assert sum(certainties) == pytest.approx(sum(values))
-    assert monotone_certainty(sorted(values, reverse=True)) == pytest.approx(sorted(values, reverse=True))
-    assert all(min(values) - 1e-12 <= each <= max(values) + 1e-12 for each in certainties)
+@given(notes, st.booleans())
+def test_certainty_falls_and_a_weak_answer_has_little(pairs, weak):
+    scores, confidences = zip(*pairs, strict=True)
+    values = certainties(sorted(scores, reverse=True), confidences, weak=weak)
+    assert len(values) == len(pairs)
+    assert all(0 <= right <= left <= 1 for left, right in pairwise(values))
+    assert max(values) <= (certainty.WEAK_CERTAINTY if weak else 1)
+    assert 0 <= less_certain(values) < len(values)
 
 
-@given(confidences, st.integers(1, 12), st.integers(0, 30))
-def test_what_stands_further_down_changes_nothing_above_it(values, pooled, length):
-    whole = monotone_certainty(values, pooled)
-    assert all(left >= right - 1e-12 for left, right in pairwise(whole))
-    if length >= pooled:
-        assert monotone_certainty(values[:length], pooled) == pytest.approx(whole[:length])
+@given(notes, st.integers(10, 30))
+def test_what_stands_further_down_changes_nothing_above_it(pairs, length):
+    scores, confidences = zip(*pairs, strict=True)
+    scores = sorted(scores, reverse=True)
+    whole = certainties(scores, confidences, weak=False)
+    assert certainties(scores[:length], confidences[:length], weak=False) == whole[:length]
 
 
-def test_notes_that_order_and_confidence_see_otherwise_share_what_they_have():
-    assert monotone_certainty([0.1, 0.9, 0.2]) == pytest.approx([0.5, 0.5, 0.2])
-    assert monotone_certainty([0.9, 0.1, 0.3], pooled=1) == pytest.approx([0.9, 0.1, 0.1])
+def test_what_stands_out_is_more_certain_and_so_is_what_is_near():
+    def first(confidence, *others):
+        return certainties([1.0, *others], [confidence] * (1 + len(others)), weak=False)[0]
+
+    crowd, alone = [0.9] * 9, [0.2] * 9
+    assert first(0.1, *crowd) < first(0.1, *alone) < first(0.9, *alone)
+    assert first(0.9) > 0.95
+    # A right note found by meaning alone has little confidence, and looks right.
+    assert first(0.1, *[0.3] * 9) > 0.9
+
+
+def test_the_less_certain_ones_are_at_the_end_and_the_first_never_is():
+    assert less_certain([0.9, 0.3, 0.02, 0.01]) == 2
+    assert less_certain([0.01, 0.01]) == 1
+    assert less_certain([]) == 0
 
 
 @pytest.fixture(scope="module")
@@ -71,32 +84,36 @@ def test_no_certainty_rises_down_the_list_and_none_depends_on_the_limit(ask):
     for query in QUERIES:
         shown = {limit: ask(query, limit=limit) for limit in (1, 3, 10, 30)}
         longest = shown[30]["results"]
-        certainties = [result["certainty"] for result in longest]
-        assert certainties == sorted(certainties, reverse=True)
+        values = [result["certainty"] for result in longest]
+        assert values == sorted(values, reverse=True)
         for limit, answer in shown.items():
-            assert [each["certainty"] for each in answer["results"]] == certainties[:limit]
+            assert [each["certainty"] for each in answer["results"]] == values[:limit]
+            assert answer["less_certain"] == less_certain(values[:limit])
             assert answer["weak"] == shown[10]["weak"], (query, limit)
+
+
+def test_results_in_short_and_listings_have_a_certainty_too(ask):
+    whole, brief = ask("heating pump"), ask("heating pump", brief=True)
+    assert [each["certainty"] for each in brief["results"]] == [
+        each["certainty"] for each in whole["results"]
+    ]
+    listing = ask("ext:md")
+    assert {each["certainty"] for each in listing["results"]} == {1.0}
+    assert listing["less_certain"] == 0
 
 
 def test_the_verdict_is_about_what_ranked_and_not_about_what_is_shown(ask):
     weak = SearchSettings(nothing_below=0.0)
     for query, expected in (("asdfghjkl", True), ("heating pump", False)):
         for limit in (1, 10, 30):
-            assert ask(query, limit=limit, settings=weak)["weak"] is expected
+            answer = ask(query, limit=limit, settings=weak)
+            assert answer["weak"] is expected
+            assert (answer["results"][0]["certainty"] <= certainty.WEAK_CERTAINTY) is expected
 
 
-def test_the_list_of_several_vaults_falls_too():
-    def answer(vault: str, *confidences: float) -> dict[str, Any]:
-        results = [
-            {"rank": rank, "path": f"{rank}.md", "score": 1 / rank, "confidence": each}
-            for rank, each in enumerate(confidences, start=1)
-        ]
-        head = {"vault": vault, "vault_path": f"/{vault}", "query": "x", "mode": "hybrid", "took_ms": 1.0}
-        rest = {"partial": [], "interpreted": {"notes": []}, "count": len(results), "weak": vault == "weak"}
-        return {**head, "results": results, **rest}
-
-    merged = merge_answers([answer("a", 0.4, 0.3), answer("b", 0.8, 0.9)], 10)
-    certainties = [result["certainty"] for result in merged["results"]]
-    assert certainties == sorted(certainties, reverse=True)
-    assert not merged["weak"]
-    assert merge_answers([answer("weak", 0.01), answer("empty")], 10)["weak"]
+def test_one_common_word_of_several_is_a_weak_answer(ask):
+    settings = SearchSettings(nothing_below=0.0)
+    query = "zeppelin pump observatory nebula"
+    assert ask(query, settings=settings, mode="keyword")["results"]
+    assert ask(query, settings=settings, mode="keyword")["weak"]
+    assert not ask("pump", settings=settings, mode="keyword")["weak"]

@@ -16,34 +16,43 @@ SHARES = st.floats(0, 1)
 SCORES = st.floats(-1e6, 1e6)
 
 
-@given(st.floats(-5, 20), st.floats(0, 20), st.floats(0, 1), st.floats(0, 5))
-def test_an_objection_leaves_a_share_that_rises_with_agreement(standing, best, reading, certain):
-    left = formula.corroboration(standing, best, reading, certain)
-    assert formula.LEAST_AGREEMENT - 1e-9 <= left <= 1
-    assert left <= formula.corroboration(standing + 1, best, reading, certain)
-    assert left <= formula.corroboration(standing, best, reading, certain + 0.1)
-    assert left >= formula.corroboration(standing, best, min(reading + 0.1, 1.0), certain)
-    assert formula.corroboration(best, best, reading, certain) == 1
-
-
 def test_a_keyword_score_mixes_note_and_passage_and_adds_proximity():
     share = formula.KEYWORD_PASSAGE_SHARE
     assert formula.keyword_score(10.0, 4.0, 0.0) == pytest.approx((1 - share) * 10 + share * 4)
     assert formula.keyword_score(0.0, 0.0, 5.0) == pytest.approx(5 * formula.PROXIMITY_WEIGHT)
 
 
-def test_a_deviation_of_passages_and_of_notes_counts_by_its_share():
-    of_passage, of_note = formula.semantic_shares(Scale(0.1, 0.0), Scale(0.4, 0.0))
-    assert of_passage * 0.1 == pytest.approx(formula.SEMANTIC_PASSAGE_SHARE)
-    assert of_note * 0.4 == pytest.approx(1 - formula.SEMANTIC_PASSAGE_SHARE)
+COSINES = st.lists(st.floats(-1, 1), min_size=1, max_size=8)
 
 
-def test_words_are_trusted_for_covering_the_query_or_for_a_score_that_chance_does_not_give():
-    assert formula.keyword_trust(formula.TRUSTED_COVERAGE, 0.0, 1000) == 1.0
-    assert formula.keyword_trust(0.0, math.log(1000), 1000) == 1.0
-    half = formula.keyword_trust(formula.TRUSTED_COVERAGE / 2, 0.0, 1000)
-    assert half == pytest.approx(0.5**formula.TRUST_EXPONENT)
-    assert formula.keyword_trust(0.0, 0.0, 0) == 0.0
+@given(COSINES, st.floats(-1, 1), st.floats(1e-3, 1))
+def test_a_semantic_score_lies_between_the_cosines_and_falls_with_neither(passages, note, deviation):
+    score = formula.semantic_score(np.array(passages), np.array(note), deviation)
+    assert np.all(score <= np.maximum(passages, note) + 1e-9)
+    assert np.all(score >= np.minimum(passages, note) - 1e-9)
+    assert np.all(formula.semantic_score(np.array(passages) + 0.1, np.array(note), deviation) >= score)
+    assert np.all(formula.semantic_score(np.array(passages), np.array(note) + 0.1, deviation) >= score)
+
+
+def test_a_note_answers_if_a_passage_or_the_whole_of_it_means_the_query():
+    by_passage, by_note, by_both, by_none = formula.semantic_score(
+        np.array([0.9, 0.1, 0.9, 0.1]), np.array([0.1, 0.9, 0.9, 0.1]), 0.05
+    )
+    assert min(by_passage, by_note) > (by_both + by_none) / 2
+    assert by_both > max(by_passage, by_note)
+
+
+def test_words_are_trusted_as_far_as_their_score_does_not_arise_by_chance():
+    assert formula.keyword_trust(math.log(1000), 1000) == formula.keyword_trust(99.0, 1000) == 1.0
+    assert formula.keyword_trust(math.log(1000) / 2, 1000) == pytest.approx(0.5)
+    assert formula.keyword_trust(0.0, 0) == 0.0
+
+
+def test_the_unit_of_a_score_by_word_does_not_depend_on_the_other_scores():
+    unit = math.log(1000) / formula.CERTAIN_DEVIATIONS
+    assert formula.keyword_scale([9.0, 0.1], 1000) == formula.keyword_scale([], 1000) == Scale(unit, 0.0)
+    many = [2.0] * formula.SCALE_NOTES
+    assert formula.keyword_scale([*many, 1.0], 1000) == Scale(unit, 2.0)
 
 
 def test_an_interpolated_rank_keeps_the_distance():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultseek.core.search.formula import Scale, recency_factor, scale_of
+from vaultseek.core.search.formula import Scale, recency_factor, recency_share, scale_of
 from vaultseek.core.search.fusion import (
     Candidate,
     Signals,
@@ -119,12 +119,44 @@ def test_recency_tiers(age, multiplier):
     assert recency_factor(age, Fusion().tiers) == multiplier
 
 
-def test_recency_multiplies_at_fusion():
+def test_recency_multiplies_a_share_of_the_score():
     results = fuse(
         [lane("keyword", {"old": 1.0, "new": 1.0})], signals=Signals(age_days={"old": 99, "new": 1})
     )
     assert order(results) == ["new", "old"]
-    assert results[1].score == pytest.approx(1 / 1.2)
+    assert results[0].recency == 1.2
+    assert results[1].score == pytest.approx(1 / recency_share(1.2))
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.floats(0, 20), st.floats(0, 1)), min_size=2),
+    st.sets(st.sampled_from("abcdefgh")),
+)
+def test_recency_lifts_no_note_over_a_clearly_better_one(scores, recent):
+    lanes = [
+        lane("keyword", {note: words for note, (words, _) in scores.items()}, scale=Scale(2.0, 0.0)),
+        lane("semantic", {note: cosine for note, (_, cosine) in scores.items()}, scale=Scale(0.1, 0.0)),
+    ]
+    undated = {result.note: result.score for result in fuse(lanes)}
+    dated = order(fuse(lanes, signals=Signals(age_days=dict.fromkeys(recent, 1.0))))
+    for place, note in enumerate(dated):
+        assert all(undated[later] <= undated[note] * recency_share(1.2) + 1e-9 for later in dated[place:])
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 20), min_size=2))
+def test_a_recent_note_that_answers_nothing_does_not_change_the_order_of_the_others(scores):
+    def ask(*recent: str) -> list[str]:
+        lanes = [
+            lane("keyword", scores, scale=Scale(2.0, 0.0)),
+            lane(
+                "semantic", {note: score / 40 for note, score in scores.items()} | dict.fromkeys(recent, 0.0)
+            ),
+        ]
+        ages = dict.fromkeys(recent, 1.0)
+        scale = Scale(0.1, 0.0)
+        return order(fuse([lanes[0], replace(lanes[1], scale=scale)], signals=Signals(age_days=ages)))
+
+    assert [note for note in ask("recent") if note != "recent"] == ask()
 
 
 def test_anchors_lift_an_exact_identifier_over_its_lookalikes():

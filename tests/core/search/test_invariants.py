@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.library import index_vault, open_vault
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.search import RecencySettings, SearchSettings
-from vaultseek.tools.evaluate.vault import index_vault, open_measured
 
 WORDS = [
     "rope",
@@ -82,7 +82,7 @@ def world(seed: int) -> Iterator[World]:
             text, tags[f"{name}.md"] = note(chance, names)
             (root / f"{name}.md").write_text(text, encoding="utf-8")
         loop = asyncio.new_event_loop()
-        measured = open_measured(
+        measured = open_vault(
             VaultOptions("notes", root), Path(folder) / "cache", WorkerHere(), find_model("hashing")
         )
         try:
@@ -159,7 +159,7 @@ def test_results_are_few_in_order_and_each_there_once(made_up, query, chosen, mo
 @given(query=queries, chosen=wishes, limit=limits_)
 def test_no_lane_puts_forward_more_than_it_may(made_up, query, chosen, limit):
     answer = made_up.ask(query, settings=chosen, limit=limit, explain=True)
-    most = max(10, round(chosen.top_k_factor * limit))
+    most = max(200, round(chosen.top_k_factor * limit))
     assert answer["explain"]["candidates_per_lane"] == most
     for name in ("keyword", "semantic"):
         ranks = [part["rank"] for result in answer["results"] if (part := result["lanes"][name])]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keyword_answers import content_of, hits_of
 from semantic_here import WorkerHere, index_here
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.search.filter import filter_notes
@@ -59,7 +60,7 @@ def test_the_trace_keeps_what_each_step_returned(opened):
     assert trace.filtered is not None
     assert len(trace.filtered.ids) == 1
     assert trace.retrieval.keyword is not None
-    assert [hit.note for hit in trace.retrieval.keyword.hits] == trace.filtered.ids.tolist()
+    assert [hit.note for hit in hits_of(trace.retrieval.keyword)] == trace.filtered.ids.tolist()
     assert paths(trace) == ["Garden.md"]
     assert set(trace.milliseconds) >= {"filter", "keyword", "semantic", "fuse", "passages"}
 
@@ -70,11 +71,11 @@ def test_steps_change_nothing_that_they_are_given(opened):
     retrieval = combine_lanes(ask_keyword(parsed, None, opened), semantic)
     lanes = score_lanes(parsed, retrieval, len(NOTES))
     vectors = {1: np.ones(4, np.float32) / 2, 2: np.ones(4, np.float32) / 2}
-    given = copy.deepcopy((parsed, retrieval.keyword, lanes))
+    given = copy.deepcopy((parsed, content_of(retrieval.keyword), lanes))
     ranking = rank(parsed, retrieval, lanes, vectors, None, opened.ledger, opened.graph)
     candidates = list(ranking.candidates)
     select_results(parsed, retrieval, ranking, None, opened.index_state())
-    assert (parsed, retrieval.keyword, lanes) == given
+    assert (parsed, content_of(retrieval.keyword), lanes) == given
     assert list(ranking.candidates) == candidates
     assert rank(parsed, retrieval, lanes, vectors, None, opened.ledger, opened.graph) is not ranking
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from semantic_here import measured_here
-from vaultseek.content.markdown.dates import file_name_time, property_time
+from vaultseek.content.markdown.frontmatter import file_name_time, property_time
 from vaultseek.settings.search import RecencySettings, SearchSettings
 
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from semantic_here import WorkerHere, measured_here, open_here
+from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.settings.search import SearchSettings
-from vaultseek.tools.evaluate.vault import index_vault
 
 NOTES = {
     "Rope.md": "# Rope\n\nrope rope rope rope",

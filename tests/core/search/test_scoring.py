@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from keyword_answers import KeywordHit, answer_of
+from semantic_answers import answer_of_hits
 from vaultseek.core.search import formula
 from vaultseek.core.search.request import SearchRequest, parse_request
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.scoring import (
     ScoredLane,
     ScoredLanes,
-    confidence,
+    judge,
     keyword_scores,
-    keyword_trust,
     lane_weights,
     score_lanes,
     semantic_scores,
@@ -26,7 +27,7 @@ from vaultseek.core.search.scoring import (
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.answer import ChunkHit as KeywordPassage
-from vaultseek.store.keyword.answer import KeywordAnswer, KeywordHit
+from vaultseek.store.keyword.answer import KeywordAnswer
 
 
 def hit(
@@ -37,12 +38,12 @@ def hit(
 
 
 def by_word(*hits: KeywordHit) -> KeywordAnswer:
-    return KeywordAnswer.of_hits(hits)
+    return answer_of(hits)
 
 
 def by_meaning(passages: dict[int, list[float]], notes: dict[int, float]) -> SemanticAnswer:
     chunks = [(note, note, cosine) for note, cosines in passages.items() for cosine in cosines]
-    return SemanticAnswer.of_hits(chunks, list(notes.items()), np.zeros(2, np.float32))
+    return answer_of_hits(chunks, list(notes.items()))
 
 
 def weights(query: str, retrieval: Retrieval, population: int = 1000, **settings: Any) -> tuple[float, float]:
@@ -64,21 +65,16 @@ def test_scores_are_ordered_by_score_and_then_by_note():
     assert ScoredLane("keyword", {2: 5.0, 1: 1.0, 3: 1.0}).first(2) == [2, 1]
 
 
-@pytest.mark.parametrize(("population", "zeros"), [(2, 0), (5, 3), (10_000, formula.SCALE_NOTES - 2)])
-def test_notes_without_the_words_count_as_zero_in_the_scale(population, zeros):
-    scored = keyword_scores(by_word(hit(1, 10.0), hit(2, 5.0)), population)
-    assert scored.scale == formula.scale_of([*scored.scores.values(), *[0.0] * zeros])
+def test_the_scale_of_the_words_comes_from_how_many_notes_there_are():
+    scored = keyword_scores(by_word(hit(1, 10.0), hit(2, 5.0)), 1000)
+    assert scored.scale == formula.keyword_scale(list(scored.scores.values()), 1000)
 
 
-def test_a_semantic_score_takes_the_best_passage_and_the_note_on_their_own_scales():
+def test_a_semantic_score_takes_the_best_passage_and_the_note():
     scored = semantic_scores(by_meaning({1: [0.2, 0.8], 2: [0.4]}, {1: 0.5, 2: 0.3}))
-    of_passage, of_note = formula.semantic_shares(formula.scale_of([0.8, 0.4]), formula.scale_of([0.5, 0.3]))
-    total = of_passage + of_note
-    assert scored.scores == {
-        1: pytest.approx((of_passage * 0.8 + of_note * 0.5) / total),
-        2: pytest.approx((of_passage * 0.4 + of_note * 0.3) / total),
-    }
-    assert scored.scale.deviation == pytest.approx(1 / total)
+    expected = formula.semantic_score(np.array([0.8, 0.4]), np.array([0.5, 0.3]), 0.2)
+    assert scored.scores == {1: pytest.approx(expected[0]), 2: pytest.approx(expected[1])}
+    assert scored.scale == formula.scale_of(list(scored.scores.values()))
 
 
 def test_a_note_that_only_one_index_returned_gets_the_minimum_of_the_other():
@@ -133,42 +129,21 @@ def test_weights_that_were_set_stay_as_they_are():
     assert weights("pump", doubtful, keyword_weight=2.0, semantic_weight=0.5) == (2.0, 0.5)
 
 
-def test_words_that_match_little_of_the_query_count_less_if_meaning_was_asked():
-    poor = by_word(hit(1, 0.1, coverage=formula.TRUSTED_COVERAGE / 2))
+def test_words_that_chance_could_explain_count_less_if_meaning_was_asked():
+    poor = by_word(hit(1, math.log(1000) / 2))
     keyword, semantic = weights("why is the pump loud", Retrieval(poor, by_meaning({}, {})))
     full_keyword, full_semantic = weights("why is the pump loud", Retrieval(poor))
-    assert keyword == pytest.approx(full_keyword * 0.5**formula.TRUST_EXPONENT)
+    assert keyword == pytest.approx(full_keyword / 2)
     assert semantic == full_semantic
-
-
-def doubted(*first: int, reading: float = 1.0, score: float = 1.0) -> float:
-    """Return the weight of the words if note 1 means the query and their first notes, as good as each other,
-    are ``first``."""
-    cosines = {note: 0.9 - note / 100 for note in range(1, 8)} | {9: 0.1}
-    answer = replace(by_meaning({note: [each] for note, each in cosines.items()}, cosines), reading=reading)
-    parsed = parse_request(SearchRequest("why is it loud", SearchSettings()))
-    retrieval = Retrieval(by_word(*(hit(note, score) for note in first)), answer)
-    return score_lanes(parsed, retrieval, 1000).named("keyword").weight
-
-
-def test_words_count_less_where_their_first_note_means_something_else():
-    assert doubted(1) == doubted(1, score=100.0) == 1.0
-    assert doubted(9) == doubted(404) == pytest.approx(formula.LEAST_AGREEMENT)
-    assert doubted(9) < doubted(5) <= doubted(1)
-    assert doubted(5, 9) == doubted(9, 5) == doubted(5)
-
-
-def test_meaning_does_not_object_to_certain_words_or_in_a_language_that_the_model_does_not_read():
-    assert doubted(9, score=100.0) == 1.0
-    assert doubted(9, reading=formula.OBJECTION_READING[0]) == 1.0
-    assert doubted(9) < doubted(9, reading=0.9) < 1.0
 
 
 def test_meaning_counts_less_the_worse_the_model_reads_the_query():
     answers = [replace(by_meaning({1: [0.8]}, {1: 0.5}), reading=reading) for reading in (1.0, 0.4, 0.0)]
     word = by_word(hit(1, 10.0))
     pairs = [weights("насос", Retrieval(word, answer)) for answer in answers]
-    assert [semantic / pairs[0][1] for _, semantic in pairs] == [1.0, 0.4, formula.LEAST_MEANING]
+    assert [semantic / pairs[0][1] for _, semantic in pairs] == pytest.approx(
+        [1.0, 0.4**formula.READING_EXPONENT, formula.LEAST_MEANING]
+    )
     assert len({keyword for keyword, _ in pairs}) == 1
     assert weights("насос", Retrieval(word, answers[2]), profile="balanced") == (1.0, 1.0)
 
@@ -176,18 +151,12 @@ def test_meaning_counts_less_the_worse_the_model_reads_the_query():
 def test_cosines_become_confidence_by_the_curve_of_the_model_that_answered():
     answer = by_meaning({1: [0.8]}, {1: 0.8})
     strict = replace(answer, meaning_curve=(-40.0, 46.0))
-    assert confidence([1], None, answer)[1] == pytest.approx(1 / (1 + math.exp(4.5 - 5.7 * 0.8)), abs=1e-4)
+    assert judge([1], None, answer).confidence[1] == pytest.approx(
+        1 / (1 + math.exp(4.5 - 5.7 * 0.8)), abs=1e-4
+    )
     unread = replace(answer, reading=0.5)
-    assert confidence([1], None, unread)[1] == pytest.approx(confidence([1], None, answer)[1] / 2)
-    assert confidence([1], None, strict)[1] < 0.1 < confidence([1], None, answer)[1]
-
-
-def test_trust_looks_at_the_first_notes_only():
-    covered = [hit(note, 0.1, coverage=0.1) for note in range(formula.TRUSTED_NOTES)]
-    late = keyword_trust(by_word(*covered, hit(9, 0.1, coverage=1.0)), 1000)
-    assert late == pytest.approx(keyword_trust(by_word(*covered), 1000))
-    assert keyword_trust(by_word(*covered[:-1], hit(9, 0.1, coverage=1.0)), 1000) == 1.0
-    assert keyword_trust(None, 1000) == keyword_trust(by_word(), 1000) == 1.0
+    assert judge([1], None, unread).confidence[1] == pytest.approx(judge([1], None, answer).confidence[1] / 2)
+    assert judge([1], None, strict).confidence[1] < 0.1 < judge([1], None, answer).confidence[1]
 
 
 def test_similarity_is_the_cosine_of_the_notes_both_ways(world):
@@ -206,5 +175,13 @@ def test_confidence_takes_the_best_cosine_and_the_coverage():
     answer = by_meaning({1: [0.2, 0.7]}, {1: 0.5, 2: 0.6})
     cosines, coverages = np.array([0.7, 0.6, np.nan, np.nan]), np.array([np.nan, np.nan, 0.8, np.nan])
     expected = dict(zip([1, 2, 3, 4], formula.confidence(cosines, coverages).tolist(), strict=True))
-    assert confidence([1, 2, 3, 4], by_word(hit(3, 1.0, coverage=0.8)), answer) == pytest.approx(expected)
+    judged = judge([1, 2, 3, 4], by_word(hit(3, 1.0, coverage=0.8)), answer)
+    assert judged.confidence == pytest.approx(expected)
     assert expected[4] == 0.0
+
+
+def test_a_note_is_near_by_its_meaning_or_by_half_of_the_words():
+    answer = by_meaning({1: [0.5], 2: [0.1], 3: [0.1]}, {})
+    words = by_word(hit(2, 1.0, coverage=0.6), hit(3, 1.0, coverage=0.4))
+    assert judge([1, 2, 3, 4], words, answer).near == {1, 2}
+    assert not judge([1], None, replace(answer, reading=0.1)).near

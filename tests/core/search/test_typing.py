@@ -15,6 +15,7 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.search import SearchMethods
+from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, read
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
 
@@ -41,9 +42,12 @@ class Typist:
 
     def __call__(self, query: str, **options: Any) -> list[str]:
         """Return the paths of the results for a query that is being typed."""
-        params = {"query": query, "typing": True, "limit": 10, **options}
-        answer = asyncio.run(self._methods.search(params, RequestContext()))
-        return [result["path"] for result in answer["results"]]
+        return paths(self.answer(query, **{"typing": True, **options}))
+
+    def answer(self, query: str, **options: Any) -> dict[str, Any]:
+        """Return the answer to a query that is finished."""
+        params = {"query": query, "limit": 10, **options}
+        return asyncio.run(self._methods.search(read(SearchParams, params), RequestContext()))
 
     async def _nothing(self) -> None:
         return None
@@ -53,6 +57,10 @@ class Typist:
 
     async def _every(self) -> dict[str, VaultFollower | Exception]:
         return {"notes": cast(VaultFollower, self._follower)}
+
+
+def paths(answer: dict[str, Any]) -> list[str]:
+    return [result["path"] for result in answer["results"]]
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +120,38 @@ def test_only_the_last_word_goes_on_and_none_after_a_space(typing):
     assert "Slip-box.md" not in type_("zettel", mode="keyword", typing=False)
 
 
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+def test_a_finished_query_without_a_match_finds_the_words_that_begin_with_its_last(typing, mode):
+    search = typing(NOTES).answer
+    for query, word in (("zet", "zet"), ("ze", "ze"), ("qq Zet?", "zet")):
+        answer = search(query, mode=mode)
+        assert {"Index.md", "Slip-box.md"} <= set(paths(answer)), query
+        assert answer["interpreted"]["notes"] == [
+            f'no note has "{word}"; words that begin with it were searched for instead'
+        ]
+        marked = {
+            result["preview"][start:end].lower()
+            for result in answer["results"]
+            for start, end in result["highlights"]
+        }
+        assert marked == {"zettel", "zettelkasten"}
+    inside = search("zet path:Index", mode=mode)
+    assert paths(inside) == ["Index.md"]
+    assert inside["interpreted"]["notes"][0].startswith('none of these notes has "zet"; words that')
+
+
+def test_words_that_begin_with_the_last_count_only_where_nothing_else_matches(typing):
+    search = typing({**NOTES, "Code.md": "Alarm E-4107 at noon."}).answer
+    for query in ("zet soup", "soup zet", "lists ze"):
+        answer = search(query, mode="keyword")
+        assert "Slip-box.md" not in paths(answer), query
+        assert answer["interpreted"]["notes"] == []
+    for query in ("z", "xq", "E-41"):
+        answer = search(query, mode="keyword")
+        assert answer["results"] == []
+        assert answer["interpreted"]["notes"] == []
+
+
 def test_names_that_begin_with_what_is_typed_come_first_the_shortest_before_the_others(typing):
     notes = {
         "Pump.md": "---\naliases: [Bilge pump]\n---\nwater",
@@ -128,5 +168,6 @@ def test_names_that_begin_with_what_is_typed_come_first_the_shortest_before_the_
 
 def test_what_is_typed_is_answered_by_every_vault(typing):
     type_ = typing({"Pump.md": "water", "Garden.md": "The pump. " * 9})
-    answer = asyncio.run(type_._methods.search_all({"query": "pum", "typing": True}, RequestContext()))
+    call = AllVaultsParams(query="pum", typing=True)
+    answer = asyncio.run(type_._methods.search_all(call, RequestContext()))
     assert [result["path"] for result in answer["results"]] == ["Pump.md", "Garden.md"]

@@ -356,7 +356,11 @@ GROWING = [
 
 
 @pytest.mark.fault("K2", "Invariant 6")
-@pytest.mark.parametrize("text", GROWING, ids=lambda text: text[:40])
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(text, marks=[pytest.mark.slow] * text.startswith(MANY)) for text in GROWING],
+    ids=lambda text: text[:40],
+)
 def test_a_value_that_grows_is_refused_before_it_takes_memory(value, text):
     tracemalloc.start()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultseek.core.tables.notes import table_of_notes
+from vaultseek.core.tables.run import table_of_notes
 from vaultseek.errors import UsageError
 from worlds import World, write_files
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from vaultseek.doors.cli.arguments import COMPLETE, FILTERS, SEARCH, Arguments, read
 from vaultseek.doors.cli.commands.complete import complete
 from vaultseek.doors.cli.commands.search import search
-from vaultseek.doors.cli.complete_call import CompleteCall
-from vaultseek.doors.cli.search_call import SearchCall
+from vaultseek.doors.cli.search_call import CompleteCall, SearchCall
 
 NAMES = [option.name for option in FILTERS]
 OPTIONS = [*NAMES, "-n", "--limit", "--mode", "--vault"]
-FLAGS = ["--json", "--paths", "--open", "--explain", "--wait", "--no-start", "--no-color", "--pager"]
+FLAGS = ["--json", "--paths", "--all", "--open", "--explain", "--wait", "--no-start", "--no-color", "--pager"]
 WORDS = st.sampled_from(["boiler", "-draft", "-tag:old", "-", "--", "-n", "-n3", "-n0", "-nx", "-h", "", "3"])
 VALUES = st.sampled_from(["work", "3", "0", "٣", "+3", "201", "keyword", "Keyword", "-draft", "--json", ""])
 ARGUMENTS = st.lists(

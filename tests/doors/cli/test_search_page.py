@@ -22,6 +22,7 @@ def result(**more: Any) -> dict[str, Any]:
         "start_line": 12,
         "end_line": 20,
         "score": 1.0,
+        "certainty": 1.0,
         "preview": "To descale the boiler, close both valves first.",
         "tags": ["house/heating"],
         "modified": NOW - 3 * 86_400,
@@ -48,7 +49,7 @@ def answer(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
 def test_a_result_in_three_lines_and_a_footer() -> None:
     text = page(answer(result()), Terminal(width=70), now=NOW)
     assert text.splitlines() == [
-        " 1  Boiler › Descaling" + " " * 35 + "████████ 1.00",
+        " 1  Boiler › Descaling" + " " * 35 + "████████ 100%",
         "    house/Boiler.md:12 · #house/heating · 3 days ago",
         "    To descale the boiler, close both valves first.",
         "",
@@ -174,8 +175,7 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(screen=False), now=NOW)
     near = {"path": "Bread.md", "confidence": 0.04}
     assert page(answer(query="flux capacitor", nearest=near), Terminal(screen=False), now=NOW) == (
-        "No match for flux capacitor in 1,003 notes; "
-        "the nearest is Bread.md, but it is not close (confidence 0.04)."
+        "No match for flux capacitor in 1,003 notes; the nearest is Bread.md, but it is not close."
     )
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
     assert "the index is still empty" in page(answer(index=empty), Terminal(screen=False), now=NOW)
@@ -254,16 +254,26 @@ def test_an_answer_with_the_least_that_can_be_in_it() -> None:
 
 
 def test_a_list_of_nothing_certain_says_so_above_it() -> None:
-    far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, confidence=0.04)
+    far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, certainty=0.04)
     lines = page(answer(far, weak=True), Terminal(width=70), now=NOW).splitlines()
     assert lines[:2] == ["No match. Closest in meaning:", ""]
-    assert lines[2].endswith(" ▍······· 0.04")
+    assert lines[2].endswith(" ▍·······   4%")
     assert "No match" not in page(answer(far, weak=False), Terminal(width=200), now=NOW)
 
 
 def test_the_bar_shows_how_certain_a_result_is() -> None:
     text = page(answer(result(score=1.0, confidence=0.7, certainty=0.5)), Terminal(width=70), now=NOW)
-    assert text.splitlines()[0].endswith(" ████···· 0.50")
+    assert text.splitlines()[0].endswith(" ████····  50%")
+    related = {name: value for name, value in result(score=0.25).items() if name != "certainty"}
+    text = page(answer(related), Terminal(width=70), now=NOW)
+    assert text.splitlines()[0].endswith(" ██······  25%")
+
+
+def test_a_list_that_folds_counts_the_less_certain_notes_at_its_end() -> None:
+    three = answer(result(), result(certainty=0.04), result(certainty=0.01), less_certain=2)
+    lines = page(three, Terminal(width=70), now=NOW, folds=True).splitlines()
+    assert lines[3:] == ["", "    2 less certain notes: --all", "", "3 notes · 42 ms · hybrid · notes"]
+    assert page(three, Terminal(width=70), now=NOW).count("house/Boiler.md") == 3
 
 
 def test_a_result_that_a_link_led_to_says_via_what() -> None:

@@ -3,7 +3,7 @@
 import plistlib
 from pathlib import Path
 
-from vaultseek.doors.cli.service_files import is_ours, launchd_agent, systemd_units
+from vaultseek.doors.cli.service_files import MARK, launchd_agent, systemd_units
 
 
 def unit(command: list[str], *, sandbox: bool = True) -> str:
@@ -15,7 +15,7 @@ def test_words_that_systemd_would_take_for_something_else_are_escaped() -> None:
     text = unit(["/opt/my python", "-m", 'a"b\\c', "100%", "$HOME", "new\nline"])
     assert 'ExecStart="/opt/my python" -m "a\\x22b\\x5cc" 100%% $$HOME "new\\x0aline"\n' in text
     assert 'ReadWritePaths="/a b" /c%%d\n' in text
-    assert is_ours(text)
+    assert MARK in text
 
 
 def test_the_unit_is_shut_off_where_the_system_allows_it() -> None:
@@ -28,7 +28,7 @@ def test_the_unit_is_shut_off_where_the_system_allows_it() -> None:
 
 def test_the_agent_for_launchd() -> None:
     ((name, text),) = launchd_agent(["/py", "-m", "vaultseek", "serve"], {"A": "<&>"}, Path("/log")).items()
-    assert is_ours(text)
+    assert MARK in text
     agent = plistlib.loads(text.encode())
     assert name == f"{agent['Label']}.plist"
     assert agent["ProgramArguments"] == ["/py", "-m", "vaultseek", "serve"]

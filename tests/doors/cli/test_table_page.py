@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vaultseek.doors.cli.table_page import cell_text, printed
+from vaultseek.doors.cli.commands.table import cell_text, printed
 from vaultseek.doors.cli.terminal import Terminal, width_of
 
 

@@ -86,18 +86,18 @@ def test_pages_of_a_search_have_every_result_once(previews, form):
         assert [item["path"] for item in seen] == [item["path"] for item in every]
 
 
-def test_a_result_says_its_lines_the_matching_one_and_its_confidence():
-    place = {"start_line": 6, "end_line": 16, "line": 14, "column": 3, "confidence": 0.834}
+def test_a_result_says_its_lines_the_matching_one_and_its_certainty():
+    place = {"start_line": 6, "end_line": 16, "line": 14, "column": 3, "certainty": 0.834}
     answer = search(result(heading_path=["Pump.md", "Alarm"], tags=["work"], **place))
     reply = results(answer, LARGE)
-    assert "- Pump.md:6-16 | line 14 | Pump.md > Alarm | confidence 0.83 | #work\n  The pump." in reply.text
+    assert "- Pump.md:6-16 | line 14 | Pump.md > Alarm | certainty 0.83 | #work\n  The pump." in reply.text
     (shown,) = reply.structured["results"]
-    assert (shown["line"], shown["column"], shown["confidence"]) == (14, 3, 0.83)
+    assert (shown["line"], shown["column"], shown["certainty"]) == (14, 3, 0.83)
 
 
 def test_a_note_that_only_a_link_led_to_says_which():
-    reply = results(search(result(via={"path": "Sump.md", "title": "Sump"}, confidence=0.2)), LARGE)
-    assert "- Pump.md | confidence 0.20 | found by a link of Sump.md\n" in reply.text
+    reply = results(search(result(via={"path": "Sump.md", "title": "Sump"}, certainty=0.2)), LARGE)
+    assert "- Pump.md | certainty 0.20 | found by a link of Sump.md\n" in reply.text
 
 
 def test_a_property_that_matches_is_named():
@@ -276,7 +276,7 @@ def test_without_results_the_nearest_note_is_mentioned():
     empty = {**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}
     reply = results(empty, LARGE)
     assert reply.structured["results"] == []
-    assert "nothing found; Bread.md comes nearest, but not near (confidence 0.04)" in reply.text
+    assert "nothing found; Bread.md comes nearest, but not near" in reply.text
 
 
 @pytest.mark.parametrize("structured", [False, True])

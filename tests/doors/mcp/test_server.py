@@ -22,6 +22,7 @@ def search(*paths: str, partial=(), pending=0, revision=7, **more):
             "path": path,
             "title": path,
             "score": 1.0,
+            "certainty": 0.9,
             "modified": "2026-11-21T03:12:16+00:00",
             "preview": "text",
         }
@@ -208,6 +209,22 @@ async def test_pages_of_a_search_follow_its_cursor():
     assert [len(page) for page in seen] == [10, 10, 5]
     assert [path for page in seen for path in page] == PATHS
     assert [params["limit"] for params in asked] == [11, 21, 31]
+
+
+async def test_the_less_certain_results_are_a_page_of_their_own():
+    async def ask(method, params):
+        return search(*PATHS[:7], less_certain=3)
+
+    async with client(ask, structured=True) as agent:
+        pages, cursor = [], None
+        while cursor is not None or not pages:
+            more = {"cursor": cursor} if cursor else {}
+            answer = await agent.call_tool("search", {"query": "pump", **more})
+            pages.append(len(answer.structured_content["results"]))
+            cursor = answer.structured_content["next_cursor"]
+            if len(pages) == 1:
+                assert f'[less certain ones: search again with cursor="{cursor}"]' in text_of(answer)
+    assert pages == [4, 3]
 
 
 async def test_a_page_says_if_the_notes_have_changed_since_the_last():

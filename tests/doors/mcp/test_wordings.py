@@ -10,9 +10,9 @@ from vaultseek.doors.mcp.results import Cursor, merge_wordings, read_cursor, wri
 from vaultseek.errors import UsageError
 
 
-def answer(confidence: float, *paths: str):
+def answer(certainty: float, *paths: str):
     results = [
-        {"path": path, "score": 1 / rank, "confidence": confidence / rank, "preview": f"{path} {confidence}"}
+        {"path": path, "score": 1 / rank, "certainty": certainty / rank, "preview": f"{path} {certainty}"}
         for rank, path in enumerate(paths, start=1)
     ]
     return {"vault": "notes", "results": results, "partial": [], "interpreted": {"notes": ["n"]}}
@@ -25,6 +25,8 @@ def paths(merged):
 def test_a_note_of_several_wordings_comes_once_and_first():
     merged = merge_wordings([answer(0.8, "a.md", "both.md"), answer(0.8, "both.md", "b.md")])
     assert paths(merged) == ["both.md", "a.md", "b.md"]
+    assert [result["certainty"] for result in merged["results"]] == [0.8, 0.8, 0.4]
+    assert merged["less_certain"] == 0
     assert merged["interpreted"]["notes"] == ["n"]
 
 
@@ -37,9 +39,8 @@ def test_a_wording_that_nothing_answers_does_not_hide_the_sure_result_of_another
 def test_no_note_is_lost_or_doubled(lists):
     merged = merge_wordings([answer(0.5, *names) for names in lists])
     assert sorted(paths(merged)) == sorted({name for names in lists for name in names})
-    scores = [result["score"] for result in merged["results"]]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[:1] in ([], [1.0])
+    certainties = [result["certainty"] for result in merged["results"]]
+    assert certainties == sorted(certainties, reverse=True)
 
 
 def test_the_nearest_note_is_named_only_if_no_wording_has_results():

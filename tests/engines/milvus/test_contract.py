@@ -1,4 +1,4 @@
-"""The contract of engines, held by the embedded one and by Milvus; filters decide the same on both."""
+"""The contract of engines, held by Milvus."""
 
 from __future__ import annotations
 
@@ -14,19 +14,16 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from embedded_backend import EmbeddedBackend, counts_of
 from engines import lite_engine
-from notes_and_queries import NOTE, PATH, QUERY
+from notes_and_queries import NOTE, PATH
 from vaultseek.content.query.grammar import parse_query
 from vaultseek.core.search.filter import filter_notes
+from vaultseek.engines.milvus import backend as milvus_backend
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
-from vaultseek.engines.port import Batch, ByMeaning, ByWords, Restriction, VectorEntries
-from vaultseek.semantic.vectors.index import VectorIndex
-from vaultseek.semantic.vectors.port import MemoryStore
+from vaultseek.engines.port import Batch, ByMeaning, ByWords, VectorEntries
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.candidates import note_terms, segment_of
-from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.keyword.inverter import Lexicon
 from worlds import World, write_files
 
@@ -52,19 +49,10 @@ def world(tmp_path: Path) -> Iterator[World]:
         yield here
 
 
-@pytest.fixture(params=["embedded", "milvus"])
-def backend(request, world, tmp_path):
-    if request.param == "embedded":
-        keyword = KeywordIndex.create(tmp_path / "engine")
-        yield EmbeddedBackend(
-            keyword,
-            lambda space, kind: VectorIndex(MemoryStore()),
-            lambda condition: decided(world, condition),
-        )
-        keyword.close()
-    else:
-        with milvus(request.getfixturevalue("lite"), request.node.name) as engine:
-            yield engine
+@pytest.fixture
+def backend(lite, request):
+    with milvus(lite, request.node.name) as engine:
+        yield engine
 
 
 @contextlib.contextmanager
@@ -95,10 +83,10 @@ def entries(world: World, *names: str):
 
 
 def vectors(world: World, kind="notes") -> VectorEntries:
-    rows = [world.ledger.notes.by_id([id])[id] for id in sorted(world.ledger.notes.ids())]
-    matrix = np.eye(len(rows), 8, dtype=np.float32) + 0.1
+    ids = np.array(sorted(world.ledger.notes.ids()))
+    matrix = np.eye(len(ids), 8, dtype=np.float32) + 0.1
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    return VectorEntries(SPACE, kind, np.array([row.id for row in rows]), rows, matrix)
+    return VectorEntries(SPACE, kind, ids, ids, matrix)
 
 
 def names(world: World, hits) -> list[str]:
@@ -115,11 +103,9 @@ def test_words_propose_the_notes_that_have_them(world, backend):
     assert len(backend.candidates(ByWords({"pump": 2.0}), 1)) == 1
     assert len(backend.candidates(ByWords({}), 5)) == 0
     assert len(backend.candidates(ByWords({"unheard": 1.0}), 5)) == 0
-    known = backend.scores(ByWords({"pump": 2.0}), hits.notes.tolist())
-    assert set(known) == {world.note("a").id, world.note("b").id}
 
 
-def test_meaning_proposes_the_nearest_and_gives_scores_of_others(world, backend):
+def test_meaning_proposes_the_nearest(world, backend):
     stored = vectors(world)
     query = ByMeaning(SPACE, "notes", stored.vectors[2])
     assert len(backend.candidates(query, 3)) == 0
@@ -127,25 +113,27 @@ def test_meaning_proposes_the_nearest_and_gives_scores_of_others(world, backend)
     hits = backend.candidates(query, 2)
     assert hits.notes[0] == stored.numbers[2]
     assert hits.scores[0] == pytest.approx(1.0, abs=1e-5)
-    scores = backend.scores(query, stored.numbers.tolist())
-    expected = stored.vectors @ stored.vectors[2]
-    assert [scores[number] for number in stored.numbers.tolist()] == pytest.approx(
-        expected.tolist(), abs=1e-5
+    every = backend.candidates(query, 10)
+    assert every.scores.tolist() == pytest.approx(
+        sorted((stored.vectors @ stored.vectors[2]).tolist(), reverse=True), abs=1e-5
     )
     backend.apply(Batch(forgotten=[(SPACE, "notes", stored.numbers[2:3])]))
     assert stored.numbers[2] not in backend.candidates(query, 10).notes
 
 
-def test_a_filter_precedes_the_cut(world, backend):
+@pytest.mark.parametrize("most", [1, 4000])
+def test_a_filter_precedes_the_cut(world, backend, monkeypatch, most):
+    """Also one that more notes pass than an expression may name."""
+    monkeypatch.setattr(milvus_backend, "NOTES_IN_FILTER", most)
     backend.apply(Batch(entries(world), vectors=[vectors(world)]))
-    condition = parse_query("tag:work", now=NOW).filter
-    pump = backend.candidates(ByWords({"pump": 1.0, "garden": 9.0}), 1, Restriction(condition))
+    at_work = decided(world, parse_query("tag:work", now=NOW).filter)
+    pump = backend.candidates(ByWords({"pump": 1.0, "garden": 9.0}), 1, at_work)
     assert names(world, pump) == ["a.md"]
     one = np.array([world.note("a").id])
-    assert names(world, backend.candidates(ByWords({"pump": 1.0}), 5, Restriction(None, one))) == ["a.md"]
-    near = backend.candidates(ByMeaning(SPACE, "notes", vectors(world).vectors[3]), 9, Restriction(condition))
+    assert names(world, backend.candidates(ByWords({"pump": 1.0}), 5, one)) == ["a.md"]
+    near = backend.candidates(ByMeaning(SPACE, "notes", vectors(world).vectors[3]), 9, at_work)
     assert set(names(world, near)) == {"a.md", "b.md"}
-    assert len(backend.candidates(ByWords({"pump": 1.0}), 5, Restriction(None, one[:0]))) == 0
+    assert len(backend.candidates(ByWords({"pump": 1.0}), 5, one[:0])) == 0
 
 
 def test_a_batch_may_be_repeated_and_its_position_is_kept(world, backend):
@@ -156,7 +144,8 @@ def test_a_batch_may_be_repeated_and_its_position_is_kept(world, backend):
     statistics = backend.statistics()
     assert statistics.position == "g:7"
     counts = world.ledger.counts()
-    assert counts_of(statistics) == {"notes": 4, "passages": counts.chunks, "vectors of notes": 4}
+    assert (statistics.notes, statistics.passages) == (4, counts.chunks)
+    assert statistics.vectors == {(SPACE, "notes"): 4}
 
 
 def test_what_is_removed_or_dropped_is_gone(world, backend):
@@ -171,31 +160,6 @@ def test_what_is_removed_or_dropped_is_gone(world, backend):
     backend.drop()
     assert len(backend.candidates(ByWords({"pump": 1.0}), 5)) == 0
     assert backend.statistics().position in (None, "")
-
-
-def test_a_changed_note_is_filtered_by_what_it_is_now_vectors_too(world, backend):
-    backend.apply(Batch(entries(world), vectors=[vectors(world)]))
-    world.write({"b.md": "# Brakes\n\nA pump no more. #rest"})
-    backend.apply(Batch(entries(world, "b")))
-    query = ByMeaning(SPACE, "notes", vectors(world).vectors[0])
-    for tag, expected in (("work", {"a.md"}), ("rest", {"b.md"})):
-        condition = parse_query(f"tag:{tag}", now=NOW).filter
-        assert set(names(world, backend.candidates(query, 9, Restriction(condition)))) == expected
-
-
-@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
-@given(st.dictionaries(PATH, NOTE, min_size=1, max_size=5), st.lists(QUERY, min_size=8, max_size=14))
-def test_filters_of_the_engine_are_those_of_the_ledger(lite, notes, queries):
-    with (
-        tempfile.TemporaryDirectory() as home,
-        contextlib.closing(World(write_files(Path(home) / "vault", notes), Path(home))) as here,
-        milvus(lite, f"filters {len(notes)}") as engine,
-    ):
-        engine.apply(Batch(entries(here)))
-        for query in queries:
-            condition = parse_query(query, now=NOW).filter
-            if condition is not None:
-                assert engine.matching(condition).tolist() == decided(here, condition).tolist(), query
 
 
 def test_a_vocabulary_counts_as_the_index_does(world, tmp_path):

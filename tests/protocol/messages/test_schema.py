@@ -8,7 +8,7 @@ import pytest
 
 from vaultseek.errors import ProtocolError, UsageError
 from vaultseek.protocol.messages import check
-from vaultseek.protocol.messages.schema import schemas
+from vaultseek.protocol.messages.check import schemas
 
 ADDED = {"name": "notes", "path": "/home/ana/notes"}
 

@@ -120,7 +120,7 @@ def test_a_broken_header_is_a_final_error(data):
 @pytest.mark.parametrize("length", [FRAME_BYTES + 1, 2**63, int("9" * 900)])
 def test_too_long_a_frame_is_refused_from_its_header(length):
     reader = FrameReader()
-    reader.feed(b"Content-Length: %d\r\n" % length)
+    reader.feed(b"Content-Length: %d\r\n\r\n" % length)
     with pytest.raises(FrameTooLarge):
         reader.next()
 
@@ -159,7 +159,7 @@ def test_a_reader_knows_of_a_partial_frame():
         (b'{"id":1,"a":1e999}', "number is too large"),
         (b'{"id":1,"a":%s}' % (b"9" * 5000), "does not fit"),
         (b'{"id":1,"a":9223372036854775808}', "does not fit"),
-        (b'{"id":1,"a":1,"a":2}', "stands twice"),
+        (b'{"id":1,"a":1,"a":2}', "appears twice"),
         (b'{"id":1,"a":"\\ud800"}', "surrogate"),
         (b'{"id":1,"\\uDFff":1}', "surrogate"),
     ],

@@ -12,7 +12,7 @@ import pytest
 
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.inference import embed
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.semantic.models.directories import bundled_directory
 from vaultseek.semantic.models.metadata import WEIGHTS
 

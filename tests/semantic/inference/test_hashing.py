@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.errors import ConfigError
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder
 
 
 @given(st.lists(st.text(max_size=40), max_size=5))

@@ -79,9 +79,9 @@ def test_a_key_that_the_server_repeats_is_in_no_log_of_the_worker(tmp_path, monk
     log = tmp_path / "worker.log"
     with embedding_server() as server:
         server.status = 500
-        options = {"model_name": "m", "api_base": server.url + "/v1", "timeout": 2.0, "max_retries": 3}
+        options = {"model_name": "m", "api_base": server.url + "/v1", "timeout": 2.0, "max_retries": 2}
         name = "llama_index.embeddings.openai_like.OpenAILikeEmbedding"
-        service = Service(name, json.dumps(options), seconds=4.0, key_file=str(key))
+        service = Service(name, json.dumps(options), seconds=15.0, key_file=str(key))
 
         async def embed() -> str:
             worker = SemanticWorker(served_model(service), log=log)

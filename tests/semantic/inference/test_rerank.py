@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
-import threading
 import time
 import warnings
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +17,7 @@ from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference import rerank
 from vaultseek.semantic.inference.bert_pairs import Batch, BertReranker
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
+from vaultseek.semantic.worker import SemanticWorker
 
 pytestmark = pytest.mark.model
 TEXTS = ["one passage", "another one", ""]
@@ -33,7 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 async def worker() -> AsyncIterator[SemanticWorker]:
     model = find_model("hashing")
-    made = SemanticWorker(model, settings=WorkerSettings(stores="memory"))
+    made = SemanticWorker(
+        model,
+    )
     await made.ready()
     yield made
     await made.stop()
@@ -43,12 +44,12 @@ def test_one_score_a_text_between_nothing_and_one(folder: Path) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = rerank.load(str(folder))
-        scores = rerank.score(model, "what is it?", TEXTS)
+        scores = rerank.TimedReranker(model).score("what is it?", TEXTS)
     assert scores.shape == (3,)
     assert ((scores > 0) & (scores < 1)).all()
-    assert np.allclose(scores[:1], rerank.score(model, "what is it?", TEXTS[:1]), atol=1e-5)
-    assert rerank.score(model, "nothing to score", []).shape == (0,)
-    assert rerank.score(model, "\ud800", ["lone \udcff surrogate"]).shape == (1,)
+    assert np.allclose(scores[:1], rerank.TimedReranker(model).score("what is it?", TEXTS[:1]), atol=1e-5)
+    assert rerank.TimedReranker(model).score("nothing to score", []).shape == (0,)
+    assert rerank.TimedReranker(model).score("\ud800", ["lone \udcff surrogate"]).shape == (1,)
 
 
 def test_a_bert_model_scores_as_in_sentence_transformers(folder: Path) -> None:
@@ -63,8 +64,8 @@ def test_a_bert_model_scores_as_in_sentence_transformers(folder: Path) -> None:
     assert isinstance(model, BertReranker)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        reference = rerank.score(rerank.SentenceReranker(folder), query, texts)
-    assert np.abs(rerank.score(model, query, texts) - reference).max() < 1e-5
+        reference = rerank.TimedReranker(rerank.SentenceReranker(folder)).score(query, texts)
+    assert np.abs(rerank.TimedReranker(model).score(query, texts) - reference).max() < 1e-5
 
 
 def test_other_models_are_left_to_the_library(folder: Path, tmp_path: Path) -> None:
@@ -75,28 +76,71 @@ def test_other_models_are_left_to_the_library(folder: Path, tmp_path: Path) -> N
         warnings.simplefilter("ignore")
         model = rerank.load(str(copy))
         assert isinstance(model, rerank.SentenceReranker)
-        assert rerank.score(model, "q", TEXTS, until=time.monotonic() + 60).shape == (3,)
+        assert rerank.TimedReranker(model).score("q", TEXTS, until=time.monotonic() + 60).shape == (3,)
 
 
-def test_at_the_deadline_there_are_the_scores_so_far() -> None:
-    scores = rerank.score(Slow(), "q", ["a", "b", "c"], until=time.monotonic() + 0.2)
-    Slow.goes_on.set()
-    assert scores[0] == 0.5
-    assert np.isnan(scores[1:]).all()
-
-
-class Slow:
-    """A cross-encoder whose second batch takes for ever."""
+class Steady:
+    """A cross-encoder that takes so many seconds a pair, on a clock of its own."""
 
     threads = 1
-    goes_on = threading.Event()
+    all_at_once = False
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.now = 0.0
+        self.pairs = 0
+
+    def monotonic(self) -> float:
+        return self.now
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        def late() -> np.ndarray:
-            self.goes_on.wait(60)
+        def one() -> np.ndarray:
+            self.now += self.seconds
+            self.pairs += 1
             return np.full(1, 0.5)
 
-        return [Batch([0], lambda: np.full(1, 0.5)), Batch([1], late), Batch([2], late)]
+        return [Batch([place], one) for place in range(len(texts))]
+
+
+@pytest.fixture
+def steady(monkeypatch: pytest.MonkeyPatch) -> Steady:
+    model = Steady(0.05)
+    monkeypatch.setattr(rerank, "time", model)
+    return model
+
+
+def test_what_fits_the_limit_is_read(steady: Steady) -> None:
+    scores = rerank.TimedReranker(steady).score("q", ["text"] * 5, until=0.45)
+    assert np.isfinite(scores).all()
+    assert (steady.pairs, steady.now) == (5, pytest.approx(0.25))
+
+
+@pytest.mark.fault("I9")
+@pytest.mark.parametrize("slower", [1, 1.5, 2])
+def test_no_pair_is_begun_that_does_not_fit(steady: Steady, slower: float) -> None:
+    model = rerank.TimedReranker(steady)
+    model.score("q", ["text"], until=1)
+    steady.now, steady.seconds = 0.0, steady.seconds * slower
+    scores = model.score("q", ["text"] * 40, until=0.7)
+    read = int(np.isfinite(scores).sum())
+    assert np.isfinite(scores[:read]).all()
+    assert 0.5 <= steady.now <= 0.7
+    assert steady.pairs == read + 1
+
+
+@pytest.mark.fault("I9")
+async def test_a_model_of_which_no_pair_fits_is_asked_for_none(
+    steady: Steady, until: Callable[[Callable[[], bool]], Awaitable[None]]
+) -> None:
+    steady.seconds = 2.0
+    model = rerank.TimedReranker(steady)
+    model.score("q", ["text"], until=0.7)
+    steady.now = began = 10.0
+    assert np.isnan(model.score("q", ["text"] * 10, until=began + 0.7)).all()
+    # It is measured again after the answer, so it is asked again when the machine is less busy.
+    steady.seconds = 0.01
+    await until(lambda: steady.pairs == 2)
+    await until(lambda: np.isfinite(model.score("q", ["text"] * 10, until=steady.now + 0.7)).all())
 
 
 def test_what_is_missing_or_could_run_code_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from embedding_server import POISON, EmbeddingServer, embedding_server
 from vaultseek.base import limits
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference import rerank, served
-from vaultseek.semantic.inference.embed import embed
-from vaultseek.semantic.inference.hashing import HashingEncoder
+from vaultseek.semantic.inference.embed import HashingEncoder, embed
 from vaultseek.semantic.inference.served import ServedEncoder, ServedReranker
 from vaultseek.semantic.models.choice import choose_models, counter_of
 from vaultseek.semantic.models.service import Service
@@ -238,12 +237,12 @@ def test_a_served_model_takes_the_place_of_all_others():
 
 def test_a_served_reranker_scores_every_text(server):
     model = ServedReranker(Service("served_models.RerankedOverHttp", json.dumps({"base_url": server.url})))
-    scores = rerank.score(model, "green tea", ["black coffee", "green tea leaves", "tea"])
+    scores = rerank.TimedReranker(model).score("green tea", ["black coffee", "green tea leaves", "tea"])
     assert scores.argsort().tolist() == [0, 2, 1]
     assert ((scores >= 0) & (scores <= 1)).all()
     server.status = 500
     with pytest.raises(WorkerUnavailable):
-        rerank.score(model, "green tea", ["tea"])
+        rerank.TimedReranker(model).score("green tea", ["tea"])
 
 
 TEI = "llama_index.postprocessor.tei_rerank.TextEmbeddingInference"
@@ -320,14 +319,14 @@ def test_a_reranker_without_end_and_its_redirect_are_refused(server):
             model = ServedReranker(Service(name, options))
             setattr(server, *behaviour)
             with pytest.raises(WorkerUnavailable, match=words):
-                rerank.score(model, "green tea", ["tea"])
+                rerank.TimedReranker(model).score("green tea", ["tea"])
             server.endless, server.redirect = False, ""
     assert not server.requests
 
 
 def test_the_reranker_of_the_documentation(server):
     model = ServedReranker(Service(TEI, json.dumps({"base_url": server.url, "model_name": "m"})))
-    scores = rerank.score(model, "green tea", ["black coffee", "green tea leaves", "tea"])
+    scores = rerank.TimedReranker(model).score("green tea", ["black coffee", "green tea leaves", "tea"])
     assert scores.argsort().tolist() == [0, 2, 1]
 
 

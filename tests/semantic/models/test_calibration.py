@@ -12,6 +12,7 @@ from vaultseek.semantic.inference.embed import load
 from vaultseek.semantic.models.calibration import DEFAULT, Calibration, calibration_of, share_read
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.packed import MULTILINGUAL
+from vaultseek.semantic.models.question import without_language
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,7 @@ def test_the_multilingual_model_tells_an_answer_from_any_text():
     )
 
     def confidences(question: str) -> list[float]:
-        query = encoder.encode([question], query=True)[0]
+        query = without_language(encoder.encode([question], query=True)[0], MULTILINGUAL.fingerprint)
         intercept, slope = calibration.curve(query)
         return list(1 / (1 + np.exp(-(intercept + slope * (texts @ query)))))
 

@@ -30,7 +30,7 @@ def test_nothing_heavy_is_imported_for_it() -> None:
     script = (
         "import sys\n"
         "import vaultseek.semantic.worker\n"
-        "from vaultseek.semantic.inference import embed, hashing\n"
+        "from vaultseek.semantic.inference import embed\n"
         "from vaultseek.semantic.models import directories, safety\n"
         "from vaultseek.semantic.vectors import index\n"
         "directories.bundled_directory()\n"

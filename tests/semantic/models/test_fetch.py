@@ -86,7 +86,7 @@ def test_a_reranker_is_fetched_to_where_it_is_looked_for(hub, tiny_reranker):
     fetched = download("cross-encoder/tiny")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        scores = rerank.score(rerank.load("cross-encoder/tiny"), "what?", ["this", "that"])
+        scores = rerank.TimedReranker(rerank.load("cross-encoder/tiny")).score("what?", ["this", "that"])
     assert (kind_of(fetched.directory), scores.shape) == ("reranker", (2,))
 
 

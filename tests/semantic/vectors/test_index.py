@@ -1,9 +1,8 @@
-"""Every vector store gives the answers that exact arithmetic gives, filters included."""
+"""The vector index gives the answers that exact arithmetic gives, filters included."""
 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -12,22 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from daemons import eventually
 from vaultseek.base import limits
-from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.semantic.vectors import chroma, matrix
+from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.vectors import index as vectors_index
+from vaultseek.semantic.vectors import matrix, proposals
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.matrix import VectorHits
-from vaultseek.semantic.vectors.port import MemoryDirectory, MemoryStore, StoreDirectory, VectorBatch
-from vaultseek.semantic.worker.store_process import RemoteDirectory, StoreProcess
+from vaultseek.semantic.vectors.port import VectorBatch
+from vaultseek.semantic.worker.chroma_process import ChromaProcess
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # what the libraries warn of while they are imported is theirs
-    import chromadb  # noqa: F401
-
-    from vaultseek.semantic.vectors import chroma as semantic_chroma
-
-Opener = Callable[[], StoreDirectory]
+Opener = Callable[[], VectorIndex]
 
 
 def unit(count: int, dimension: int = 8, seed: int = 0) -> np.ndarray:
@@ -68,54 +62,54 @@ def notes_of(hits: VectorHits) -> list[int]:
     return list(dict.fromkeys(hits.notes.tolist()))
 
 
-@pytest.fixture(scope="module")
-def process() -> Iterator[StoreProcess]:
-    process = StoreProcess()
-    yield process
-    process.end()
+@pytest.fixture(params=["memory", "files"])
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    """Opens the same index again and again."""
+    if request.param == "files":
+        return lambda: VectorIndex(tmp_path / "store", "chunks")
+    index = VectorIndex()
+    return lambda: index
 
 
-@pytest.fixture(params=["memory", "chroma", "remote"])
-def opener(request: pytest.FixtureRequest, tmp_path: Path, process: StoreProcess) -> Iterator[Opener]:
-    """Opens the same place again and again; what was opened is closed before."""
-    opened: list[StoreDirectory] = []
-    memory = MemoryDirectory(tmp_path)
+@pytest.fixture(params=["scanned", "coarse", "unproposed", "proposed"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Opener]:
+    """Opens indexes that answer in full precision, by codes first, or, beyond the budget, without and with
+    what Chroma proposes."""
+    opened: list[VectorIndex] = []
 
-    def open_again() -> StoreDirectory:
-        if request.param == "memory":
-            return memory
-        for directory in opened:
-            directory.close()
-        path = tmp_path / "store"
-        remote = request.param == "remote"
-        opened.append(RemoteDirectory(process, path) if remote else semantic_chroma.ChromaDirectory(path))
+    def open_index() -> VectorIndex:
+        is_proposed = request.param == "proposed"
+        opened.append(VectorIndex(tmp_path / "store", "chunks", ChromaProcess if is_proposed else None))
         return opened[-1]
 
-    yield open_again
-    for directory in opened:
-        directory.close()
-
-
-@pytest.fixture(params=["scanned", "coarse", "proposed"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The ways of answering: in full precision, by codes first, or by what the store proposes."""
     if request.param == "coarse":
         monkeypatch.setattr(matrix, "SCAN_FULL", 0)
-    if request.param == "proposed":
+    if request.param.endswith("proposed"):
         monkeypatch.setattr(limits, "VECTOR_SCAN_BYTES", 0)
+    yield open_index
+    for index in opened:
+        index.end()
 
 
-def opened(directory: StoreDirectory, name: str = "chunks") -> VectorIndex:
-    store = directory.collection(name, create=True)
-    assert store is not None
-    return VectorIndex(store, directory.folder, name)
+def opened_with(open_index: Opener, stored: VectorBatch) -> VectorIndex:
+    """Return an index with these vectors, which proposes if it ever does."""
+    index = open_index()
+    index.apply(stored)
+    propose(index)
+    return index
+
+
+def propose(index: VectorIndex) -> None:
+    """Return when the approximate index of an index, if it has one, is open and full."""
+    if index._current.proposals is not None:
+        eventually(lambda: index.has_proposals)
 
 
 def test_what_was_written_is_found_and_outlives_closing(opener: Opener) -> None:
     stored = entries(unit(50), per_note=5)
-    opened(opener()).apply(stored, version="one")
+    opener().apply(stored, version="one")
 
-    index = opened(opener())
+    index = opener()
     assert (len(index), index.version) == (50, "one")
     hits = index.search(stored.vectors[7], 3)
     assert rows(hits)[0] == (7, 1, pytest.approx(1.0, abs=1e-5))
@@ -124,9 +118,7 @@ def test_what_was_written_is_found_and_outlives_closing(opener: Opener) -> None:
 
 
 def test_an_empty_store_answers_with_nothing(opener: Opener) -> None:
-    directory = opener()
-    assert directory.collection("chunks", create=False) is None
-    index = opened(directory)
+    index = opener()
     assert (len(index), index.version) == (0, None)
     assert rows(index.search(unit(1)[0], 5)) == []
     assert rows(index.search(unit(1)[0], 5, array([1]))) == []
@@ -136,7 +128,7 @@ def test_an_empty_store_answers_with_nothing(opener: Opener) -> None:
 
 def test_writing_again_replaces_and_the_last_of_equal_ids_counts(opener: Opener) -> None:
     one, two, three = unit(3)
-    index = opened(opener())
+    index = opener()
     index.apply(batch([1, 1, 2], [1, 2, 3], np.stack([one, two, three])))
     assert len(index) == 2
     assert rows(index.search(two, 1))[0] == (1, 2, pytest.approx(1.0, abs=1e-5))
@@ -147,9 +139,9 @@ def test_writing_again_replaces_and_the_last_of_equal_ids_counts(opener: Opener)
 
 def test_deletes_come_first_and_unknown_ones_are_nothing(opener: Opener) -> None:
     stored = entries(unit(20))
-    index = opened(opener())
+    index = opener()
     index.apply(stored)
-    index.apply(stored.slice(3, 4), array([*range(10), *range(10), 99]))
+    index.apply(batch([3], [3], stored.vectors[3:4]), array([*range(10), *range(10), 99]))
     assert len(index) == 11
     assert set(index.search(stored.vectors[0], 20).numbers.tolist()) == {3, *range(10, 20)}
 
@@ -158,36 +150,17 @@ def test_deletes_come_first_and_unknown_ones_are_nothing(opener: Opener) -> None
 def test_vectors_that_are_not_finite_are_left_out(opener: Opener) -> None:
     vectors = unit(3)
     vectors[1] = np.nan
-    index = opened(opener())
+    index = opener()
     index.apply(entries(vectors))
     assert set(index.search(vectors[0], 5).numbers.tolist()) == {0, 2}
 
 
 @pytest.mark.fault("H5")
-def test_more_ids_than_a_statement_takes(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors_index, "VECTOR_WRITE", 100)
-    count = 2 * chroma.VECTOR_IDS + 1
-    stored = entries(unit(count, 4))
-    index = opened(opener())
-    index.apply(stored)
-    monkeypatch.setattr(vectors_index, "VECTOR_EXACT", count)
-    everything = np.arange(count, dtype=np.int64)
-    assert notes_of(index.search(stored.vectors[9], 7, everything)) == brute_force(
-        stored, stored.vectors[9], 7
-    )
-    index.apply(VectorBatch.empty(), stored.numbers)
-    assert len(index) == 0
-
-
-@pytest.mark.fault("H5")
-def test_a_filter_gives_what_brute_force_gives(
-    opener: Opener, way: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_filter_gives_what_brute_force_gives(way: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = entries(unit(900), per_note=3)
-    index = opened(opener())
-    index.apply(stored)
-    for exact in (0, 50, 10_000):
-        monkeypatch.setattr(vectors_index, "VECTOR_EXACT", exact)
+    index = opened_with(way, stored)
+    for proposed in (100, 1000):
+        monkeypatch.setattr(vectors_index, "PROPOSED", proposed)
         for kept in (2, 6, 90, 300):
             allowed = np.random.default_rng(kept).choice(300, kept, replace=False)
             for vector in unit(5, seed=2):
@@ -195,36 +168,30 @@ def test_a_filter_gives_what_brute_force_gives(
                 assert notes_of(index.search(vector, 10, np.append(allowed, 99_999))) == expected
 
 
-def test_a_filter_that_leaves_only_what_is_far_away(
-    opener: Opener, way: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(vectors_index, "VECTOR_EXACT", 10)
+def test_a_filter_that_leaves_only_what_is_far_away(way: Opener) -> None:
     stored = entries(unit(600))
     vector = stored.vectors[0]
     far = np.argsort(stored.vectors @ vector)[:60]
-    index = opened(opener())
-    index.apply(stored)
+    index = opened_with(way, stored)
     assert notes_of(index.search(vector, 20, far)) == brute_force(stored, vector, 20, set(far.tolist()))
 
 
-def test_a_store_is_read_page_by_page(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = entries(unit(30), per_note=3)
-    opened(opener()).apply(stored)
-    for page in (1, 7, 10, 30, 31):
-        monkeypatch.setattr(chroma, "VECTOR_PAGE", page)
-        store = opener().collection("chunks", create=False)
-        notes: dict[int, int] = {}
-        for part in store.pages():
-            notes |= zip(part.numbers.tolist(), part.notes.tolist(), strict=True)
-        assert notes == dict(zip(stored.numbers.tolist(), stored.notes.tolist(), strict=True))
+def test_what_is_written_and_deleted_after_the_proposals_were_made_counts(way: Opener) -> None:
+    stored = entries(unit(120))
+    index = opened_with(way, stored)
+    index.apply(batch([500], [500], stored.vectors[:1]), array([0, 7]))
+    hits = index.search(stored.vectors[0], 5)
+    assert hits.numbers[0] == 500
+    left = [row for row in range(120) if row not in (0, 7)]
+    kept = batch([500, *left], [500, *left], stored.vectors[[0, *left]])
+    assert notes_of(hits) == brute_force(kept, stored.vectors[0], 5)
 
 
-def test_one_long_note_does_not_crowd_out_the_others(opener: Opener, way: None) -> None:
+def test_one_long_note_does_not_crowd_out_the_others(way: Opener) -> None:
     vector = unit(1)[0]
     close = np.stack([vector + 0.001 * noise for noise in unit(300, seed=1)])
     close /= np.linalg.norm(close, axis=1, keepdims=True)
-    index = opened(opener())
-    index.apply(batch(range(300), [1] * 300, close.astype(np.float32)))
+    index = opened_with(way, batch(range(300), [1] * 300, close.astype(np.float32)))
     index.apply(batch([300, 301], [2, 3], unit(2, seed=3)))
     hits = index.search(vector, 3)
     assert set(notes_of(hits)) == {1, 2, 3}
@@ -235,7 +202,7 @@ def test_one_long_note_does_not_crowd_out_the_others(opener: Opener, way: None) 
 @given(st.data())
 def test_any_history_of_writes_gives_what_a_dictionary_gives(data: st.DataObject) -> None:
     numbers = st.integers(0, 11)
-    index = VectorIndex(MemoryStore())
+    index = VectorIndex()
     model: dict[int, tuple[int, int]] = {}
     vectors = unit(40)
     for _ in range(data.draw(st.integers(1, 5))):
@@ -264,21 +231,96 @@ def test_any_history_of_writes_gives_what_a_dictionary_gives(data: st.DataObject
 
 
 @pytest.mark.fault("B13")
-def test_no_text_and_nothing_readable_by_others_on_disk(tmp_path: Path) -> None:
-    directory = semantic_chroma.ChromaDirectory(tmp_path / "store")
-    opened(directory).apply(entries(unit(10)), version="s")
-    directory.close()
-    assert (tmp_path / "store").stat().st_mode & 0o077 == 0
+def test_no_file_is_readable_by_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "VECTOR_SCAN_BYTES", 0)
+    index = VectorIndex(tmp_path / "store", "chunks", ChromaProcess)
+    index.apply(entries(unit(10)), version="s")
+    propose(index)
+    files = [tmp_path / "store", *(tmp_path / "store").rglob("*")]
+    assert [path for path in files if path.name == "chroma.sqlite3"]
+    assert [path for path in files if path.stat().st_mode & 0o077] == []
+    index.end()
+    assert [path for path in (tmp_path / "store").iterdir() if path.is_dir()] == []
 
 
-def test_another_models_vectors_are_damage(tmp_path: Path) -> None:
-    directory = semantic_chroma.ChromaDirectory(tmp_path)
-    index = opened(directory)
+def test_another_models_vectors_are_damage(opener: Opener) -> None:
+    index = opener()
     index.apply(entries(unit(3, 8)))
     with pytest.raises(IndexDamaged, match="rebuilt") as caught:
         index.apply(entries(unit(3, 9), first=3))
     assert "\n" not in str(caught.value)
-    directory.close()
+
+
+class Counted(ChromaProcess):
+    """Counts the rows that were written to it."""
+
+    written = 0
+
+    def add(self, first: int, vectors: np.ndarray) -> None:
+        type(self).written += len(vectors)
+        super().add(first, vectors)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> type[Counted]:
+    """A class of Chroma's process that counts, for indexes that are always beyond the budget."""
+    monkeypatch.setattr(limits, "VECTOR_SCAN_BYTES", 0)
+    monkeypatch.setattr(Counted, "written", 0)
+    return Counted
+
+
+def test_the_process_of_chroma_ends_when_it_is_idle_and_need_not_be_filled_again(
+    tmp_path: Path, counted: type[Counted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(proposals, "PROPOSAL_WRITE", 100)
+    stored = entries(unit(500))
+    index = VectorIndex(tmp_path, "chunks", counted)
+    index.apply(stored)
+    assert not list(tmp_path.glob("*.proposals")), "a write starts no process"
+    monkeypatch.setattr(proposals, "PROPOSAL_IDLE_SECONDS", 0.1)
+    expected = brute_force(stored, stored.vectors[3], 9)
+    assert notes_of(index.search(stored.vectors[3], 9)) == expected
+    thread = index._current.proposals._thread
+    eventually(lambda: not thread.is_alive())
+    assert counted.written == 500
+    monkeypatch.setattr(proposals, "PROPOSAL_IDLE_SECONDS", 60.0)
+    again = VectorIndex(tmp_path, "chunks", counted)
+    propose(again)
+    assert counted.written == 500
+    assert notes_of(again.search(stored.vectors[3], 9)) == expected
+    monkeypatch.setattr(proposals, "PROPOSAL_TAIL", 10)
+    again.apply(entries(unit(30, seed=4), first=500))
+    again.search(stored.vectors[3], 9)
+    propose(again)
+    assert counted.written == 530
+    again.end()
+
+
+@pytest.mark.fault("B4", "K3")
+@pytest.mark.parametrize("damage", ["noise", "killed", "missing"])
+def test_without_chroma_all_vectors_are_scanned(
+    damage: str, tmp_path: Path, counted: type[Counted], monkeypatch
+) -> None:
+    stored = entries(unit(500))
+    index = VectorIndex(tmp_path, "chunks", counted)
+    index.apply(stored)
+    if damage == "noise":
+        folder = index._file.proposals
+        folder.mkdir()
+        (folder / "chroma.sqlite3").write_bytes(os.urandom(50_000))
+    elif damage == "missing":
+        package = tmp_path / "broken" / "chromadb"
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("import a_package_that_is_not_there\n")
+        monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    else:
+        propose(index)
+        index._current.proposals._index._process.kill()
+    for vector in stored.vectors[:3]:
+        assert notes_of(index.search(vector, 9)) == brute_force(stored, vector, 9)
+    eventually(lambda: index._current.proposals._has_ended)
+    eventually(lambda: not list(tmp_path.glob("*.proposals")))
+    assert notes_of(index.search(vector, 9)) == brute_force(stored, vector, 9)
 
 
 def cut_to_half(file: Path) -> None:
@@ -294,8 +336,7 @@ def overwrite(file: Path) -> None:
 @pytest.mark.fault("B4")
 @pytest.mark.parametrize("damage", [cut_to_half, overwrite])
 def test_rows_that_another_program_changes_are_damage(damage: Callable[[Path], None], tmp_path: Path) -> None:
-    store = MemoryStore()
-    index = VectorIndex(store, tmp_path, "chunks")
+    index = VectorIndex(tmp_path, "chunks")
     for first in (0, 3):
         index.apply(entries(unit(3), first=first))
         assert len(index.search(unit(1)[0], 9).notes) == first + 3
@@ -307,16 +348,3 @@ def test_rows_that_another_program_changes_are_damage(damage: Callable[[Path], N
         index.vectors([1])
     with pytest.raises(IndexDamaged, match="another program"):
         index.apply(entries(unit(3), first=6))
-    assert len(VectorIndex(store, tmp_path, "chunks").search(unit(1)[0], 9).notes) == 6
-
-
-def test_a_full_disk_is_not_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    directory = semantic_chroma.ChromaDirectory(tmp_path)
-    index = opened(directory)
-    index.apply(entries(unit(3, 8)))
-    store = directory.collection("chunks", create=False)
-    monkeypatch.setattr(limits, "VECTOR_FREE_BYTES", 1 << 62)
-    with pytest.raises(WorkerUnavailable, match="the disk is full; free some space"):
-        # whatever fails while there is no space
-        store.write(entries(unit(3, 9), first=3), array([]))
-    directory.close()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
+import struct
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +16,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.errors import WorkerUnavailable
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.vectors import index as vectors_index
 from vaultseek.semantic.vectors import matrix as matrix_module
 from vaultseek.semantic.vectors import matrix_file
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.matrix import VECTOR_PASSAGES, Codes, Matrix, VectorHits
-from vaultseek.semantic.vectors.matrix_file import FileDamaged, MatrixFile
-from vaultseek.semantic.vectors.port import MemoryStore, StoreState, VectorBatch
+from vaultseek.semantic.vectors.matrix_file import examine
+from vaultseek.semantic.vectors.port import VectorBatch
 
 NONE = np.zeros(0, np.int64)
 
@@ -124,32 +127,15 @@ def test_a_vector_of_nothing_has_codes() -> None:
     assert bound < 1e-5
 
 
-class Counting(MemoryStore):
-    """A store that counts how often it is read."""
-
-    reads = 0
-
-    def pages(self) -> Any:
-        type(self).reads += 1
-        return super().pages()
-
-
-@pytest.fixture
-def store() -> Counting:
-    Counting.reads = 0
-    return Counting()
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "store"
 
 
-def filled(store: Counting, folder: Path) -> VectorIndex:
-    index = VectorIndex(store, folder, "chunks")
+def filled(folder: Path) -> VectorIndex:
+    index = VectorIndex(folder, "chunks")
     index.apply(batch(range(50), [row // 5 for row in range(50)], unit(50)), version="one")
     index.apply(batch([50, 3], [11, 12], unit(2, seed=3)), np.array([7, 8]), version="one")
-    Counting.reads = 0
     return index
 
 
@@ -157,12 +143,13 @@ def answers(index: VectorIndex) -> list[Any]:
     return [rows(index.search(vector, 6)) for vector in unit(5, seed=9)]
 
 
-def test_files_bring_the_matrix_back_without_the_store(store: Counting, folder: Path) -> None:
-    before = filled(store, folder)
-    again = VectorIndex(store, folder, "chunks")
-    assert (Counting.reads, len(again), again.version) == (0, 49, "one")
+def test_files_bring_the_matrix_back(folder: Path) -> None:
+    before = filled(folder)
+    again = VectorIndex(folder, "chunks")
+    assert (len(again), again.version) == (49, "one")
+    assert examine(folder, "chunks") == (49, "one")
     assert answers(again) == answers(before)
-    assert {path.stat().st_mode & 0o077 for path in folder.iterdir()} == {0}
+    assert {path.stat().st_mode & 0o077 for path in [folder, *folder.iterdir()]} == {0}
     notes, vectors = again.vectors([11, 0, 99])
     assert notes.tolist() == [0, 11]
     assert vectors.tolist() == [unit(50)[0].tolist(), unit(2, seed=3)[0].tolist()]
@@ -170,102 +157,101 @@ def test_files_bring_the_matrix_back_without_the_store(store: Counting, folder: 
 
 def damage(kind: str, folder: Path) -> None:
     journal, matrix = folder / "chunks.journal", next(folder.glob("chunks.*.rows"))
-    if kind in ("journal gone", "rows gone"):
-        (journal if kind == "journal gone" else matrix).unlink()
+    if kind == "rows gone":
+        matrix.unlink()
         return
     path = journal if kind.startswith("journal") else matrix
     data = bytearray(path.read_bytes())
-    if kind.endswith("cut"):
+    if kind.endswith("half"):
         del data[len(data) // 2 :]
+    elif kind.endswith("end"):
+        del data[-1:]
     elif kind.endswith("empty"):
         data.clear()
     else:
-        data[{"head": 9, "record": 30, "middle": len(data) // 2}[kind.split()[1]]] ^= 0x10
+        data[{"head": 9, "record": 30, "middle": len(data) // 2, "last": -1}[kind.split()[1]]] ^= 0x10
     path.write_bytes(data)
 
 
+@pytest.mark.fault("B4")
 @pytest.mark.parametrize(
     "kind",
     [
-        *("journal gone", "journal cut", "journal empty", "journal head", "journal record", "journal middle"),
-        *("rows gone", "rows cut", "rows empty", "rows middle"),
+        *("journal half", "journal end", "journal empty", "journal head", "journal record", "journal middle"),
+        *("rows gone", "rows half", "rows end", "rows empty", "rows middle", "rows last"),
     ],
 )
-def test_damaged_files_are_made_again_from_the_store(kind: str, store: Counting, folder: Path) -> None:
-    before = answers(filled(store, folder))
+def test_damaged_files_are_noticed(kind: str, folder: Path) -> None:
+    filled(folder)
     damage(kind, folder)
-    assert answers(VectorIndex(store, folder, "chunks")) == before
-    assert Counting.reads == 1
-    again = VectorIndex(store, folder, "chunks")
-    assert (answers(again), Counting.reads) == (before, 1)
+    with pytest.raises(IndexDamaged, match="has to be rebuilt"):
+        VectorIndex(folder, "chunks")
+    with pytest.raises(IndexDamaged, match="has to be rebuilt"):
+        examine(folder, "chunks")
 
 
-def test_files_older_than_the_store_are_made_again(store: Counting, folder: Path) -> None:
-    index = filled(store, folder)
-    old = {path: path.read_bytes() for path in folder.iterdir()}
-    index.apply(batch([60], [13], unit(1, seed=5)), version="one")
-    before = answers(index)
-    for path, data in old.items():
-        path.write_bytes(data)
-    again = VectorIndex(store, folder, "chunks")
-    assert (len(again), Counting.reads) == (50, 1)
-    assert answers(again) == before
-
-
-def test_a_write_that_the_store_never_got_is_repeated(
-    store: Counting, folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_write_that_fails_leaves_what_was_and_can_be_repeated(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = filled(store, folder)
+    index = filled(folder)
     late = batch([60, 61], [13, 14], unit(2, seed=5))
     with monkeypatch.context() as patch:
-        patch.setattr(store, "write", lambda *_: (_ for _ in ()).throw(WorkerUnavailable("killed")))
-        with pytest.raises(WorkerUnavailable):
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        with pytest.raises(WorkerUnavailable, match="the disk is full; free some space"):
             index.apply(late, version="two")
-    again = VectorIndex(store, folder, "chunks")
-    assert (again.version, Counting.reads) == ("one", 0)
-    again.apply(late, version="two")
-    assert (again.version, len(again)) == ("two", 51)
-    last = VectorIndex(store, folder, "chunks")
-    assert (answers(last), last.version, Counting.reads) == (answers(again), "two", 0)
+    again = VectorIndex(folder, "chunks")
+    assert (again.version, len(again)) == ("one", 49)
+    index.apply(late, version="two")
+    assert (index.version, len(index)) == ("two", 51)
+    again = VectorIndex(folder, "chunks")
+    assert (answers(again), again.version) == (answers(index), "two")
 
 
-def test_what_a_kill_leaves_at_the_end_of_the_files_is_overwritten(store: Counting, folder: Path) -> None:
-    before = answers(filled(store, folder))
+def test_what_a_kill_leaves_at_the_end_of_the_files_is_overwritten(folder: Path) -> None:
+    before = answers(filled(folder))
     for path in folder.iterdir():
         with path.open("ab") as file:
-            file.write(os.urandom(13) if path.suffix == ".rows" else path.read_bytes()[16:40])
-    again = VectorIndex(store, folder, "chunks")
-    assert (answers(again), Counting.reads) == (before, 0)
+            file.write(os.urandom(13) if path.suffix == ".rows" else path.read_bytes()[24:48])
+    again = VectorIndex(folder, "chunks")
+    assert answers(again) == before
     again.apply(batch([70], [15], unit(1, seed=6)), version="one")
-    assert answers(VectorIndex(store, folder, "chunks")) == answers(again)
-    assert Counting.reads == 0
+    assert answers(VectorIndex(folder, "chunks")) == answers(again)
+
+
+def test_the_files_of_an_earlier_version_are_read_and_made_anew(folder: Path) -> None:
+    before = answers(filled(folder))
+    journal = folder / "chunks.journal"
+    (number,) = struct.unpack_from("<I", journal.read_bytes(), 8)
+    header = struct.pack("<8sI", b"vsmat001", number)
+    journal.write_bytes(header + struct.pack("<I", zlib.crc32(header)) + journal.read_bytes()[24:])
+    again = VectorIndex(folder, "chunks")
+    assert (answers(again), again.version) == (before, "one")
+    again.apply(batch([70], [15], unit(1, seed=6)))
+    assert journal.read_bytes().startswith(b"vsmat002")
+    assert answers(VectorIndex(folder, "chunks")) == answers(again)
+    assert len(list(folder.glob("*.rows"))) == 1
 
 
 @pytest.mark.fault("B4")
-def test_folders_in_place_of_the_files_are_replaced(store: Counting, folder: Path) -> None:
-    before = answers(filled(store, folder))
+def test_folders_in_place_of_the_files_are_noticed(folder: Path) -> None:
+    filled(folder)
     for path in list(folder.iterdir()):
         path.unlink()
         (path / "inside").mkdir(parents=True)
-    assert answers(VectorIndex(store, folder, "chunks")) == before
+    with pytest.raises(IndexDamaged, match="has to be rebuilt"):
+        VectorIndex(folder, "chunks")
 
 
 @pytest.mark.fault("B12")
 def test_files_that_are_mostly_of_no_use_are_made_again(
-    store: Counting, folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors_index, "VECTOR_WRITE", 10)
+    monkeypatch.setattr(vectors_index, "VECTOR_PAGE", 10)
     monkeypatch.setattr(matrix_file, "_RECORDS", 20)
-    index = VectorIndex(store, folder, "chunks")
+    index = VectorIndex(folder, "chunks")
     for turn in range(60):
         index.apply(batch(range(8), range(8), unit(8, seed=turn)), version="one")
-    again = VectorIndex(store, folder, "chunks")
-    assert (answers(again), len(again), Counting.reads) == (answers(index), 8, 1)
+    again = VectorIndex(folder, "chunks")
+    assert (answers(again), len(again)) == (answers(index), 8)
     (matrix,) = folder.glob("chunks.*.rows")
     assert matrix.stat().st_size < 50 * 8 * 4 * 8
-
-
-def test_the_files_of_another_store_are_noticed(store: Counting, folder: Path) -> None:
-    filled(store, folder)
-    with pytest.raises(FileDamaged):
-        MatrixFile(folder, "chunks").load(StoreState("one", 5), Matrix(1 << 30))

@@ -56,7 +56,7 @@ class Workers:
 
     def real(self, name: str = "hashing", *, log: Path | None = None, **settings: Any) -> SemanticWorker:
         """Return a worker with the stand-in model, and vectors in memory by default."""
-        return self._make(name, {"stores": "memory", **settings}, log)
+        return self._make(name, settings, log)
 
     def fake(self, script: str, *, log: Path | None = None, **settings: Any) -> SemanticWorker:
         """Return a worker whose child runs ``script``, which may use ``send``, ``begin`` and ``ready``."""
@@ -83,10 +83,10 @@ async def workers() -> AsyncIterator[Workers]:
 
 @pytest.fixture
 def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
-    """A function that waits until a condition holds, for at most ten seconds."""
+    """A function that waits until a condition holds, for at most a minute."""
 
     async def wait(condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while not condition():
                 await asyncio.sleep(0.01)
 

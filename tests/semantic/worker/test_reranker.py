@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from vaultseek.base import limits
 from vaultseek.errors import WorkerUnavailable
 
 LOADING = """
@@ -17,6 +18,16 @@ while (frame := pipe.read(incoming)) is not None:
     with open({file!r}, "a") as file:
         print(frame.header["call"], frame.header["model"], file=file)
     send({{"id": frame.header["id"]}})
+"""
+LEFT = """
+ready()
+while (frame := pipe.read(incoming)) is not None:
+    begin(frame)
+    if frame.header["call"] == "load_reranker":
+        send({"id": frame.header["id"]})
+    else:
+        left = frame.header["until"] - time.monotonic()
+        send({"id": frame.header["id"]}, [np.float32([left])])
 """
 ENDING = """
 ready()
@@ -46,6 +57,13 @@ async def test_what_is_switched_on_is_loaded_at_once_and_in_each_new_child(
     os.kill(worker.state.pid, signal.SIGKILL)
     await until(lambda: worker.state.restarts == 2 and worker.state.status == "ready")
     assert file.read_text().count("\n") == 3
+
+
+async def test_the_way_back_of_the_answer_is_part_of_the_limit(workers) -> None:
+    worker = workers.fake(LEFT)
+    await worker.ready()
+    left = await worker.rerank("query", ["text"], "model", deadline=30)
+    assert 0 < left[0] <= 30 - limits.RERANK_ANSWER_SECONDS
 
 
 @pytest.mark.fault("I9")

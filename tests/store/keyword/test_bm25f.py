@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.store.keyword.answer import KeywordHit
-from vaultseek.store.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1, Parameters
+from keyword_answers import KeywordHit, hits_of
+from vaultseek.store.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.segment import FIELDS
 
@@ -54,9 +54,7 @@ def means(lengths: list[dict[str, int]]) -> dict[str, float]:
     }
 
 
-def formula(
-    query: list[str], vault: dict[int, KeywordDocument], weights: dict[str, float]
-) -> dict[int, float]:
+def formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[int, float]:
     """Score by note, straight from the paper."""
     words = {note: tokens(doc) for note, doc in vault.items()}
     if not words:
@@ -71,7 +69,7 @@ def formula(
     for term in query:
         tf = {
             note: sum(
-                weights[f]
+                FIELD_WEIGHTS[f]
                 * words_of_field.count(term)
                 / (1 - FIELD_B[f] + FIELD_B[f] * len(words_of_field) / average[f])
                 for f, words_of_field in fields.items()
@@ -114,7 +112,6 @@ def chunk_formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[s
     queries,
     st.integers(1, 12),
     st.none() | st.sets(st.integers(0, 12)),
-    st.dictionaries(st.sampled_from(FIELDS), st.floats(0.1, 5), max_size=3),
     st.booleans(),
 )
 def test_scores_are_those_of_the_formula(
@@ -122,7 +119,6 @@ def test_scores_are_those_of_the_formula(
     query: list[str],
     k: int,
     allowed: set[int] | None,
-    weights: dict[str, float],
     merged: bool,
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
@@ -130,14 +126,13 @@ def test_scores_are_those_of_the_formula(
         while merged and index.merge_step():
             pass
         mask = None if allowed is None else np.array(sorted(allowed), np.int64)
-        answer = index.search(" ".join(query), k, mask, weights=weights)
-    expected = formula(query, vault, FIELD_WEIGHTS | weights)
+        answer = index.search(" ".join(query), k, mask)
+    expected = formula(query, vault)
     visible = {note: s for note, s in expected.items() if allowed is None or note in allowed}
     assert answer.total == len(visible)
-    assert_best_first(answer.hits, visible, k)
-    assert_terms(answer.hits, vault, query)
-    if not weights:
-        assert_chunks(answer.hits, vault, chunk_formula(query, vault))
+    assert_best_first(hits_of(answer), visible, k)
+    assert_terms(hits_of(answer), vault, query)
+    assert_chunks(hits_of(answer), vault, chunk_formula(query, vault))
 
 
 def indexed(
@@ -191,8 +186,3 @@ def test_terms_say_how_rare_they_are(tmp_path: Path) -> None:
     assert (alfa.df, bravo.df) == (4, 1)
     assert alfa.idf == pytest.approx(math.log(1 + 0.5 / 4.5))
     assert bravo.idf == pytest.approx(math.log(1 + 3.5 / 1.5))
-
-
-def test_an_unknown_field_cannot_be_weighed() -> None:
-    with pytest.raises(ValueError, match="no field body2"):
-        Parameters.with_weights({"body2": 1.0})

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from keyword_answers import hits_of
 from vaultseek.errors import Busy, IndexDamaged
 from vaultseek.store.keyword import commits
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
@@ -110,7 +111,7 @@ def test_damage_while_open_is_noticed(directory: Path) -> None:
 def test_a_directory_deleted_while_open_is_noticed_by_the_next_change(directory: Path) -> None:
     index = KeywordIndex.open(directory)
     shutil.rmtree(directory)
-    assert len(index.search("red", 100).hits) == 48
+    assert len(hits_of(index.search("red", 100))) == 48
     with pytest.raises(IndexDamaged):
         index.apply([note(1, "x")], (), "three")
 
@@ -138,7 +139,7 @@ def test_a_seeded_generator_repeats_no_segment(tmp_path: Path) -> None:
     for number in range(4):
         random.seed(0)
         index.apply([note(2 * number, "red"), note(2 * number + 1, "red")], [2 * number - 1], f"{number}")
-    assert {hit.note for hit in index.search("red", 10).hits} == {0, 2, 4, 6, 7}
+    assert {hit.note for hit in hits_of(index.search("red", 10))} == {0, 2, 4, 6, 7}
 
 
 def test_nothing_is_left_over(directory: Path) -> None:
@@ -181,7 +182,7 @@ def test_a_full_disk_leaves_the_index_as_it_was(
         again = KeywordIndex.open(directory)
         assert (index.dump(), index.revision) == (again.dump(), again.revision) == (before, "two")
     index.apply([note(7, "green")], [8], "three")
-    assert [hit.note for hit in index.search("green", 5).hits] == [7]
+    assert [hit.note for hit in hits_of(index.search("green", 5))] == [7]
     assert KeywordIndex.open(directory).dump() == index.dump()
 
 
@@ -223,11 +224,11 @@ def test_killed_at_any_step_it_is_whole_and_the_stamp_fits(directory: Path, step
     subprocess.run([sys.executable, "-c", KILLED, directory, str(step)], check=False, timeout=60)
     index = KeywordIndex.open(directory)
     done = -1 if index.revision == "two" else int(str(index.revision))
-    alive = {hit.note for hit in index.search("red", 100).hits}
+    alive = {hit.note for hit in hits_of(index.search("red", 100))}
     assert alive == set(range(50)) - {3, 4} - ({5} if done >= 0 else set()) - {
         10 + n for n in range(done + 1)
     }
-    assert [hit.note for hit in index.search(f"green{done}", 5).hits] == ([5] if done >= 0 else [])
+    assert [hit.note for hit in hits_of(index.search(f"green{done}", 5))] == ([5] if done >= 0 else [])
     index.apply([note(5, "after")], (), "after")
     assert not [path for path in directory.iterdir() if ".toc." in path.name or "unfinished" in path.name]
     assert len(list(directory.glob("*.post"))) == index.segments
@@ -240,7 +241,7 @@ def test_a_disk_too_full_to_merge_is_no_failed_change(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     index = KeywordIndex.open(directory)
-    monkeypatch.setattr("vaultseek.store.keyword.prepare.merge_segments", full)
+    monkeypatch.setattr("vaultseek.store.keyword.merge.merge_segments", full)
     for number in range(30):
         index.apply([note(number, "again")], (), f"{number}")
     with pytest.raises(OSError, match="No space"):

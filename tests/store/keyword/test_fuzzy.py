@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vaultseek.store.keyword.fuzzy import is_one_edit, terms_with_prefix, terms_within_one_edit
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.snapshot import Snapshot
 from vaultseek.store.keyword.strings import Strings
+from vaultseek.store.keyword.term_index import is_one_edit, terms_with_prefix, terms_within_one_edit
 
 letters = st.text(alphabet="abé", max_size=5)
 

@@ -14,10 +14,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from keyword_answers import hits_of
 from vaultseek.errors import IndexDamaged
+from vaultseek.store.keyword.answer import PASSAGES
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.merge import MERGE_FACTOR
-from vaultseek.store.keyword.passages import PASSAGES
 
 Make = Callable[..., KeywordIndex]
 
@@ -43,7 +44,7 @@ def note(number: int, *passages: str, code: str = "", title: str = "", **fields:
 
 def matches(index: KeywordIndex, text: str, k: int = 10, allowed: set[int] | None = None) -> list[int]:
     mask = None if allowed is None else np.array(sorted(allowed), np.int64)
-    return [hit.note for hit in index.search(text, k, mask).hits]
+    return [hit.note for hit in hits_of(index.search(text, k, mask))]
 
 
 def test_a_file_name_that_is_not_the_title_weighs_like_one(tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_a_file_name_that_is_not_the_title_weighs_like_one(tmp_path: Path) -> No
         (),
         "1",
     )
-    scores = {hit.note: hit.score for hit in index.search("kettle", 3).hits}
+    scores = {hit.note: hit.score for hit in hits_of(index.search("kettle", 3))}
     assert scores[1] >= scores[2] > scores[3]
 
 
@@ -85,7 +86,6 @@ def test_a_word_in_the_title_counts_more_than_in_the_body(tmp_path: Path) -> Non
     index = KeywordIndex.create(tmp_path / "index")
     index.apply([note(1, "a kettle", title="tea"), note(2, "some tea", title="kettle")], (), "1")
     assert matches(index, "kettle") == [2, 1]
-    assert [hit.note for hit in index.search("kettle", 9, weights={"title": 0.1}).hits] == [1, 2]
 
 
 def test_applying_replaces_and_deletes(vault: Make) -> None:
@@ -131,9 +131,9 @@ def test_filters_come_before_the_cut(vault: Make) -> None:
 
 def test_a_filter_changes_no_score(vault: Make) -> None:
     index = vault("kettle", "kettle and tea", "tea")
-    free = {hit.note: hit.score for hit in index.search("kettle tea", 10).hits}
+    free = {hit.note: hit.score for hit in hits_of(index.search("kettle tea", 10))}
     for allowed in ([0], [1, 2], [2]):
-        hits = index.search("kettle tea", 10, np.array(allowed, np.int64)).hits
+        hits = hits_of(index.search("kettle tea", 10, np.array(allowed, np.int64)))
         assert {hit.note: hit.score for hit in hits} == {n: free[n] for n in allowed}
 
 
@@ -189,12 +189,12 @@ def test_whole_and_in_parts(vault: Make, text: str, query: str) -> None:
 
 def test_dates_are_matched_by_their_beginning_and_no_other_month_or_day_comes_before(vault: Make) -> None:
     index = vault("2026-03-15", "2026-03-01", "2026-04-15", "2025-03-15", "3 of 2026, 15 of 03", "2026-13-15")
-    hits = {hit.note: hit for hit in index.search("2026-03", 10).hits}
+    hits = {hit.note: hit for hit in hits_of(index.search("2026-03", 10))}
     assert sorted(matches(index, "2026-03")[:2]) == [0, 1]
     assert hits[0].coverage == hits[1].coverage == 1.0
     assert hits[2].coverage < 0.7
     assert matches(index, "2026-03-15")[0] == 0
-    assert index.search("2026-03-15", 10).hits[1].coverage < 0.7
+    assert hits_of(index.search("2026-03-15", 10))[1].coverage < 0.7
     assert {term.word for term in index.search("2026-03-15", 1).terms} == {"2026-03-15", "2026", "03", "15"}
 
 
@@ -213,8 +213,8 @@ def test_notes_that_may_not_be_seen_count_in_no_score(vault: Make) -> None:
     index = vault(*texts)
     for query, answer in zip(queries, expected, strict=True):
         seen = index.search(query, 5, visible, visible=visible, unfinished=True)
-        assert [hit.note for hit in seen.hits] == [visible[hit.note] for hit in answer.hits]
-        assert [hit.score for hit in seen.hits] == [hit.score for hit in answer.hits]
+        assert [hit.note for hit in hits_of(seen)] == [visible[hit.note] for hit in hits_of(answer)]
+        assert [hit.score for hit in hits_of(seen)] == [hit.score for hit in hits_of(answer)]
         assert seen.terms == answer.terms
 
 
@@ -226,19 +226,19 @@ def test_a_word_of_notes_that_may_not_be_seen_is_a_word_of_none(vault: Make) -> 
         seen = index.search(query, 5, visible, visible=visible)
         index_of_seen = vault("boil the kettle", "", "a kettle for a user and an id")
         alone = index_of_seen.search(query, 5, visible)
-        assert [hit.note for hit in seen.hits] == [hit.note for hit in alone.hits]
+        assert [hit.note for hit in hits_of(seen)] == [hit.note for hit in hits_of(alone)]
         assert [(term.terms, term.fuzzy) for term in seen.terms] == [
             (term.terms, term.fuzzy) for term in alone.terms
         ]
         index = vault("boil the kettle", "a ketle, kettles and user_idx", "a kettle for a user and an id")
-    assert [hit.note for hit in index.search("ketle", 5, visible).hits] == []
+    assert [hit.note for hit in hits_of(index.search("ketle", 5, visible))] == []
 
 
 def test_one_typo_and_the_beginning_stand_in_for_an_unknown_word(vault: Make) -> None:
     index = vault("a database here", "some data there", "unrelated text")
     for query in ("databse", "dtaabase", "databasee", "dotabase"):
         answer = index.search(query, 5)
-        assert [hit.note for hit in answer.hits] == [0]
+        assert [hit.note for hit in hits_of(answer)] == [0]
         assert answer.terms[0].fuzzy
     assert matches(index, "databa") == [0]
     assert not index.search("data", 5).terms[0].fuzzy
@@ -248,9 +248,9 @@ def test_one_typo_and_the_beginning_stand_in_for_an_unknown_word(vault: Make) ->
 
 def test_a_near_word_is_weaker_than_the_word(vault: Make) -> None:
     index = vault("the kettle is new", "the settle is old")
-    exact, near = index.search("kettle", 5).hits[0].score, index.search("kettlq", 5).hits[0].score
+    exact, near = hits_of(index.search("kettle", 5))[0].score, hits_of(index.search("kettlq", 5))[0].score
     assert 0 < near < exact
-    assert index.search("kettlq", 5).hits[0].coverage < index.search("kettle", 5).hits[0].coverage
+    assert hits_of(index.search("kettlq", 5))[0].coverage < hits_of(index.search("kettle", 5))[0].coverage
 
 
 def test_numbers_and_identifiers_have_no_near_ones(vault: Make) -> None:
@@ -264,7 +264,7 @@ def test_a_beginning_is_asked_for_by_a_star(vault: Make) -> None:
     assert sorted(matches(index, "link*")) == [0, 1, 2]
     assert sorted(matches(index, "LINK*")) == [0, 1, 2]
     answer = index.search("linki*", 5)
-    assert [hit.note for hit in answer.hits][:1] in ([0], [1])
+    assert [hit.note for hit in hits_of(answer)][:1] in ([0], [1])
     assert answer.terms[0].kind == "prefix"
 
 
@@ -309,7 +309,7 @@ def test_the_best_passages_of_a_note(vault: Make) -> None:
         (),
         "1",
     )
-    (hit,) = index.search("kettle tea", 5).hits
+    (hit,) = hits_of(index.search("kettle tea", 5))
     assert hit.chunks[0].id == "1.3"
     assert len(hit.chunks) == PASSAGES
     assert [c.score for c in hit.chunks] == sorted((c.score for c in hit.chunks), reverse=True)
@@ -318,16 +318,16 @@ def test_the_best_passages_of_a_note(vault: Make) -> None:
 def test_a_match_in_the_title_alone_has_no_passage(vault: Make) -> None:
     index = vault()
     index.apply([note(1, "some text", title="kettle")], (), "1")
-    assert index.search("kettle", 5).hits[0].chunks == ()
+    assert hits_of(index.search("kettle", 5))[0].chunks == ()
 
 
 def test_matched_words_and_their_coverage(vault: Make) -> None:
     index = vault("kettle and tea", "tea", "milk", "sugar")
-    both, one = index.search("Kettle tea zzzz", 5).hits
+    both, one = hits_of(index.search("Kettle tea zzzz", 5))
     assert both.matched == ("kettle", "tea")
     assert one.matched == ("tea",)
     assert 1 > both.coverage > one.coverage > 0
-    assert index.search("tea kettle", 1).hits[0].coverage == pytest.approx(1)
+    assert hits_of(index.search("tea kettle", 1))[0].coverage == pytest.approx(1)
 
 
 def test_the_words_of_the_vault(vault: Make) -> None:
@@ -354,10 +354,10 @@ def test_merging_to_the_end_leaves_few_segments_and_the_same_answers(vault: Make
             (),
             str(number),
         )
-    before = index.dump(), index.search("word3 word4", 50).hits
+    before = index.dump(), hits_of(index.search("word3 word4", 50))
     while index.merge_step():
         pass
-    assert (index.dump(), index.search("word3 word4", 50).hits) == before
+    assert (index.dump(), hits_of(index.search("word3 word4", 50))) == before
     assert index.revision == "59"
 
 
@@ -381,7 +381,7 @@ def test_everything_deleted_leaves_nothing(vault: Make) -> None:
 
 
 def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    import vaultseek.store.keyword.prepare as module
+    import vaultseek.store.keyword.merge as module
 
     index = vault()
     for number in range(MERGE_FACTOR):
@@ -408,7 +408,7 @@ def test_searches_see_one_state_while_changes_go_on(vault: Make) -> None:
 
     def search() -> None:
         while not done.is_set():
-            hits = index.search("left right", 50).hits
+            hits = hits_of(index.search("left right", 50))
             sides = {hit.matched for hit in hits}
             if len(hits) != 10 or len(sides) != 1:
                 wrong.append(hits)
@@ -429,10 +429,10 @@ def test_opening_again_gives_the_same(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index", language="de")
     index.apply([note(1, "Die Häuser"), note(2, "Das Haus")], (), "stamp one")
     index.apply([note(3, "Ein Garten")], [2], "stamp two")
-    expected = index.dump(), index.search("haus garten", 9).hits
+    expected = index.dump(), hits_of(index.search("haus garten", 9))
     index.close()
     again = KeywordIndex.open(tmp_path / "index", language="de")
-    assert (again.dump(), again.search("haus garten", 9).hits) == expected
+    assert (again.dump(), hits_of(again.search("haus garten", 9))) == expected
     assert again.revision == "stamp two"
 
 

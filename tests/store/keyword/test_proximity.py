@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyword_answers import hits_of
 from vaultseek.store.keyword.bm25f import FIELD_B, K1
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.proximity import WINDOW
@@ -85,7 +86,7 @@ def test_words_near_each_other_count_by_the_formula(
         for step, (upserts, deletes) in enumerate(changes):
             index.apply([document(n, note) for n, note in upserts.items()], deletes - set(upserts), str(step))
             vault = {n: note for n, note in vault.items() if n not in deletes} | upserts
-        for hit in index.search(" ".join(query), 10).hits:
+        for hit in hits_of(index.search(" ".join(query), 10)):
             assert hit.proximity == pytest.approx(expected(query, vault, hit.note)), hit.note
 
 
@@ -99,7 +100,7 @@ def test_a_note_with_the_words_together_comes_before_one_that_has_them_apart(tmp
         (),
         "1",
     )
-    near = {hit.note: hit.proximity for hit in index.search("the pressure of a valve", 10).hits}
+    near = {hit.note: hit.proximity for hit in hits_of(index.search("the pressure of a valve", 10))}
     assert near[2] > near[1] == 0.0
 
 
@@ -110,14 +111,14 @@ def test_a_word_is_not_near_itself_and_repeated_words_keep_their_places(tmp_path
         KeywordDocument(n, "", "", chunks=(KeywordChunk(str(n), text),)) for n, text in texts.items()
     ]
     index.apply(documents, (), "1")
-    near = {hit.note: hit.proximity for hit in index.search("form forn", 10).hits}
+    near = {hit.note: hit.proximity for hit in hits_of(index.search("form forn", 10))}
     assert near[1] == 0.0
-    near = {hit.note: hit.proximity for hit in index.search("user_id giraffe user", 10).hits}
+    near = {hit.note: hit.proximity for hit in hits_of(index.search("user_id giraffe user", 10))}
     assert near[2] > 0.0
 
 
 def test_scripts_without_spaces_have_their_pairs_as_terms_already(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index", language=None)
     index.apply([KeywordDocument(1, "", "", chunks=(KeywordChunk("1", "知識管理方法"),))], (), "1")
-    (hit,) = index.search("知識管理", 10).hits
+    (hit,) = hits_of(index.search("知識管理", 10))
     assert hit.score > 0 == hit.proximity

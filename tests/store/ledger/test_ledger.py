@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from vaultseek.base.model import Chunk, Link, Note, Problem
 from vaultseek.content.files.scan import FileStat
-from vaultseek.store.ledger import IndexedNote, Ledger, UnchangedNote, note_vector_id
+from vaultseek.store.ledger import IndexedNote, Ledger, UnchangedNote
 from vaultseek.store.ledger.examine import count
 
 STAT = FileStat(1, 2, 3, 4)
@@ -45,7 +45,7 @@ def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
 
 def numbers(ledger: Ledger) -> list[int]:
     """The numbers of the chunks that wait for the vector store."""
-    return [row.number for row in ledger.vectors.pending_chunks(100)]
+    return ledger.space.chunk_numbers(100)
 
 
 def link(target: str) -> Link:
@@ -92,22 +92,22 @@ def test_a_failed_commit_leaves_everything_as_it_was(ledger):
 def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
     (number,) = put(ledger, indexed("a.md", "one", "two"))
     one, two = numbers(ledger)
-    ledger.vectors.mark_stored([one, two], [number], [])
+    ledger.space.remove_stored([one, two], [number])
     put(ledger, indexed("a.md", "zero", "two"))
-    assert [row.chunk.text for row in ledger.vectors.pending_chunks(10)] == ["zero"]
-    assert ledger.vectors.orphans(10) == [str(one)]
+    assert [row.chunk.text for row in ledger.space.chunks(numbers(ledger))] == ["zero"]
+    assert ledger.space.orphans(10) == ([one], [])
 
 
 @pytest.mark.fault("C7", "K8")
 @pytest.mark.parametrize(("target", "pending"), [("x/a.md", 0), ("x/b.md", 3)])
 def test_a_note_that_moves_keeps_its_vectors_unless_its_file_has_another_name(ledger, target, pending):
     (number,) = put(ledger, indexed("a.md", "one", "two", title="a", title_source="name"))
-    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    ledger.space.remove_stored(numbers(ledger), [number])
     with ledger.commit() as revision:
         ledger.notes.move("a.md", target)
         title = target.removeprefix("x/").removesuffix(".md")
         ledger.notes.put(indexed(target, "one", "two", title=title, title_source="name"), revision)
-    assert (ledger.counts().pending, ledger.vectors.orphans(10)) == (pending, [])
+    assert (ledger.counts().pending, ledger.space.orphans(10)) == (pending, ([], []))
     assert [chunk.id for chunk in ledger.chunks.by_note([number])[number]] == [
         f"{target}:one",
         f"{target}:two",
@@ -116,7 +116,7 @@ def test_a_note_that_moves_keeps_its_vectors_unless_its_file_has_another_name(le
 
 def test_another_file_name_beside_a_title_makes_every_vector_wait_again(ledger):
     (number,) = put(ledger, indexed("a.md", "one", "two", title="T", title_source="frontmatter"))
-    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    ledger.space.remove_stored(numbers(ledger), [number])
     for path, pending in (("x/a.md", 0), ("x/b.md", 3)):
         with ledger.commit() as revision:
             ledger.notes.move(ledger.notes.by_id([number])[number].path, path)
@@ -126,20 +126,20 @@ def test_another_file_name_beside_a_title_makes_every_vector_wait_again(ledger):
 
 def test_another_title_makes_every_chunk_wait_again(ledger):
     (number,) = put(ledger, indexed("a.md", "one", "two"))
-    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    ledger.space.remove_stored(numbers(ledger), [number])
     put(ledger, indexed("a.md", "one", "two", title="Other", title_source="heading"))
-    assert len(ledger.vectors.pending_chunks(10)) == 2
+    assert len(numbers(ledger)) == 2
 
 
 def test_removal_is_remembered_for_the_indexes(ledger):
     (number,) = put(ledger, indexed("a.md", "one"))
     (one,) = numbers(ledger)
-    ledger.vectors.mark_stored([one], [number], [])
+    ledger.space.remove_stored([one], [number])
     at = ledger.revision
     with ledger.commit() as revision:
         assert ledger.notes.remove("a.md", revision) == number
     assert ledger.notes.removed_since(at) == [number]
-    assert set(ledger.vectors.orphans(10)) == {str(one), note_vector_id(number)}
+    assert ledger.space.orphans(10) == ([one], [number])
     assert ledger.counts().notes == 0
     assert put(ledger, indexed("a.md", "one")) != [number], "an id is never given twice"
 
@@ -164,8 +164,23 @@ def test_a_chunk_that_vanished_while_its_vector_was_on_the_way_is_an_orphan(ledg
     put(ledger, indexed("a.md", "one"))
     (one,) = numbers(ledger)
     put(ledger, indexed("a.md", "two"))
-    ledger.vectors.mark_stored([one], [], [])
-    assert ledger.vectors.orphans(10) == [str(one)]
+    ledger.space.remove_orphans(*ledger.space.orphans(10))
+    ledger.space.enter_removed([one, *numbers(ledger)], [])
+    assert ledger.space.orphans(10) == ([one], [])
+
+
+def test_a_second_space_has_entries_of_its_own_from_its_first_store_on(ledger):
+    first = put(ledger, indexed("a.md", "one"))
+    assert (ledger.second_space.is_followed, ledger.second_space.pending_counts()) == (False, (0, 0))
+    ledger.second_space.begin_store("second")
+    more = put(ledger, indexed("b.md", "two"))
+    ledger.space.remove_stored(numbers(ledger), first + more)
+    assert (ledger.space.pending_counts(), ledger.second_space.pending_counts()) == ((0, 0), (2, 2))
+    assert (ledger.space.store(), ledger.second_space.store()) == ("", "second")
+    assert ledger.second_space.incomplete_notes() == 2
+    ledger.second_space.end()
+    put(ledger, indexed("c.md", "three"))
+    assert (ledger.second_space.is_followed, ledger.second_space.pending_counts()) == (False, (0, 0))
 
 
 def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
@@ -185,10 +200,10 @@ def test_vectors_are_counted_when_they_are_computed(ledger):
 
 def test_a_new_vector_store_starts_from_nothing(ledger):
     (number,) = put(ledger, indexed("a.md", "one"))
-    ledger.vectors.mark_stored(numbers(ledger), [number], [])
+    ledger.space.remove_stored(numbers(ledger), [number])
     assert ledger.counts().pending == 0
-    ledger.vectors.begin_store("store-2")
-    assert (ledger.vectors.store(), ledger.counts().pending) == ("store-2", 2)
+    ledger.space.begin_store("store-2")
+    assert (ledger.space.store(), ledger.counts().pending) == ("store-2", 2)
 
 
 def test_only_what_was_looked_at_loses_its_scan_problems(ledger):
@@ -266,10 +281,13 @@ _CLOSING = """
 import pathlib, sqlite3, sys, threading
 from vaultseek.store.ledger.database import Database
 
-for number in range(60):
-    database = Database(pathlib.Path(sys.argv[1]) / f"{number}.sqlite")
-    database.run("CREATE TABLE t (a)")
-    database.run_many("INSERT INTO t VALUES (?)", [(n,) for n in range(500)])
+file = pathlib.Path(sys.argv[1])
+database = Database(file)
+database.run("CREATE TABLE t (a)")
+database.run("INSERT INTO t SELECT value FROM json_each(?)", str([*range(500)]))
+database.close()
+for _ in range(60):
+    database = Database(file)
     asked = threading.Event()
 
     def ask():
@@ -292,7 +310,7 @@ for number in range(60):
 
 @pytest.mark.slow
 def test_closing_it_under_the_searches_of_other_threads_does_not_end_the_process(tmp_path):
-    subprocess.run([sys.executable, "-c", _CLOSING, str(tmp_path)], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", _CLOSING, str(tmp_path / "l.sqlite")], check=True, timeout=120)
 
 
 def test_nobody_else_can_read_it(ledger, tmp_path):
@@ -337,9 +355,7 @@ def test_the_counts_are_those_of_the_rows(steps):
                 with ledger.commit() as revision:
                     ledger.notes.remove(path, revision)
             elif step == "mark":
-                ledger.vectors.mark_stored(
-                    [row.number for row in ledger.vectors.pending_chunks(2)], [number], []
-                )
+                ledger.space.remove_stored(ledger.space.chunk_numbers(2), [number])
             else:
                 with contextlib.suppress(KeyError), ledger.commit() as revision:
                     ledger.notes.remove(path, revision)

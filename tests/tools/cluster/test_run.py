@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from vaultseek.base.limits import FRAME_BYTES
 from vaultseek.errors import Unavailable
-from vaultseek.tools.cluster.port import Batch, Result
-from vaultseek.tools.cluster.run import BATCH_NOTES, BATCH_TEXTS, QUEUED_BATCHES, ClusterRun
+from vaultseek.tools.cluster.run import BATCH_NOTES, BATCH_TEXTS, QUEUED_BATCHES, Batch, ClusterRun, Result
 
 WIDTH = 4
 
@@ -34,7 +33,7 @@ class DaemonOfTexts:
         taken, self.notes_left = self.notes_left[:limit], self.notes_left[limit:]
         return {key: (f"{key}.md", key.encode()) for key in taken}
 
-    def bring_notes(self, notes, refused):
+    def submit_notes(self, notes, refused):
         self.parsed |= notes
         self.refused_notes += refused
         self._measure(notes)
@@ -43,7 +42,7 @@ class DaemonOfTexts:
         taken, self.left = self.left[:limit], self.left[limit:]
         return {key: f"text {key}" for key in taken}
 
-    def submit(self, vectors, refused):
+    def submit_vectors(self, vectors, refused):
         self.vectors |= {key: np.frombuffer(base64.b64decode(text), "<f4") for key, text in vectors.items()}
         self.refused += refused
         self._measure(vectors)

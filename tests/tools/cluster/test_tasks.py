@@ -12,7 +12,7 @@ from vaultseek.core.indexing.note_codec import decode
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.tools.cluster.tasks import embed_texts, parse_notes
+from vaultseek.tools.cluster.ray_cluster import embed_texts, parse_notes
 
 TEXTS = ["A float switch.", "", "Rust on the anchor chain. " * 40, "\ud800", "A copper contact."] * 5
 

@@ -13,6 +13,7 @@ import pytest
 
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.library import index_vault, indexed_vault, open_vault
 from vaultseek.errors import UsageError
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.search import SearchSettings
@@ -24,7 +25,6 @@ from vaultseek.tools.evaluate import (
     read_queries,
     variants,
 )
-from vaultseek.tools.evaluate.html import as_html
 from vaultseek.tools.evaluate.judgements import JudgedQuery, read_qrels
 from vaultseek.tools.evaluate.metrics import (
     THRESHOLDS,
@@ -36,7 +36,7 @@ from vaultseek.tools.evaluate.metrics import (
     paired_difference,
     refusals,
 )
-from vaultseek.tools.evaluate.vault import index_vault, measured_vault, open_measured
+from vaultseek.tools.evaluate.report import as_html
 
 pytestmark = pytest.mark.slow
 
@@ -155,7 +155,7 @@ async def test_a_whole_measurement(vault, tmp_path):
             "1\tslugs.md\t1\n2\tpump.md\t1\n4\tpump.md\t1\n4\tgone.md\t0\n1\tlost.md\t1",
         )
     )
-    measured = open_measured(
+    measured = open_vault(
         VaultOptions("notes", root), tmp_path / "cache", WorkerHere(), find_model("hashing")
     )
     try:
@@ -183,7 +183,7 @@ async def test_a_whole_measurement(vault, tmp_path):
 async def test_the_curve_of_refusals_says_what_a_threshold_refuses_and_loses(vault, tmp_path):
     queries = [JudgedQuery("1", "slugs", grades={"slugs.md": 1}), JudgedQuery("2", "zeppelin")]
     root, ways = vault(GARDEN), variants(SearchSettings())[:1]
-    measured = open_measured(
+    measured = open_vault(
         VaultOptions("notes", root), tmp_path / "cache", WorkerHere(), find_model("hashing")
     )
     try:
@@ -213,7 +213,7 @@ def test_refusals_are_shares_below_the_threshold_and_name_the_category_that_lose
 async def test_expansion_can_be_compared(vault, tmp_path):
     queries = read_queries(*files(tmp_path, '{"id": "1", "query": "slimy"}', "1\tslugs.md\t1"))
     options = VaultOptions("notes", vault(GARDEN))
-    measured = open_measured(options, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    measured = open_vault(options, tmp_path / "cache", WorkerHere(), find_model("hashing"))
     ways = variants(SearchSettings(), ["expansion=expansion.enabled:true,expansion.floor:0.3"])
     try:
         await index_vault(measured)
@@ -232,7 +232,7 @@ async def test_plain_queries_have_no_operators(vault, tmp_path):
         *files(tmp_path, '{"id": "1", "query": "slugs -lettuce tag:none"}', "1\tslugs.md\t1")
     )
     options = VaultOptions("notes", vault(GARDEN))
-    measured = open_measured(options, tmp_path / "cache", WorkerHere(), find_model("hashing"))
+    measured = open_vault(options, tmp_path / "cache", WorkerHere(), find_model("hashing"))
     try:
         await index_vault(measured)
         own = variants(SearchSettings())[:1]
@@ -307,7 +307,7 @@ async def test_k13_a_worker_that_is_killed_costs_a_measurement_nothing(vault, tm
                     killed.append(child.pid)
                     child.kill()
 
-    async with measured_vault(options, tmp_path / "cache", find_model("hashing"), kill) as measured:
+    async with indexed_vault(options, tmp_path / "cache", find_model("hashing"), kill) as measured:
         assert measured.ledger.counts().pending == 0
         killed.clear()
         ways = variants(SearchSettings())

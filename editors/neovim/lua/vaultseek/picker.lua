@@ -34,14 +34,15 @@ local KEYS = {
   { { "n" }, "k", "move(-1)" },
 }
 
---- Open a picker. options: `title`; `query`, the initial text; `source(query, show)`, which calls `show(places, notes)`
---- at most once, now or later.
+--- Open a picker. options: `title`; `query`, the initial text; `source(query, show)`, which calls
+--- `show(places, notes, folded)` at most once, now or later; so many places at the end appear when the selection gets there.
 function M.open(options)
   M.close()
   local picker = {
     title = options.title,
     source = options.source,
     places = {},
+    folded = 0,
     selected = 1,
     sent = 0,
     marks = {},
@@ -96,11 +97,15 @@ function M.act(how)
   end
 end
 
---- Select the next (1) or previous (-1) place, wrapping around.
+--- Select the next (1) or previous (-1) place, wrapping around. Behind the last one, what is folded appears.
 function M.move(by)
   local picker = M.current
   if picker and #picker.places > 0 then
-    picker.selected = (picker.selected - 1 + by) % #picker.places + 1
+    if picker.folded > 0 and picker.selected + by > #picker.places - picker.folded then
+      picker.folded = 0
+      M.draw(picker)
+    end
+    picker.selected = (picker.selected - 1 + by) % (#picker.places - picker.folded) + 1
     M.select(picker)
   end
 end
@@ -160,34 +165,43 @@ function M.ask()
   picker.sent = picker.sent + 1
   picker.pending = true
   local number = picker.sent
-  picker.source(picker.query, function(list, notes)
+  picker.source(picker.query, function(list, notes, folded)
     if M.current == picker and picker.sent == number then
       picker.answered = number
-      M.show(picker, list, notes)
+      M.show(picker, list, notes, folded)
     end
   end)
 end
 
-function M.show(picker, list, notes)
+function M.show(picker, list, notes, folded)
   -- The user may have typed more since this query was sent.
   picker.pending = M.typed(picker) ~= picker.query
-  picker.places, picker.selected = list, 1
-  local lines, marks = {}, {}
-  for number, place in ipairs(list) do
-    lines[number] = ("%s  %s"):format(place.title, places.where(place))
-    marks[number] = #place.title
-  end
-  for _, note in ipairs(notes or {}) do
-    lines[#lines + 1] = say.clean(note)
-  end
-  picker.marks = marks
-  layout.write(picker.windows.list.buffer, lines)
+  picker.places, picker.selected, picker.notes, picker.folded = list, 1, notes or {}, folded or 0
+  M.draw(picker)
   M.select(picker)
   local afterwards = picker.afterwards
   if afterwards and not picker.pending then
     picker.afterwards = nil
     M.act(afterwards)
   end
+end
+
+--- Write the list: the places, how many are folded, and the notes on the answer.
+function M.draw(picker)
+  local lines, marks = {}, {}
+  for number = 1, #picker.places - picker.folded do
+    local place = picker.places[number]
+    lines[number] = ("%s  %s"):format(place.title, places.where(place))
+    marks[number] = #place.title
+  end
+  if picker.folded > 0 then
+    lines[#lines + 1] = say.count(picker.folded, "less certain note") .. ": move down"
+  end
+  for _, note in ipairs(picker.notes) do
+    lines[#lines + 1] = say.clean(note)
+  end
+  picker.marks = marks
+  layout.write(picker.windows.list.buffer, lines)
 end
 
 function M.select(picker)

@@ -19,7 +19,7 @@ function M.search_source(where)
     end
     last = M.search(where, query, last, function(problem, answer)
       if not problem then
-        show(places.places(answer), say.notes(answer))
+        show(places.places(answer), say.notes(answer), answer.less_certain)
       elseif problem.code ~= "cancelled" then
         show({}, { problem.message })
       end

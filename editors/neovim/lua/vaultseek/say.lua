@@ -27,7 +27,7 @@ function M.missing(lane)
   return ("Without the %s lane: %s"):format(M.clean(lane.lane), M.clean(lane.reason))
 end
 
---- Return true if none of the best notes has a word of the query or is near in meaning.
+--- Return true if none of the best notes has many of the query's words or is near in meaning.
 function M.is_weak(answer)
   return answer.weak == true and #(answer.results or {}) > 0
 end

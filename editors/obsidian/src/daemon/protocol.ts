@@ -38,8 +38,8 @@ export interface Result {
 	file_name?: string | null;
 	score: number;
 	modified: string;
-	/** Confidence as lists show it: it falls as the order does. */
-	certainty?: number | null;
+	/** Likelihood that the note is right: it falls as the order does. */
+	certainty: number;
 	heading_path?: string[];
 	start_line?: number;
 	end_line?: number;
@@ -82,8 +82,10 @@ export interface Search extends OfVault {
 	partial: MissingLane[];
 	index: IndexNow;
 	interpreted: Interpreted;
-	/** True if none of the best notes has a word of the query or is near to it in meaning. */
+	/** True if none of the best notes has many of the query's words or is near to it in meaning. */
 	weak?: boolean;
+	/** How many results at the end are hardly right. */
+	less_certain: number;
 	nearest?: { path: string; confidence: number } | null;
 }
 

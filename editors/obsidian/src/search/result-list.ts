@@ -1,6 +1,7 @@
 /** A list of results of which one is selected: in the search window and in the pane. */
 
 import type { OfVault, Result, Search } from "../daemon/protocol";
+import { count } from "../text";
 import { drawResult } from "./result";
 
 /** What a list does with its results. */
@@ -23,6 +24,8 @@ export class ResultList {
 	private readonly id = `vaultseek-list-${++lists}`;
 	private answer: Search | null = null;
 	private rows: HTMLElement[] = [];
+	/** The line that stands for the less certain results until it is clicked or passed. */
+	private fold: HTMLElement | null = null;
 	private index = -1;
 
 	constructor(
@@ -42,28 +45,40 @@ export class ResultList {
 		return this.answer;
 	}
 
-	/** Show the results of an answer, and select the one that was selected, else the first. */
+	/** Show the results of an answer, and select the one that was selected, else the first. Fold the less certain ones. */
 	show(answer: Search): void {
 		const before = this.selected?.path;
+		const folds = this.answer?.query !== answer.query || this.fold !== null;
 		const scrolled = this.answer?.query === answer.query ? this.el.scrollTop : 0;
 		this.answer = answer;
 		this.el.empty();
-		this.rows = answer.results.map((result, number) => this.draw(answer, result, number));
+		this.fold = null;
+		const certain = answer.results.length - (folds ? answer.less_certain : 0);
+		this.rows = answer.results.slice(0, certain).map((result, number) => this.draw(answer, result, number));
+		if (certain < answer.results.length) {
+			const text = count(answer.less_certain, "less certain note");
+			this.fold = this.el.createEl("button", { cls: "vaultseek-fold", text });
+			this.fold.addEventListener("click", () => this.unfold());
+		}
 		const again = answer.results.findIndex((result) => result.path === before);
-		this.select(this.index > 0 && again > 0 ? again : 0);
+		this.select(this.index > 0 && again > 0 && again < certain ? again : 0);
 		this.el.scrollTop = scrolled; // the same search again, because a note changed, must not move what is read
 	}
 
 	/** Show nothing. */
 	clear(): void {
 		this.answer = null;
+		this.fold = null;
 		this.rows = [];
 		this.el.empty();
 		this.select(-1);
 	}
 
-	/** Move the selection down by `by`, around the ends. */
+	/** Move the selection down by `by`, around the ends; what is folded appears on the way. */
 	move(by: number): void {
+		if (this.index + by >= this.rows.length) {
+			this.unfold();
+		}
 		const many = this.rows.length;
 		if (many > 0) {
 			this.select((((this.index + by) % many) + many) % many);
@@ -74,6 +89,17 @@ export class ResultList {
 	choose(event: MouseEvent | KeyboardEvent): void {
 		if (this.selected && this.answer) {
 			this.actions.choose(this.selected, this.answer, event);
+		}
+	}
+
+	private unfold(): void {
+		if (this.fold && this.answer) {
+			const { answer } = this;
+			this.fold.remove();
+			this.fold = null;
+			const rest = answer.results.slice(this.rows.length);
+			const first = this.rows.length;
+			this.rows.push(...rest.map((result, number) => this.draw(answer, result, first + number)));
 		}
 	}
 

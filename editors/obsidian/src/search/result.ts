@@ -46,11 +46,9 @@ function drawBadges(el: HTMLElement, result: Result): void {
 			el.createSpan({ cls: `vaultseek-badge is-${lane}`, text: badge, title: via });
 		}
 	}
-	if (typeof result.certainty === "number") {
-		const percent = Math.round(result.certainty * 100);
-		const meter = el.createSpan({ cls: "vaultseek-certainty", title: `Certainty ${percent}%` });
-		meter.createSpan({ cls: "vaultseek-certainty-bar" }).setCssProps({ "--vaultseek-certainty": `${percent}%` });
-	}
+	const percent = Math.round(result.certainty * 100);
+	const meter = el.createSpan({ cls: "vaultseek-certainty", title: `Certainty ${percent}%` });
+	meter.createSpan({ cls: "vaultseek-certainty-bar" }).setCssProps({ "--vaultseek-certainty": `${percent}%` });
 }
 
 function drawWhere(el: HTMLElement, result: Result): void {

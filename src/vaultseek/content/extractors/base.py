@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from vaultseek.base.limits import BASE_DEPTH, BASE_KEYS, BASE_SECONDS
+from vaultseek.base.limits import BASE_DEPTH, BASE_KEYS
 from vaultseek.base.model import JSON, Note
 from vaultseek.content.extractors.composition import Composition, named_only, one_line
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 
-_BOUNDS = Bounds(BASE_SECONDS, BASE_DEPTH, BASE_KEYS)
+_BOUNDS = Bounds(BASE_DEPTH, BASE_KEYS)
 _CALL = re.compile(r"\b(hasTag|inFolder|hasLink|hasProperty|link|file)\(([^()]*)\)")
 _ARGUMENT = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _LISTED = {"hasTag": "tags", "inFolder": "folders", "hasProperty": "properties"}

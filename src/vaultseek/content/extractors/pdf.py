@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pypdfium2 import PdfDocument, PdfiumError
 
+from vaultseek.base.extras import has_extra
 from vaultseek.base.limits import OCR_PAGES, OCR_PIXELS, PDF_OUTLINE, PDF_PAGES
 from vaultseek.base.model import Note
 from vaultseek.base.text import fold
@@ -51,8 +52,8 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         _write_page(text, outline.get(number, ()), made)
     if pages > PDF_PAGES:
         made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; the first ones are searched")
-    if scanned and ocr and not picture.is_installed():
-        made.problem("no_ocr", picture.NOT_INSTALLED)
+    if scanned and ocr and not has_extra("ocr"):
+        made.problem("no_ocr", picture.not_installed())
     elif len(scanned) > OCR_PAGES and ocr:
         made.problem("too_many_pages", f"more than {OCR_PAGES} scanned pages; the first ones are searched")
     if scanned and not ocr:
@@ -122,7 +123,7 @@ def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Compositio
 
 
 def _recognized(document: PdfDocument, number: int) -> str:
-    if not picture.is_installed():
+    if not has_extra("ocr"):
         return ""
     page = document[number]
     try:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
 
+from vaultseek.base.extras import has_extra, install_command
 from vaultseek.base.limits import OCR_PIXELS
 from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
 CERTAINTY = 0.5
 """Certainty below which a line of text is left out."""
-NOT_INSTALLED = (
-    "reading pictures needs the extra vaultseek[ocr]; install it, or take ocr out of [index] kinds"
-)
 
 
 def read(data: bytes, path: str, *, ocr: bool = True) -> Note:
     """Read the text in a picture."""
-    if not is_installed():
-        return named_only(path, "no_ocr", NOT_INSTALLED)
+    if not has_extra("ocr"):
+        return named_only(path, "no_ocr", not_installed())
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -38,9 +35,9 @@ def read(data: bytes, path: str, *, ocr: bool = True) -> Note:
     return made.note()
 
 
-def is_installed() -> bool:
-    """True if the extra is there."""
-    return find_spec("rapidocr") is not None
+def not_installed() -> str:
+    """Return the problem of a picture that is not read without the extra, and how to solve it."""
+    return f"reading pictures needs `{install_command('ocr')}`; run it, or take ocr out of [index] kinds"
 
 
 def recognize(pixels: Any) -> str:

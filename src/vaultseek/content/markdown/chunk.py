@@ -26,8 +26,20 @@ from vaultseek.base.limits import KIB, TOKEN_CHARS
 from vaultseek.base.model import Chunk, Note, Span, TokenCount
 from vaultseek.content.languages.syllables import count_syllables, has_syllables
 from vaultseek.content.markdown.embedding_text import headings_room, names_room
-from vaultseek.content.markdown.parts import Block, Body, NotePart, blocks_of, parts_of
-from vaultseek.content.markdown.split import LINES, PROSE, WHOLE, Piece, Room, pack, split
+from vaultseek.content.markdown.split import (
+    LINES,
+    PROSE,
+    WHOLE,
+    Block,
+    Body,
+    NotePart,
+    Piece,
+    Room,
+    blocks_of,
+    pack,
+    parts_of,
+    split,
+)
 
 JOIN_SHARE = 0.6
 """The share of the model's window up to which sibling sections are joined."""

@@ -41,6 +41,7 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
 
 
 def lines_of(text: str) -> tuple[str, ...]:
+    """Return the lines of a text without its byte order mark; what cannot be text is U+FFFD."""
     text = _UNREADABLE.sub("\ufffd", text.removeprefix("\ufeff"))
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")

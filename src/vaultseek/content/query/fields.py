@@ -12,15 +12,15 @@ from vaultseek.content.query.filters import (
     Comparison,
     Contains,
     Dated,
+    DateField,
     Filter,
     HasProperty,
     InFolder,
     LinkedFrom,
     LinksTo,
-    PathContains,
+    NameContains,
     PropertyCompare,
     PropertyEquals,
-    PropertyNull,
     Tag,
     all_of,
     is_bound,
@@ -46,7 +46,7 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
 
 def path_filter(text: str) -> Filter:
     """Return the filter of ``path:text``: a folder if the text ends with ``/``, else a part of the path."""
-    return InFolder(text.strip("/")) if text.endswith("/") and text.strip("/") else PathContains(text)
+    return InFolder(text.strip("/")) if text.endswith("/") and text.strip("/") else NameContains("path", text)
 
 
 def words_filter(text: str) -> Filter:
@@ -93,20 +93,12 @@ def _period(field: str, value: str, now: datetime) -> Period:
     return period
 
 
-def _created_after(field: str, value: str, now: datetime) -> Filter:
-    return Dated("created", _period(field, value, now).start, None)
+def _after(date: DateField) -> _Parser:
+    return lambda field, value, now: Dated(date, _period(field, value, now).start, None)
 
 
-def _created_before(field: str, value: str, now: datetime) -> Filter:
-    return Dated("created", None, _period(field, value, now).start)
-
-
-def _modified_after(field: str, value: str, now: datetime) -> Filter:
-    return Dated("modified", _period(field, value, now).start, None)
-
-
-def _modified_before(field: str, value: str, now: datetime) -> Filter:
-    return Dated("modified", None, _period(field, value, now).start)
+def _before(date: DateField) -> _Parser:
+    return lambda field, value, now: Dated(date, None, _period(field, value, now).start)
 
 
 _COMPARISONS: tuple[Comparison, ...] = ("<=", ">=", "<", ">")
@@ -126,7 +118,7 @@ def _property(field: str, text: str, now: datetime) -> Filter:
                 )
             return PropertyCompare(name, comparison, bound)
     value = rest[1:].strip()
-    return PropertyNull(name) if value == "null" else PropertyEquals(name, value)
+    return HasProperty(name, is_null=True) if value == "null" else PropertyEquals(name, value)
 
 
 FIELDS: Mapping[str, _Parser] = {
@@ -136,10 +128,10 @@ FIELDS: Mapping[str, _Parser] = {
     "not_path": _none_of(path_filter),
     "property": _property,
     "has_property": _of(HasProperty),
-    "created_after": _created_after,
-    "created_before": _created_before,
-    "modified_after": _modified_after,
-    "modified_before": _modified_before,
+    "created_after": _after("created"),
+    "created_before": _before("created"),
+    "modified_after": _after("modified"),
+    "modified_before": _before("modified"),
     "links_to": _of(LinksTo),
     "linked_from": _of(LinkedFrom),
     "phrase": _of(Contains),

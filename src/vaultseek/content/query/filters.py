@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -176,19 +176,33 @@ class Tag:
 
 
 @dataclass(frozen=True, slots=True)
-class PathContains:
-    """Notes with ``text`` anywhere in their path; a leading ``/`` stands for the vault's root."""
+class NameContains:
+    """Notes with ``text`` in their path, the name of their file with its extension, an alias or a heading.
 
+    At the beginning of a path, ``/`` stands for the vault's root.
+    """
+
+    kind: Literal["path", "file name", "alias", "heading"]
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        return _folded(self.text) in "/" + fold(facts.path)
+        _, names = _NAMES[self.kind]
+        return any(_folded(self.text) in fold(name) for name in names(facts))
 
     def stored(self) -> Stored:
-        return "path", [self.text]
+        return _NAMES[self.kind][0], [self.text]
 
     def __str__(self) -> str:
-        return f'path with "{self.text}"'
+        return f'{self.kind} with "{self.text}"'
+
+
+_NAMES: Mapping[str, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
+    "path": ("path", lambda facts: ["/" + facts.path]),
+    "file name": ("path", lambda facts: [_base_name(facts.path)]),
+    "alias": ("aliases", lambda facts: facts.aliases),
+    "heading": ("headings", lambda facts: facts.headings),
+}
+"""The fact that has each kind of name, and the names in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,22 +220,6 @@ class InFolder:
 
     def __str__(self) -> str:
         return f'in folder "{self.folder}"'
-
-
-@dataclass(frozen=True, slots=True)
-class FileContains:
-    """Notes with ``text`` in the file name, extension included."""
-
-    text: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        return _folded(self.text) in fold(_base_name(facts.path))
-
-    def stored(self) -> Stored:
-        return "path", [self.text]
-
-    def __str__(self) -> str:
-        return f'file name with "{self.text}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,38 +256,6 @@ class OfKind:
 
 
 @dataclass(frozen=True, slots=True)
-class AliasContains:
-    """Notes with ``text`` in an alias."""
-
-    text: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        return any(_folded(self.text) in fold(alias) for alias in facts.aliases)
-
-    def stored(self) -> Stored:
-        return "aliases", [self.text]
-
-    def __str__(self) -> str:
-        return f'alias with "{self.text}"'
-
-
-@dataclass(frozen=True, slots=True)
-class HeadingContains:
-    """Notes with ``text`` in a heading."""
-
-    text: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        return any(_folded(self.text) in fold(heading) for heading in facts.headings)
-
-    def stored(self) -> Stored:
-        return "headings", [self.text]
-
-    def __str__(self) -> str:
-        return f'heading with "{self.text}"'
-
-
-@dataclass(frozen=True, slots=True)
 class LinksTo:
     """Notes that link to ``note``: a path, the end of one, or a file name; ``.md`` may be left out."""
 
@@ -317,34 +283,19 @@ class LinkedFrom:
 
 @dataclass(frozen=True, slots=True)
 class HasProperty:
-    """Notes with the property, whatever its value."""
+    """Notes with the property, whatever its value; if ``is_null`` without one, which "" and [] are."""
 
     name: str
+    is_null: bool = False
 
     def matches(self, facts: NoteFacts) -> bool:
-        return bool(_values(facts, self.name))
+        return any(value is None or not self.is_null for value in _values(facts, self.name))
 
     def stored(self) -> Stored:
         return "properties", [self.name]
 
     def __str__(self) -> str:
-        return f"property {self.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class PropertyNull:
-    """Notes with the property but no value; an empty string or list is a value."""
-
-    name: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        return any(value is None for value in _values(facts, self.name))
-
-    def stored(self) -> Stored:
-        return "properties", [self.name]
-
-    def __str__(self) -> str:
-        return f"property {self.name} without value"
+        return f"property {self.name}{' without value' if self.is_null else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -420,9 +371,8 @@ class Dated:
 
 
 OfOneFact = (
-    HasTask | PathContains | InFolder | FileContains | Extension | OfKind | AliasContains | HeadingContains
-    | HasProperty | PropertyNull | PropertyEquals | PropertyCompare
-)  # fmt: skip
+    HasTask | NameContains | InFolder | Extension | OfKind | HasProperty | PropertyEquals | PropertyCompare
+)
 """Conditions on one fact, which their ``stored`` names."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | LinksTo | LinkedFrom | Dated | OfOneFact
 
@@ -539,3 +489,42 @@ def _values(facts: NoteFacts, name: str) -> list[Any]:
 def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
     for value in _values(facts, name):
         yield from value if isinstance(value, list | tuple) else [value]
+
+
+PropertyFilter = HasProperty | PropertyEquals | PropertyCompare
+
+
+def leaves(condition: Filter | None) -> Iterator[Filter]:
+    """Yield the conditions that a condition on notes is made of, negated ones as they are without it."""
+    match condition:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from leaves(part)
+        case Not(part):
+            yield from leaves(part)
+        case None:
+            return
+        case _:
+            yield condition
+
+
+def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
+    """Return the conditions on properties that a matching note satisfies, not those that exclude notes."""
+    match condition:
+        case And(parts) | Or(parts):
+            return tuple(inner for part in parts for inner in properties_of(part))
+        case HasProperty() | PropertyEquals() | PropertyCompare():
+            return (condition,)
+        case _:
+            return ()
+
+
+def property_patterns(condition: Filter | None) -> tuple[str, ...]:
+    """Return regular expressions of what matches in the lines of a note's properties: names and values."""
+    patterns: list[str] = []
+    for part in properties_of(condition):
+        name = re.escape(part.name)
+        if isinstance(part, PropertyEquals):
+            patterns.append(rf"(?<=^{name}: .*){re.escape(part.value)}")
+        patterns.append(rf"^{name}(?=:|$)")
+    return tuple(patterns)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import cast
 
 from vaultseek.base.text import SHOWN_CHARS, fold
@@ -13,20 +14,17 @@ from vaultseek.content.query.dates import Period, parse_period
 from vaultseek.content.query.facts import Scope
 from vaultseek.content.query.fields import path_filter
 from vaultseek.content.query.filters import (
-    AliasContains,
     Comparison,
     Dated,
     Extension,
-    FileContains,
     Filter,
     HasProperty,
     HasTask,
-    HeadingContains,
     LinksTo,
+    NameContains,
     OfKind,
     PropertyCompare,
     PropertyEquals,
-    PropertyNull,
     Tag,
     TaskState,
     Within,
@@ -63,7 +61,7 @@ def _option(name: str, text: str) -> Filter:
     match = _COMPARISON.fullmatch(text)
     if match and is_bound(match[2]):
         return PropertyCompare(name, cast(Comparison, match[1]), match[2])
-    return PropertyNull(name) if text == "null" else PropertyEquals(name, _unquoted(text))
+    return HasProperty(name, is_null=True) if text == "null" else PropertyEquals(name, _unquoted(text))
 
 
 def _malformed(option: str) -> str | None:
@@ -149,11 +147,11 @@ def _link_target(text: str) -> Filter | None:
 OPERATORS: Mapping[str, Operator] = {
     "tag": _of_each(Tag),
     "path": _of_each(path_filter),
-    "file": _of_each(FileContains),
+    "file": _of_each(partial(NameContains, "file name")),
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
-    "alias": _of_each(AliasContains),
-    "heading": _of_each(HeadingContains),
+    "alias": _of_each(partial(NameContains, "alias")),
+    "heading": _of_each(partial(NameContains, "heading")),
     "link": _of_each(_link_target),
     "content": _within("content"),
     "section": _within("section"),

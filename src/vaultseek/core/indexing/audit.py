@@ -50,8 +50,8 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the notes with a text that is marked as stored, and whose vector was never computed."""
-    chunks, whole = ledger.pending.chunks, ledger.pending.notes
+    """Return the notes with a text that counts as stored, and whose vector was never computed."""
+    chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}
     pending_notes = set(whole([item.note for item in missing if item.chunk is None]))

@@ -16,9 +16,8 @@ from vaultseek.content.files.read import read_note
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
 from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
-from vaultseek.core.indexing.reading import NoteReader, content_digest
-from vaultseek.core.indexing.safely import read_or_report
-from vaultseek.store.keyword.prepare import PreparedSegment
+from vaultseek.core.indexing.reading import NoteReader, content_digest, read_or_report
+from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""Bring the vector store up to the ledger: embed the texts that have no vector in it, newest notes first.
+"""Sync the store of a vector space with the ledger: embed the texts that it lacks, newest notes first.
 
-Every step can be repeated: vectors go to the ledger before they go to the store, and a chunk is marked as
-stored after the store has it. A lost store is rebuilt from the ledger without the model.
+Every step can be repeated: vectors go to the ledger before they go to the store, and a chunk counts as stored
+after the store has it. A lost store is rebuilt from the ledger without the model.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ from vaultseek.base.limits import (
 )
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.handout import OpenHandout, RemoteEmbeddingQueue
-from vaultseek.core.indexing.marked_store import TrackedStore
-from vaultseek.core.indexing.rebuilds import StoreRebuilds
 from vaultseek.core.indexing.status import EmbeddingRate
-from vaultseek.core.indexing.succession import OldModels, StoreMigration, store_folder
+from vaultseek.core.indexing.store_migration import StoreMigration, store_folder
+from vaultseek.core.indexing.tracked_store import StoreRebuilds, TrackedStore
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded, try_refused_again
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.service import SERVED
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer
-from vaultseek.semantic.worker.port import VectorKeeper
+from vaultseek.semantic.worker.pool import WorkerPool
+from vaultseek.semantic.worker.state import VectorKeeper
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.vectors import SpaceTable
 
 WAITING_TEXTS = 2048
 """Texts read from the ledger at once."""
@@ -52,9 +53,10 @@ log = logging.getLogger(__name__)
 
 
 class Embedding:
-    """The vector store of one vault and the steps that bring it up to the ledger, a batch each.
+    """One vector space of a vault: its store, and the steps that sync it with the ledger, a batch each.
 
-    ``directory`` holds the stores of this spec and of the previous one.
+    ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the model
+    of the previous one. ``space`` is what the store lacks, that of the first space by default.
     """
 
     def __init__(
@@ -64,7 +66,8 @@ class Embedding:
         directory: Path,
         spec: EmbeddingSpec,
         in_writer: InWriter,
-        old_models: OldModels | None = None,
+        pool: WorkerPool | None = None,
+        space: SpaceTable | None = None,
     ) -> None:
         self.spec = spec
         self.wake = asyncio.Event()
@@ -79,15 +82,16 @@ class Embedding:
         self._ledger = ledger
         self._worker = worker
         self._in_writer = in_writer
+        self._space = space or ledger.space
         self._rate = EmbeddingRate()
-        self.unembedded = Unembedded(ledger, spec)
+        self.unembedded = Unembedded(ledger, spec, self._space)
         """The texts that have no vector in the store."""
         self.handout = RemoteEmbeddingQueue(
             ledger, worker, self.unembedded, in_writer, lambda: self.ready, self._rate, self.wake
         )
         """The texts for a client that embeds in place of the worker."""
-        self._marked = TrackedStore(ledger, worker, self.store, self.unembedded, in_writer)
-        self._succession = StoreMigration(ledger, self.store, spec, in_writer, old_models or OldModels())
+        self._tracked = TrackedStore(ledger, self._space, worker, self.store, self.unembedded, in_writer)
+        self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
         self._refused_tried = not spec.fingerprint.startswith(SERVED)
         self._waiting: list[Item] = []
@@ -104,7 +108,7 @@ class Embedding:
         """
         try:
             # None is left to say what the store has, if the engine that keeps it was found to be another one.
-            if not self.ready or not self._ledger.vectors.store():
+            if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
                 await self._in_writer(try_refused_again, self._ledger, self.unembedded)
@@ -112,7 +116,7 @@ class Embedding:
             if await self._store_batch():
                 return True
             if self.handout.current is None:  # else texts are missing that a client embeds
-                await self._succession.end(self._worker.drop)
+                await self._migration.end(self._worker.drop)
             return False
         except IndexDamaged as error:
             await self.discard_store(str(error))
@@ -121,12 +125,16 @@ class Embedding:
     @property
     def has_previous(self) -> bool:
         """True while the store of the previous spec answers."""
-        return self._succession.previous is not None
+        return self._migration.previous is not None
 
     @property
     def is_current(self) -> bool:
         """True if queries are embedded with the model of ``spec``, not with the one before."""
-        return self._succession.is_same_model
+        return self._migration.is_same_model
+
+    async def rest(self) -> None:
+        """Return when there may be something to embed."""
+        await self.wake.wait()
 
     async def open(self) -> None:
         """Make the store ready for searches without embedding. Raises WorkerUnavailable or IndexDamaged."""
@@ -139,38 +147,60 @@ class Embedding:
         Raises WorkerUnavailable or IndexDamaged.
         """
         await self.open()
-        for limit in (WAITING_TEXTS, self._ledger.counts().pending):
+        for limit in (WAITING_TEXTS, sum(self._space.pending_counts())):
             items = await self._in_writer(self.unembedded.first, limit)
             if known := [item for item in items if item.vector is not None]:
-                await self._marked.put(known[:STORED_TEXTS])
+                await self._tracked.put(known[:STORED_TEXTS])
                 return True
         return False
 
     async def stored(self) -> tuple[int, int]:
         """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
-        return await self._marked.stored()
+        return await self._tracked.stored()
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes, from the previous store while this one is not full.
 
-        Raises WorkerUnavailable or IndexDamaged.
+        What the ledger no longer has may be among them, if ``may_have_removed``. Raises WorkerUnavailable, or
+        IndexDamaged, also if the vectors are gone.
         """
-        previous = self._succession.previous
-        if previous is None:
-            answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
-            return await self.spec.judged(answer, text)
-        query = await self._succession.question(previous, text)
-        try:
-            answer = await self._worker.query(previous.path, query, k, allowed=allowed, deadline=deadline)
-        except IndexDamaged:
-            await self._succession.end(self._worker.drop)
-            answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
-            return await self.spec.judged(answer, text)
-        return await self.spec.judged(answer, text, previous.fingerprint)
+        previous = self._migration.previous
+        if previous is not None:
+            query = await self._migration.question(previous, text)
+            with contextlib.suppress(IndexDamaged):
+                answer = await self._worker.query(previous.path, query, k, allowed=allowed, deadline=deadline)
+                return await self._judged(answer, text, previous.fingerprint)
+            await self._migration.end(self._worker.drop)
+        answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+        if (
+            allowed is None
+            and previous is None
+            and not len(answer.passage_numbers)
+            and self._expects_vectors()
+        ):
+            raise IndexDamaged("the vectors are gone; search again when they are stored anew")
+        return await self._judged(answer, text, self.spec.fingerprint)
+
+    @property
+    def may_have_removed(self) -> bool:
+        """True if an answer may have passages and notes that the ledger no longer has."""
+        return self.may_hold_removed or self.has_previous or self.has_orphans
+
+    @property
+    def has_orphans(self) -> bool:
+        """True if the store has vectors of passages or notes that the ledger no longer has."""
+        return any(self._space.orphans(1))
+
+    async def _judged(self, answer: SemanticAnswer, text: str, fingerprint: str) -> SemanticAnswer:
+        return await self.spec.judged(answer, text, fingerprint)
+
+    def _expects_vectors(self) -> bool:
+        """True if the store has vectors of passages, as far as the ledger shows."""
+        return bool(self._space.store()) and self._space.pending_counts()[0] < self._ledger.counts().chunks
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
-        previous = self._succession.previous
+        previous = self._migration.previous
         store = self.store if previous is None else previous.path
         return await self._worker.vectors(store, notes, deadline=deadline)
 
@@ -189,42 +219,43 @@ class Embedding:
         if self._rebuilds.is_due():
             log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
             await self._worker.drop(self.store)
-            await self._in_writer(self._ledger.vectors.begin_store, "")
+            await self._in_writer(self._space.begin_store, "")
             self._rebuilds.begin()
 
     async def _open_store(self) -> None:
-        """Open the store if it is the one that the ledger's marks refer to; begin a new one if not."""
+        """Open the store if it is the one that the ledger's entries are about; begin a new one if not."""
         self._rebuilds.check()
         await self._discard_damaged()
-        version = await self._worker.version(self.store, CHUNKS)
-        await self._worker.version(self.store, NOTES)  # opens it, which takes long if its files are damaged
-        if (
-            not version
-            or version != self._ledger.vectors.store()
-            or not version.startswith(self.spec.name + ":")
-        ):
-            version = f"{self.spec.name}:{uuid.uuid4().hex}"
-            await self._in_writer(self._succession.begin)
+        version = self._space.store()
+        is_known = bool(version) and version.startswith(self.spec.name + ":")
+        versions = [await self._worker.version(self.store, collection) for collection in (CHUNKS, NOTES)]
+        if not is_known or versions != [version, version]:
+            version = self._new_version()
+            await self._in_writer(self._migration.begin)
             await self._worker.drop(self.store)
             for collection in (CHUNKS, NOTES):
                 await self._worker.apply(self.store, collection, version=version)
             failpoint("store.made")
-            await self._in_writer(self._ledger.vectors.begin_store, version)
-        await self._succession.resume()
-        self.may_hold_removed = await self._marked.is_out_of_step()
+            await self._in_writer(self._space.begin_store, version)
+        await self._migration.resume()
+        self.may_hold_removed = await self._tracked.is_out_of_step()
         self.ready = True
+
+    def _new_version(self) -> str:
+        return f"{self.spec.name}:{uuid.uuid4().hex}"
 
     async def _store_batch(self) -> bool:
         await self.handout.keep_brought()
-        orphans = await self._in_writer(self._ledger.vectors.orphans, WAITING_TEXTS)
-        if orphans:
-            await self._marked.delete(orphans)
+        orphans = await self._in_writer(self._space.orphans, WAITING_TEXTS)
+        has_orphans = any(orphans)
+        if has_orphans:
+            await self._tracked.delete(*orphans)
         if self.handout.current is not None:
-            return await self._store_handed_out(self.handout.current) or bool(orphans)
+            return await self._store_handed_out(self.handout.current) or has_orphans
         if not self._waiting or self._revision != self._ledger.revision:
             self._waiting = await self._in_writer(self._next_items)
         if not self._waiting:
-            return bool(orphans)
+            return has_orphans
         embedded = [item for item in self._waiting if item.vector is not None]
         if embedded:
             self._waiting = [item for item in self._waiting if item.vector is None]
@@ -232,7 +263,7 @@ class Embedding:
             embedded = await self._embed_some()
         try:
             for start in range(0, len(embedded), STORED_TEXTS):
-                await self._marked.put(embedded[start : start + STORED_TEXTS])
+                await self._tracked.put(embedded[start : start + STORED_TEXTS])
         except (WorkerUnavailable, IndexDamaged):
             self.may_hold_removed = True
             raise
@@ -249,7 +280,7 @@ class Embedding:
                 items += [replace(item, vector=new.get(self.unembedded.key(item))) for item in refused]
             for of_notes in (False, True):
                 if some := [item for item in items if (item.chunk is None) == of_notes]:
-                    await self._marked.put(some)
+                    await self._tracked.put(some)
         finally:
             handout.forget([*items, *refused])
         return bool(items)
@@ -293,15 +324,22 @@ class Embedding:
         return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
 
 
-async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], None]) -> None:
-    """Keep the vector store up to the ledger; ``on_problem`` is called with what prevents it, or None."""
+async def follow(
+    embedding: Embedding,
+    on_problem: Callable[[Reason | None], None],
+    is_free: Callable[[], bool] = lambda: True,
+) -> None:
+    """Keep the store in sync with the ledger, while ``is_free``: other work comes first.
+
+    ``on_problem`` is called with what prevents it, or None.
+    """
     last_logged: Reason | None = None
     failures = 0
     while True:
         embedding.wake.clear()  # before the step: what changes meanwhile must not be missed
         embedding.retry.clear()
         try:
-            busy = await embedding.step()
+            busy = is_free() and await embedding.step()
             on_problem(None)
         except WorkerUnavailable as error:
             problem = Reason.of(error)
@@ -309,7 +347,8 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
             failures = failures + 1 if problem.code == "failing" else 0
             pause = WORKER_BACKOFF_SECONDS[min(failures, len(WORKER_BACKOFF_SECONDS) - 1)]
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(embedding.retry.wait(), max(RETRY_SECONDS, pause))
+                async with asyncio.timeout(max(RETRY_SECONDS, pause)):
+                    await embedding.retry.wait()
             continue
         except Exception as error:
             if paths.is_disk_full(error):
@@ -326,5 +365,7 @@ async def follow(embedding: Embedding, on_problem: Callable[[Reason | None], Non
             await asyncio.sleep(EMBED_RETRY_SECONDS)
             continue
         last_logged, failures = None, 0
-        if not busy:
-            await embedding.wake.wait()
+        if not is_free():
+            await asyncio.sleep(RETRY_SECONDS)
+        elif not busy:
+            await embedding.rest()

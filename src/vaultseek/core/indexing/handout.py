@@ -20,7 +20,7 @@ from vaultseek.core.indexing.unembedded import Item, Unembedded
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.worker.port import VectorKeeper
+from vaultseek.semantic.worker.state import VectorKeeper
 from vaultseek.store.ledger import Ledger
 
 LISTED_TEXTS = 200_000
@@ -201,9 +201,8 @@ class OpenHandout:
         if revision == self._listed and self._ledger.counts().pending <= len(self._held):
             return
         self._listed = revision
-        pending = self._ledger.pending
-        self._chunks.extend(pending.chunk_numbers(LISTED_TEXTS))
-        self._notes.extend(pending.note_ids(LISTED_TEXTS))
+        self._chunks.extend(self._ledger.space.chunk_numbers(LISTED_TEXTS))
+        self._notes.extend(self._ledger.space.note_ids(LISTED_TEXTS))
 
 
 def is_unit_vector(vector: Vectors, dimension: int | None) -> bool:

@@ -21,9 +21,8 @@ from vaultseek.core.indexing import reconcile
 from vaultseek.core.indexing.batches import BatchReader
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.note_handout import NoteHandout
-from vaultseek.core.indexing.reading import NoteReader
+from vaultseek.core.indexing.reading import NoteReader, is_note_error, not_indexed, read_or_report
 from vaultseek.core.indexing.reconcile import CLOSING, until_stopped
-from vaultseek.core.indexing.safely import is_note_error, not_indexed, read_or_report
 from vaultseek.errors import Cancelled
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
@@ -68,20 +67,20 @@ class Indexer:
         """The files that links may lead to; other threads may look names up, but not change them."""
         return self._names
 
-    def load(self) -> None:
-        """Read the names from the ledger, sync the keyword index with it, and build the graph."""
+    def load(self, *, graph: bool = True) -> None:
+        """Read the names and the ``graph`` from the ledger, and sync the keyword index with it."""
         for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
             self._names.add(path, aliases)
+        if graph:
+            self.load_graph()
         if self._keyword.pending_count(self._ledger) >= CATCH_UP_NOTES:
             self._keyword.rebuilding = True  # filling it was interrupted, and answers have to say so
         self._keyword.sync(self._ledger)
-        if not self._stopped.is_set():
-            self.build_graph()
 
-    def build_graph(self) -> None:
-        """Build the graph from the ledger."""
-        ledger = self._ledger
-        self.graph = Graph(ledger.notes.ids(), ledger.links.edges(), ledger.revision)
+    def load_graph(self) -> None:
+        """Read the graph from the ledger, unless that is done."""
+        if self.graph is None and not self._stopped.is_set():
+            self.graph = Graph.of(self._ledger)
 
     def reconcile(self, paths: Iterable[str] | None = None) -> Changes:
         """Compare the disk with the ledger at ``paths``, or the whole vault with its ignore rules read again.
@@ -276,7 +275,8 @@ class Indexer:
             relinked = self._relink(keys, ids, revision)
             failpoint("ledger.commit")
         failpoint("ledger.committed")
-        self._update_graph(ids, relinked, revision)
+        if self.graph is not None:
+            self.graph.sync(self._ledger, relinked)
         return sorted(gone | {note.path for note in rows})
 
     def _remove(self, batch: Changes, revision: int) -> set[str]:
@@ -329,13 +329,6 @@ class Indexer:
             self._ledger.copies.mark_changed(sorted(other), revision)
         self._ledger.links.resolve(resolved)
         return sources
-
-    def _update_graph(self, ids: Sequence[int], relinked: set[int], revision: int) -> None:
-        if self.graph is None:
-            return
-        sources = sorted(relinked | set(ids))
-        removed = self._ledger.notes.removed_since(revision - 1) or ()
-        self.graph.apply(removed, sources, self._ledger.links.edges(sources), revision)
 
 
 def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:

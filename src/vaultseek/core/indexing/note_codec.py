@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from vaultseek.base.limits import FRONTMATTER_DEPTH, MIB
-from vaultseek.base.model import JSON, BlockId, Chunk, Heading, Link, Note, Problem, Task
+from vaultseek.base.model import BlockId, Chunk, Heading, Link, Note, Problem, Task
 from vaultseek.content.markdown.chunk import chunk_id
 from vaultseek.content.markdown.decode import decode as bytes_to_text
 from vaultseek.content.markdown.parse import lines_of
@@ -51,31 +51,20 @@ class _Parsed(BaseModel):
     passages: tuple[_Passage, ...] = ()
 
 
+_TAKEN = _Parsed.model_fields.keys() - {"properties", "passages"}
+"""Fields that are sent as the note has them."""
+
+
 def encode(note: Note, chunks: Sequence[Chunk]) -> str:
     """Return a note and its passages as ASCII. Raises ValueError if they hold what is no text."""
-    parsed = _Parsed.model_construct(
-        title=note.title,
-        title_source=note.title_source,
-        properties=json.dumps(note.frontmatter, separators=(",", ":")),
-        tags=note.tags,
-        aliases=note.aliases,
-        links=note.links,
-        headings=note.headings,
-        blocks=note.blocks,
-        tasks=note.tasks,
-        problems=note.problems,
-        passages=tuple(
-            _Passage.model_construct(
-                heading_path=chunk.heading_path,
-                start_line=chunk.start_line,
-                end_line=chunk.end_line,
-                text=chunk.text,
-                code=chunk.code,
-                place=chunk.place,
-            )
+    values = {name: getattr(note, name) for name in _TAKEN} | {
+        "properties": json.dumps(note.frontmatter, separators=(",", ":")),
+        "passages": tuple(
+            _Passage.model_construct(**{name: getattr(chunk, name) for name in _Passage.model_fields})
             for chunk in chunks
         ),
-    )
+    }
+    parsed = _Parsed.model_construct(**values)
     return base64.b85encode(zlib.compress(parsed.model_dump_json(exclude_defaults=True).encode(), 1)).decode()
 
 
@@ -94,7 +83,8 @@ def decode(text: str, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         raise ValueError("no properties")
     if not all(0 < line <= len(lines) + 1 for line in _line_numbers(parsed)):
         raise ValueError("lines that the file does not have")
-    return _note(parsed, path, properties), _chunks(parsed, path, lines)
+    note = Note(path, frontmatter=properties, **{name: getattr(parsed, name) for name in _TAKEN})
+    return note, _chunks(parsed, path, lines)
 
 
 def _is_deep(value: object, most: int) -> bool:
@@ -112,22 +102,6 @@ def _inflated(text: str) -> bytes:
     if not inflater.eof:
         raise ValueError("too long, or cut off")
     return data
-
-
-def _note(parsed: _Parsed, path: str, properties: JSON) -> Note:
-    return Note(
-        path,
-        parsed.title,
-        parsed.title_source,
-        frontmatter=properties,
-        tags=parsed.tags,
-        aliases=parsed.aliases,
-        links=parsed.links,
-        headings=parsed.headings,
-        blocks=parsed.blocks,
-        tasks=parsed.tasks,
-        problems=parsed.problems,
-    )
 
 
 def _chunks(parsed: _Parsed, path: str, lines: Sequence[str]) -> tuple[Chunk, ...]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
+from vaultseek.base import paths
 from vaultseek.base.limits import NOTE_PARSE_BYTES, OPENING_CHARS, RESCAN_SECONDS
 from vaultseek.base.model import JSON, Reason
 from vaultseek.content.extractors.reader import FileReader, reading_version
@@ -19,9 +22,8 @@ from vaultseek.content.kinds import DEFAULT_SWITCHES
 from vaultseek.core.indexing.concepts import Concepts
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.embed import Embedding
-from vaultseek.core.indexing.embedded_engine import EmbeddedEngine
-from vaultseek.core.indexing.index_folder import open_folder
 from vaultseek.core.indexing.ingest import Indexer
+from vaultseek.core.indexing.keyword_sync import EmbeddedEngine
 from vaultseek.core.indexing.outdated_vectors import forget_outdated
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
@@ -29,7 +31,6 @@ from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.core.indexing.semantic_lane import Patience, SemanticLane
 from vaultseek.core.indexing.spaces import Spaces
 from vaultseek.core.indexing.status import Activity
-from vaultseek.core.indexing.succession import OldModels
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.indexing.writer import WriterThread
 from vaultseek.engines.port import ENGINE_FOLDER, Engine, KeywordLane
@@ -40,9 +41,39 @@ from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.engine import MilvusOptions
-from vaultseek.store.concept_vocabulary import Concept
+from vaultseek.store.concept_vocabulary import FILE_NAME, Concept
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
+
+_FILES = ("vault.json", "reading", "reading.json", "foreign-share.json", FILE_NAME)
+
+
+def open_folder(directory: Path, root: Path) -> IO[bytes]:
+    """Lock the folder of the index of the vault at ``root``, and clear it; return the lock.
+
+    Raises AlreadyRunning if another process has it open, and OSError.
+    """
+    lock = paths.lock_directory(paths.private_directory(directory))
+    try:
+        _remove_links(directory)
+        for name in _FILES:
+            paths.clear_place(directory / name)
+        paths.write_atomically(directory / "vault.json", json.dumps({"path": str(root)}))
+    except BaseException:
+        lock.close()
+        raise
+    return lock
+
+
+def _remove_links(directory: Path) -> None:
+    """Remove all symbolic links, for writing through one would change its target."""
+    for folder, folders, files in os.walk(directory):
+        for name in (*folders, *files):
+            path = Path(folder) / name
+            if path.is_symlink():
+                log.warning("%s is a link; it is removed, and what was there is made again", path)
+                paths.remove(path)
+
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -81,9 +112,6 @@ class VaultOptions:
         """The reason for what a paused vault cannot do."""
         command = f"vaultseek vault resume {self.name}"
         return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
-
-
-_MOSTLY_DEAD = "most of the vectors that were written to it are of texts that are no more"
 
 
 class OpenVault:
@@ -132,14 +160,14 @@ class OpenVault:
         spec: EmbeddingSpec,
         *,
         patience: Patience | None = None,
-        old_models: OldModels | None = None,
         models: VaultModels | None = None,
         pool: WorkerPool | None = None,
     ) -> OpenVault:
         """Open the index in ``directory``, or begin an empty one; ``load`` of its indexer has to follow.
 
-        ``models`` are those of the vault; without them there is ``spec`` alone. ``pool`` has the worker of a
-        second one. Raises AlreadyRunning if another process has it open, and OSError.
+        ``models`` are those of the vault; without them there is ``spec`` alone. ``pool`` has the workers of a
+        second one, and of one that the settings no longer name while its store answers. Raises AlreadyRunning
+        if another process has it open, and OSError.
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
@@ -159,13 +187,21 @@ class OpenVault:
             models = models or VaultModels(LocalModel(spec.model, None, spec.fingerprint, spec.window))
             second = None
             if models.second is not None and pool is not None:
-                folder = directory / SECOND_FOLDER
-                keep = engine.vector_store
-                second = SecondSpace(ledger, pool, models.second, folder, spec, writer.run, keep, engine.name)
+                second = SecondSpace(
+                    ledger,
+                    pool,
+                    models.second,
+                    directory / SECOND_FOLDER,
+                    spec,
+                    writer.run,
+                    engine.vector_store,
+                    is_remote=engine.is_remote,
+                )
             else:
+                ledger.second_space.end()
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
             embedding = Embedding(
-                ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, old_models
+                ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, pool
             )
             return cls(
                 options,
@@ -226,17 +262,11 @@ class OpenVault:
         return merge_step(self._keyword, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete the vectors of texts that no note has any more, if there are many, and begin new stores.
-
-        A store keeps the room of each vector that was ever written to it.
-        """
+        """Delete the vectors of texts that no note has any more from the ledger, if there are many."""
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)
-        if await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer):
-            await self.embedding.discard_store(_MOSTLY_DEAD)
-            if self.spaces.second is not None:
-                await self.spaces.second.discard_store(_MOSTLY_DEAD)
+        await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer)
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which was found damaged, from the ledger in the background."""

@@ -25,15 +25,15 @@ PAGE_KEYS = 2_000
 
 async def forget_outdated(
     ledger: Ledger, spec: EmbeddingSpec, fingerprints: Collection[str], in_writer: InWriter
-) -> int:
-    """Delete what is of no use if that may be a lot, and return how many vectors.
+) -> None:
+    """Delete what is of no use if that may be a lot.
 
     It stops when a note changes, and is done at another time. ``fingerprints`` are of the models in use.
     """
     counts = ledger.counts()
     needed = counts.notes + counts.chunks
     if ledger.vectors.computed_since_sweep() < LEAST_OUTDATED + OUTDATED_SHARE * needed:
-        return 0
+        return
     revision = ledger.revision
     notes = ledger.notes.ids()
     composer = Unembedded(ledger, spec)
@@ -41,7 +41,7 @@ async def forget_outdated(
     for start in range(0, len(notes), PAGE_NOTES):
         items = await asyncio.to_thread(composer.composed, notes[start : start + PAGE_NOTES])
         texts |= {item.text.key for item in items if item.text is not None}
-    deleted, last = 0, ""
+    last = ""
     while ledger.revision == revision:
         keys = await asyncio.to_thread(ledger.vectors.keys_after, last, PAGE_KEYS)
         if not keys:
@@ -51,8 +51,6 @@ async def forget_outdated(
         outdated = [key for key in keys if _is_outdated(key, texts, fingerprints)]
         if outdated and ledger.revision == revision:
             await in_writer(partial(ledger.vectors.delete, outdated))
-            deleted += len(outdated)
-    return deleted
 
 
 def _is_outdated(key: str, texts: Collection[str], fingerprints: Collection[str]) -> bool:

@@ -24,8 +24,8 @@ from vaultseek.base.model import JSON
 from vaultseek.content.files.scan import FileStat
 from vaultseek.core.indexing.reader_process import NO_NOTE, read_index
 from vaultseek.core.indexing.reading import ParsedText
-from vaultseek.store.keyword.note_languages import LanguageRules
-from vaultseek.store.keyword.prepare import PreparedSegment
+from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import NoteRows, UnchangedNote
 
 if TYPE_CHECKING:

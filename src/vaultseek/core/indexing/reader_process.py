@@ -22,14 +22,13 @@ from vaultseek.base.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.base.model import JSON
 from vaultseek.content.extractors.reader import FileReader
 from vaultseek.core.indexing.crash_marker import crash_key
-from vaultseek.core.indexing.reading import NoteReader, ParsedText
-from vaultseek.core.indexing.safely import read_or_report
+from vaultseek.core.indexing.reading import NoteReader, ParsedText, read_or_report
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.tokens import load_counter
 from vaultseek.store.documents import parsed_document
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.inverter import KeywordDocument
-from vaultseek.store.keyword.note_languages import LanguageRules
-from vaultseek.store.keyword.prepare import PreparedSegment, SegmentPreparer
+from vaultseek.store.keyword.merge import PreparedSegment, SegmentPreparer
 from vaultseek.store.ledger import IndexedNote, UnchangedNote, note_rows
 
 _NICENESS = 5

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
+import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -20,11 +22,12 @@ from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.languages.detect import SAMPLE_CHARS, detect_language
 from vaultseek.content.markdown.chunk import chunk
-from vaultseek.content.markdown.dates import created_time
 from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.frontmatter import created_time
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.core.indexing.crash_marker import CRASHED
+from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.tokens import describe_counter
 from vaultseek.store.ledger import IndexedNote, UnchangedNote
 
@@ -204,3 +207,36 @@ def _prose(chunks: Sequence[Chunk]) -> str:
         if size >= SAMPLE_CHARS:
             break
     return "\n".join(texts)
+
+
+log = logging.getLogger(__name__)
+
+
+def is_note_error(error: Exception) -> bool:
+    """True if an error came from what is in a note, not from the disk, the ledger's file or the machine."""
+    if isinstance(error, sqlite3.DatabaseError):
+        return isinstance(error, sqlite3.ProgrammingError | sqlite3.DataError | sqlite3.IntegrityError)
+    return not isinstance(error, OSError | MemoryError | VaultseekError)
+
+
+def not_indexed(error: Exception) -> Problem:
+    """Return the problem of a note that cannot be read or stored because of this error."""
+    what = f"this note could not be indexed ({type(error).__name__})"
+    return Problem("not_indexed", f"{what}; only its name is searched until it changes, so please report it")
+
+
+def read_or_report(
+    reader: NoteReader,
+    path: str,
+    stored_hash: bytes | None,
+    guard: CrashGuard,
+    elsewhere: ParsedText | None = None,
+) -> IndexedNote | UnchangedNote | None:
+    """Read a note; one that cannot be read has only its name and a problem."""
+    try:
+        return reader.read(path, stored_hash, guard, elsewhere)
+    except Exception as error:
+        if not is_note_error(error):
+            raise
+        log.warning("a note could not be read (%s)", type(error).__name__)
+        return reader.read_name(path, not_indexed(error))

@@ -81,11 +81,12 @@ class ScopedVault:
     @property
     def graph(self) -> Graph | None:
         """The links between visible notes, or None before they are known."""
-        return None if self._vault.graph is None else self._graph
+        return self._graph
 
     @cached_property
-    def _graph(self) -> Graph:
-        return Graph(self.ids.tolist(), self.ledger.links.edges(), self.revision)
+    def _graph(self) -> Graph | None:
+        whole = self._vault.graph
+        return None if whole is None else whole.part(self.ids.tolist())
 
     @cached_property
     def indexer(self) -> ScopedNames:
@@ -142,6 +143,10 @@ class ScopedVault:
         """Return the ``index`` part of an answer, with the counts of the visible notes."""
         state = self._vault.activity.index_json(self.ledger.counts(), None)
         return {**state, **general_json(state), "pending": self.ledger.counts().pending}
+
+
+SearchedVault = OpenVault | ScopedVault
+"""A vault whose notes may be seen, all or some; whatever both have shows no others."""
 
 
 class ScopedNames(NamedTuple):

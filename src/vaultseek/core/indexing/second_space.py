@@ -1,66 +1,45 @@
 """The second vector space of a vault: the passages and notes that the vault's own model embeds, embedded by
 another model, which answers questions in the languages that the first does not read.
 
-It is synced with the ledger as the keyword index is, from the position it is at, which is the version of its
-store: no note is marked. The notes that changed since are written again; their vectors come from the ledger
-where the same text was embedded before. It is filled when the vault's own vectors are complete, and its model
-is loaded only while it is used: changes are collected for some minutes, or until somebody asks."""
+It is an ``Embedding`` as the first is. It is filled when the vault's own vectors are complete, and its model
+is loaded only while it is used: changes are collected for some minutes, or until somebody asks.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from vaultseek.base.failpoints import failpoint
-from vaultseek.base.limits import (
-    BATCH_TEXTS,
-    EMBED_RETRY_SECONDS,
-    EMBED_SECONDS,
-    ERROR_CHARS,
-    RETRY_SECONDS,
-)
-from vaultseek.base.text import one_line
-from vaultseek.core.indexing.rebuilds import StoreRebuilds
-from vaultseek.core.indexing.succession import store_folder, sweep
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded
+from vaultseek.base.model import Reason
+from vaultseek.core.indexing.embed import Embedding
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.indexing.writer import InWriter
-from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.calibration import calibration_of
+from vaultseek.semantic.models.catalogue import LocalModel
+from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
+from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.semantic.worker.port import VectorKeeper
-from vaultseek.semantic.worker.state import Model
+from vaultseek.semantic.worker.state import VectorKeeper, WorkerState
 from vaultseek.store.ledger import Ledger
-from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
-PAGE_NOTES = 64
-"""Notes whose vectors are written at once; the position in the ledger is written with them."""
+PAGE_NOTES = 500
+"""Notes whose texts are composed at once, to be counted."""
 COLLECT_SECONDS = 300.0
 """Time for which changes are collected once the space is full, unless it is asked."""
 START_SECONDS = 30.0
 """Longest wait of background work for the worker to start."""
-
-log = logging.getLogger(__name__)
-
-
-class SpaceModel(Model, Protocol):
-    """The model of a second space."""
-
-    @property
-    def fingerprint(self) -> str:
-        """The name of its vectors."""
+_REMOTE = "-remote"
+"""End of the version of a store in a remote engine."""
 
 
-class SecondSpace:
-    """The vector store of another model for one vault.
+class SecondSpace(Embedding):
+    """The vector space of another model for one vault.
 
     Texts are composed for the vault's own model, ``spec``: passages are cut for that, and its tokenizer is
     loaded already.
@@ -70,261 +49,184 @@ class SecondSpace:
         self,
         ledger: Ledger,
         pool: WorkerPool,
-        model: SpaceModel,
+        model: LocalModel,
         directory: Path,
         spec: EmbeddingSpec,
         in_writer: InWriter,
-        keep: Callable[[SemanticWorker], VectorKeeper] | None = None,
-        place: str = "",
+        vector_store: Callable[[SemanticWorker], VectorKeeper] = lambda worker: worker,
+        *,
+        is_remote: bool = False,
     ) -> None:
-        """``keep`` returns whoever keeps the vectors of a worker, if not the worker itself, at ``place``."""
+        """``vector_store`` returns what keeps the vectors of a worker, which may be in another program."""
         self.model = model
-        self.wake = asyncio.Event()
-        """Set when there may be something to embed."""
         self.asked = asyncio.Event()
         """Set when the space was asked, so that its model is loaded."""
-        self.was_full = False
-        """True once every note of the ledger was in the space since it was opened."""
         self.problem: str | None = None
         """Reason why its vectors cannot be computed or stored at the moment."""
-        name = f"{model.fingerprint}/{spec.name}"
-        self.store = directory / store_folder(name)
-        self._name = name
-        self._directory = directory
-        self._ledger = ledger
-        self._pool = pool
-        self._texts = Unembedded(ledger, replace(spec, fingerprint=model.fingerprint))
-        self._in_writer = in_writer
-        self._keep: Callable[[SemanticWorker], VectorKeeper] = keep or (lambda worker: worker)
-        self._place = place and f"{place} "
-        self._position = self._kept_position()
-        self._rebuilds = StoreRebuilds()
-        self._is_synced()
+        self._is_remote = is_remote
+        space = ledger.second_space
+        if not space.is_followed:
+            space.begin_store("")
+        keeper = PooledKeeper(pool, model, vector_store)
+        own = replace(spec, fingerprint=model.fingerprint, model=model.name)
+        super().__init__(ledger, keeper, directory, own, in_writer, pool, space)
+        self.was_full = self._is_stored()
+        """True once every note of the ledger was in the space since it was opened."""
 
-    async def stored(self) -> tuple[int, int]:
-        """Return how many vectors of passages and of notes the space has. Raises WorkerUnavailable."""
-        async with self._pool.use(self.model) as worker:
-            await worker.ready(START_SECONDS)
-            keeper = self._keep(worker)
-            return await keeper.count(self.store, CHUNKS), await keeper.count(self.store, NOTES)
-
-    def expected(self) -> tuple[int, int]:
-        """Return how many of both there are in the ledger; a text that cannot be embedded has none."""
-        passages = notes = 0
-        ids = self._ledger.notes.ids()
-        for start in range(0, len(ids), PAGE_NOTES):
-            items = [item for item in self._texts.of_notes(ids[start : start + PAGE_NOTES]) if item.vector]
-            of_passages = sum(item.chunk is not None for item in items)
-            passages, notes = passages + of_passages, notes + len(items) - of_passages
-        return passages, notes
+    def set_problem(self, problem: Reason | None) -> None:
+        """Set what prevents the space from being filled."""
+        self.problem = None if problem is None else problem.text
 
     def pending_count(self) -> int | None:
-        """Return how many notes are not in the space as they are now; None before it is opened."""
-        return None if self._position is None else pending_count(self._ledger, self._position)
+        """Return how many notes are not in the space as they are now; None before it has a store."""
+        return self._space.incomplete_notes() if self._space.store() else None
 
     @property
-    def worker(self) -> SemanticWorker:
-        """The worker of the space's model, which may not run."""
-        return self._pool.worker(self.model)
+    def has_some(self) -> bool:
+        """True if the space has vectors of some passages, or of all that there are."""
+        pending = self._space.pending_counts()
+        return bool(self._space.store()) and (not any(pending) or pending[0] < self._ledger.counts().chunks)
 
-    async def step(self, is_free: Callable[[], bool] = lambda: True) -> bool:
-        """Store the vectors of some notes; false if there is nothing left to do, or if ``is_free`` is not.
+    def expected(self) -> tuple[int, int]:
+        """Return how many vectors of passages and notes there should be; some texts cannot be embedded."""
+        counts, ids = self._ledger.counts(), self._ledger.notes.ids()
+        passages, notes = counts.chunks, counts.notes
+        for start in range(0, len(ids), PAGE_NOTES):
+            missing = self.unembedded.without_vectors(ids[start : start + PAGE_NOTES])
+            passages, notes = passages - missing[0], notes - missing[1]
+        return passages, notes
 
-        Raises WorkerUnavailable. A damaged store is dropped and filled again by the following steps.
-        """
-        if self._position not in (None, Position()) and not self._ledger.vectors.second_store():
-            self._position = None  # the engine that keeps it was found to be another one
-        if self._position is not None and self._is_synced():
+    async def step(self) -> bool:
+        """See ``Embedding.step``; the model is not loaded only to find that nothing is left to do."""
+        if not self.ready and self._is_stored():
             return False
-        async with self._pool.use(self.model) as worker:
-            await worker.ready(START_SECONDS)
-            try:
-                if self._position is None:
-                    await self._open(self._keep(worker))
-                return await self._store_page(self._keep(worker), is_free)
-            except IndexDamaged as error:
-                self._rebuilds.request(str(error))
-                await self._discard_damaged(self._keep(worker))
-                return True
+        is_busy = await super().step()
+        self.was_full = self.was_full or not (is_busy or any(self._space.pending_counts()))
+        return is_busy
 
-    async def open(self) -> None:
-        """Find out how far the space is. Raises WorkerUnavailable or IndexDamaged."""
-        if self._position is None:
-            async with self._pool.use(self.model) as worker:
-                await worker.ready(START_SECONDS)
-                await self._open(self._keep(worker))
+    async def rest(self) -> None:
+        """Return when there may be something to embed, after changes were collected."""
+        await super().rest()
+        if self.was_full:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(COLLECT_SECONDS):
+                    await self.asked.wait()
+            self.asked.clear()
 
     async def query(self, text: str, k: int, allowed: NoteIds | None, deadline: float) -> SemanticAnswer:
-        """Return the nearest passages and notes; starting the worker counts towards the deadline, in seconds.
-
-        Raises WorkerUnavailable or IndexDamaged.
-        """
-        end = asyncio.get_running_loop().time() + deadline
-        async with self._pool.use(self.model) as worker:
-            await worker.ready(deadline)
-            left = max(0.0, end - asyncio.get_running_loop().time())
-            answer = await self._keep(worker).query(self.store, text, k, allowed=allowed, deadline=left)
+        """See ``Embedding.query``; starting the worker counts towards the deadline, in seconds."""
+        answer = await super().query(text, k, allowed, deadline)
         self.asked.set()
         self.wake.set()
-        if allowed is None and not len(answer.note_ids):
-            self._position, self.was_full = None, False  # the store is not what the ledger remembers
-        # It is asked what it reads; counting pieces would load its vocabulary.
-        curve = calibration_of(self.model.fingerprint).curve(answer.vector)
-        return replace(answer, meaning_curve=curve)
-
-    async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
-        """Return the vectors of ``notes`` in this space. Raises WorkerUnavailable or IndexDamaged."""
-        async with self._pool.use(self.model) as worker:
-            return await self._keep(worker).vectors(self.store, notes, deadline=deadline)
+        return answer
 
     async def discard_store(self, reason: str) -> None:
-        """Drop the store, later if that was done a moment ago; the next step begins a new one."""
-        self._rebuilds.request(reason)
-        async with self._pool.use(self.model) as worker:
-            await self._discard_damaged(self._keep(worker))
-        self.wake.set()
+        """See ``Embedding.discard_store``."""
+        self.was_full = False
+        await super().discard_store(reason)
 
-    async def _discard_damaged(self, worker: VectorKeeper) -> None:
-        self._position, self.was_full = None, False
-        if self._rebuilds.is_due():
-            log.warning("%s is discarded and filled again: %s", self.store, self._rebuilds.damage)
-            await worker.drop(self.store)
-            self._rebuilds.begin()
+    def _new_version(self) -> str:
+        return super()._new_version() + (_REMOTE if self._is_remote else "")
 
-    def _is_synced(self) -> bool:
-        if self._position is None:
-            return False
-        try:
-            is_synced = next(changes(self._ledger, self._position, 1), None) is None
-        except RemovalsPruned:
-            return False
-        self.was_full = self.was_full or is_synced
-        return is_synced
+    async def _judged(self, answer: SemanticAnswer, text: str, fingerprint: str) -> SemanticAnswer:
+        # It is asked what it reads; counting pieces would load its vocabulary.
+        return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
 
-    async def _open(self, worker: VectorKeeper) -> None:
-        self._rebuilds.check()
-        await self._discard_damaged(worker)
-        await asyncio.to_thread(sweep, self._directory, {self.store.name})
-        position = self._position_of(await worker.version(self.store, NOTES) or "")
-        if position is None:
-            await self._begin(worker)
-        self._position = self._position or position
-
-    def _kept_position(self) -> Position | None:
-        """Return the position as the ledger remembers it, if the space has all notes: it saves loading the
-        model to ask the store."""
-        position = self._position_of(self._ledger.vectors.second_store())
-        return position if position and self.store.is_dir() and not self._place else None
-
-    def _position_of(self, version: str) -> Position | None:
-        """Return the position that a version of the store names; None if it is of other vectors."""
-        name, _, position = version.rpartition("@")
-        revision, _, note = position.partition(".")
-        if name != f"{self._name}:{self._ledger.generation}":
-            return None
-        return Position(int(revision), int(note))
-
-    async def _begin(self, worker: VectorKeeper) -> None:
-        """Begin an empty store."""
-        await worker.drop(self.store)
-        self._position, self.was_full = Position(), False
-
-    async def _store_page(self, worker: VectorKeeper, is_free: Callable[[], bool]) -> bool:
-        try:
-            page = next(changes(self._ledger, self._position or Position(), PAGE_NOTES), None)
-        except RemovalsPruned:
-            await self._begin(worker)
-            return True
-        if page is None:
-            self.was_full = True
-            return False
-        notes, removed, position = page
-        items = await asyncio.to_thread(self._texts.of_notes, notes)
-        embedded = await self._embedded(worker, items, is_free)
-        if embedded is None:
-            return False
-        version = f"{self._name}:{self._ledger.generation}@{position.revision}.{position.note}"
-        touched = np.array([*notes, *removed], np.int64)
-        passages = [item for item in embedded if item.chunk is not None]
-        await self._write(worker, CHUNKS, passages, touched, None)
-        failpoint("second.half_stored")
-        whole = [item for item in embedded if item.chunk is None]
-        await self._write(worker, NOTES, whole, touched, version)
-        await self._in_writer(self._ledger.vectors.set_second_store, f"{self._place}{version}")
-        self._position = position
-        return True
-
-    async def _embedded(
-        self, worker: VectorKeeper, items: Sequence[Item], is_free: Callable[[], bool]
-    ) -> list[Item] | None:
-        """Return the items that have vectors; None if other work came first: what is computed is kept."""
-        texts = {self._texts.key(item): item.text.text for item in items if item.text and not item.vector}
-        missing = list(texts)
-        computed: dict[str, bytes] = {}
-        for start in range(0, len(missing), BATCH_TEXTS):
-            if not is_free():
-                return None
-            batch = missing[start : start + BATCH_TEXTS]
-            matrix = await worker.embed([texts[key] for key in batch], deadline=EMBED_SECONDS)
-            pairs = zip(batch, matrix, strict=True)
-            new = {key: row.tobytes() for key, row in pairs if np.isfinite(row).all()}
-            await self._in_writer(self._ledger.vectors.put, new)
-            computed |= new
-        items = [replace(item, vector=item.vector or computed.get(self._texts.key(item))) for item in items]
-        return [item for item in items if item.vector]
-
-    async def _write(
-        self,
-        worker: VectorKeeper,
-        collection: str,
-        items: Sequence[Item],
-        touched: NoteIds,
-        version: str | None,
-    ) -> None:
-        """Store the vectors of the items, and delete all others of the ``touched`` notes."""
-        numbers = np.array([item.number for item in items], np.int64)
-        old = await worker.numbers(self.store, touched, collection=collection)
-        data = np.frombuffer(b"".join(item.vector or b"" for item in items), np.float32)
-        await worker.apply(
-            self.store,
-            collection,
-            numbers=numbers,
-            notes=[item.note for item in items],
-            vectors=data.reshape(len(items), -1) if items else None,
-            deletes=np.setdiff1d(old, numbers),
-            version=version,
+    def _is_stored(self) -> bool:
+        """True if the store, here on disk, has all that the ledger has, as far as the ledger shows."""
+        version = self._space.store()
+        return (
+            version.startswith(f"{self.spec.name}:")
+            and not (self._is_remote or version.endswith(_REMOTE))
+            and self.store.is_dir()
+            and not any(self._space.pending_counts())
+            and not any(self._space.orphans(1))
         )
 
 
-async def follow(space: SecondSpace, is_free: Callable[[], bool]) -> None:
-    """Keep the space up to the ledger, while ``is_free``: the vault's own vectors come first.
+class PooledKeeper:
+    """A worker that runs only while it is asked something, and whoever keeps its vectors.
 
-    ``space.wake`` is set when notes may have changed.
+    See ``VectorKeeper`` for the methods; each starts the worker if need be, and raises WorkerUnavailable if
+    that takes longer than its deadline.
     """
-    last_logged = ""
-    while True:
-        try:
-            busy = is_free() and await space.step(is_free)
-        except Exception as error:  # it is tried again; nobody waits for it
-            busy, problem = False, one_line(str(error), ERROR_CHARS) or type(error).__name__
-            space.problem = problem
-            if problem != last_logged:
-                log.warning("the second vectors of %s: %s; trying again", space.store.parent, problem)
-            last_logged = problem
-            await asyncio.sleep(
-                RETRY_SECONDS if isinstance(error, WorkerUnavailable) else EMBED_RETRY_SECONDS
-            )
-            continue
-        if busy:
-            space.problem = None
-            continue
-        if not is_free():
-            await asyncio.sleep(RETRY_SECONDS)
-            continue
-        last_logged, space.problem = "", None
-        space.wake.clear()
-        await space.wake.wait()
-        if space.was_full:
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(space.asked.wait(), COLLECT_SECONDS)
-            space.asked.clear()
+
+    counts_quickly = True
+
+    def __init__(
+        self, pool: WorkerPool, model: LocalModel, vector_store: Callable[[SemanticWorker], VectorKeeper]
+    ) -> None:
+        self._pool = pool
+        self._model = model
+        self._vector_store = vector_store
+
+    @property
+    def state(self) -> WorkerState:
+        """The state of the worker."""
+        return self._pool.worker(self._model).state
+
+    def want(self) -> None:
+        """Note that a request came."""
+        self._pool.worker(self._model).want()
+
+    async def ready(self, deadline: float | None = None) -> None:
+        """Return when the worker is ready."""
+        async with self._pool.use(self._model) as worker:
+            await worker.ready(deadline)
+
+    async def embed(
+        self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
+    ) -> Vectors:
+        """Return a unit vector for each text."""
+        async with self._started() as keeper:
+            return await keeper.embed(texts, urgent=urgent, deadline=deadline)
+
+    async def apply(self, store: Path, collection: str, **changes: Any) -> None:
+        """Delete, store or replace vectors in a collection; then set the version."""
+        async with self._started() as keeper:
+            await keeper.apply(store, collection, **changes)
+        failpoint("second.stored")
+
+    async def query(
+        self,
+        store: Path,
+        text: str | Vectors,
+        k: int,
+        *,
+        allowed: NoteIds | None = None,
+        deadline: float | None = None,
+    ) -> SemanticAnswer:
+        """Return the nearest notes."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with self._started(deadline) as keeper:
+            left = None if deadline is None else max(0.0, deadline - (clock() - began))
+            return await keeper.query(store, text, k, allowed=allowed, deadline=left)
+
+    async def vectors(
+        self, store: Path, notes: Sequence[int], *, deadline: float | None = None
+    ) -> Mapping[int, Vectors]:
+        """Return the vectors of those notes that have one."""
+        async with self._pool.use(self._model) as worker:
+            return await self._vector_store(worker).vectors(store, notes, deadline=deadline)
+
+    async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
+        """Return the version of the last complete ``apply``."""
+        async with self._started() as keeper:
+            return await keeper.version(store, collection, deadline=deadline)
+
+    async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
+        """Return the number of vectors in the collection."""
+        async with self._started() as keeper:
+            return await keeper.count(store, collection, deadline=deadline)
+
+    async def drop(self, store: Path, *, deadline: float | None = None) -> None:
+        """Delete the store."""
+        async with self._pool.use(self._model) as worker:
+            await self._vector_store(worker).drop(store, deadline=deadline)
+
+    @contextlib.asynccontextmanager
+    async def _started(self, deadline: float | None = START_SECONDS) -> AsyncIterator[VectorKeeper]:
+        async with self._pool.use(self._model) as worker:
+            await worker.ready(deadline)
+            yield self._vector_store(worker)

@@ -12,7 +12,6 @@ import numpy as np
 from vaultseek.base.limits import QUERY_EMBED_SECONDS, SECOND_QUERY_SECONDS
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.embed import Embedding
-from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.core.indexing.spaces import Spaces
 from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.vectors.port import NoteIds
@@ -74,19 +73,17 @@ class SemanticLane:
         One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
         """
         second = self._spaces.second_for(text)
-        if second is not None:
-            return await self._ask_second(second, text, k, allowed)
+        space, seconds = (
+            (self._embedding, self._patience.query_seconds)
+            if second is None
+            else (second, self._patience.second_seconds)
+        )
         try:
-            answer = await self._embedding.query(text, k, allowed, self._patience.query_seconds)
-            if allowed is None and not len(answer.passage_numbers) and self._expects_vectors():
-                raise IndexDamaged("the vectors are gone; search again when they are stored anew")
+            answer = await space.query(text, k, allowed, seconds)
         except IndexDamaged as error:
-            await self._embedding.discard_store(str(error))
+            await space.discard_store(str(error))
             raise
-        embedding = self._embedding
-        if embedding.may_hold_removed or embedding.has_previous or self._ledger.vectors.orphans(1):
-            return await asyncio.to_thread(self._without_removed, answer)
-        return answer
+        return await asyncio.to_thread(self._without_removed, answer) if space.may_have_removed else answer
 
     def lag_reason(self, text: str) -> Reason | None:
         """Return why the space that answers ``text`` lacks notes that others have, or None.
@@ -106,26 +103,8 @@ class SemanticLane:
 
         Raises WorkerUnavailable or IndexDamaged.
         """
-        second = self._spaces.second_for(text) if text else None
-        if second is not None:
-            return await second.note_vectors(notes, self._patience.query_seconds)
-        return await self._embedding.note_vectors(notes, self._patience.query_seconds)
-
-    def _expects_vectors(self) -> bool:
-        """True if the store of the vectors has some, as far as the ledger knows."""
-        return (
-            self._embedding.ready and not self._embedding.has_previous and self._ledger.counts().embedded > 0
-        )
-
-    async def _ask_second(
-        self, second: SecondSpace, text: str, k: int, allowed: NoteIds | None
-    ) -> SemanticAnswer:
-        try:
-            answer = await second.query(text, k, allowed, self._patience.second_seconds)
-        except IndexDamaged as error:
-            await second.discard_store(str(error))
-            raise
-        return await asyncio.to_thread(self._without_removed, answer)
+        space = (self._spaces.second_for(text) if text else None) or self._embedding
+        return await space.note_vectors(notes, self._patience.query_seconds)
 
     def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
         """Leave out chunks and notes that the vector store still has and the ledger has not."""

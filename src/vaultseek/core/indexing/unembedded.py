@@ -18,11 +18,12 @@ from vaultseek.content.markdown.embedding_text import (
     passage_text,
 )
 from vaultseek.content.query.property_text import property_lines
-from vaultseek.core.indexing.safely import is_note_error
+from vaultseek.core.indexing.reading import is_note_error
 from vaultseek.semantic.models.calibration import calibration_of, share_read
 from vaultseek.semantic.models.packed import PackedCounter
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
+from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 4
 """Raise it when the store has to be made anew from the vectors that the ledger keeps."""
@@ -62,10 +63,8 @@ class EmbeddingSpec:
 
         ``fingerprint`` is that of the model that answered, if it was another one.
         """
-        if fingerprint and fingerprint != self.fingerprint:
-            return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
-        calibration = calibration_of(self.fingerprint)
-        if calibration.reads_all:
+        calibration = calibration_of(fingerprint or self.fingerprint)
+        if fingerprint not in ("", self.fingerprint) or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
         if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
             await asyncio.to_thread(self.count, "")  # a third of a second, once
@@ -123,30 +122,29 @@ class Item:
 
 
 class Unembedded:
-    """The chunks and notes of a ledger whose vectors are not in the store, newest notes first."""
+    """The chunks and notes of a ledger whose vectors the store of a space lacks, newest notes first.
 
-    def __init__(self, ledger: Ledger, spec: EmbeddingSpec) -> None:
+    ``space`` is the first one by default.
+    """
+
+    def __init__(self, ledger: Ledger, spec: EmbeddingSpec, space: SpaceTable | None = None) -> None:
         self._ledger = ledger
         self._spec = spec
+        self._space = space or ledger.space
 
     def first(self, limit: int) -> list[Item]:
         """Return the first items, all of chunks or all of notes, with the vectors that the ledger has."""
-        revision = self._ledger.revision
-        chunks = self._of_chunks(self._ledger.vectors.pending_chunks(limit), revision)
-        return self._with_vectors(
-            chunks or self._of_notes(self._ledger.vectors.pending_notes(limit), revision)
-        )
+        return self.chunks(self._space.chunk_numbers(limit)) or self.notes(self._space.note_ids(limit))
 
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
         """Return the items of these chunks, with the vectors that the ledger has."""
         revision = self._ledger.revision
-        return self._with_vectors(self._of_chunks(self._ledger.pending.chunks(numbers), revision))
+        return self._with_vectors(self._of_chunks(self._space.chunks(numbers), revision))
 
     def notes(self, ids: Sequence[int]) -> list[Item]:
         """Return the items of these notes, with the vectors that the ledger has."""
         revision = self._ledger.revision
-        rows = self._ledger.notes.by_id(self._ledger.pending.notes(ids))
-        return self._with_vectors(self._of_notes(list(rows.values()), revision))
+        return self._with_vectors(self._of_notes(self._space.notes(ids), revision))
 
     def without_vectors(self, notes: Sequence[int]) -> tuple[int, int]:
         """Return how many passages of these notes, and how many of them themselves, have no vector."""
@@ -162,14 +160,12 @@ class Unembedded:
         """Return all items of these notes, without their vectors."""
         revision = self._ledger.revision
         passages = self._of_chunks(self._ledger.chunks.rows(notes), revision)
-        rows = list(self._ledger.notes.by_id(notes).values())
-        return [*passages, *self._of_notes(rows, revision)]
+        return [*passages, *self._of_notes(notes, revision)]
 
     def pending_without_vectors(self) -> tuple[int, int]:
         """Return how many passages and notes wait for a vector that the ledger does not have."""
-        everything = self._ledger.counts().pending
-        numbers = self._ledger.pending.chunk_numbers(everything)
-        ids = self._ledger.pending.note_ids(everything)
+        chunks, notes = self._space.pending_counts()
+        numbers, ids = self._space.chunk_numbers(chunks), self._space.note_ids(notes)
         passages = sum(not item.vector for page in _pages(numbers) for item in self.chunks(page))
         return passages, sum(not item.vector for page in _pages(ids) for item in self.notes(page))
 
@@ -195,9 +191,9 @@ class Unembedded:
             if row.note in notes
         ]
 
-    def _of_notes(self, rows: Sequence[NoteRow], revision: int) -> list[Item]:
+    def _of_notes(self, ids: Sequence[int], revision: int) -> list[Item]:
         items = []
-        for note in rows:
+        for note in self._ledger.notes.by_id(ids).values():
             opening = self._ledger.chunks.opening(note.id, OPENING_CHARS)
             text = _composed(partial(self._spec.note, note, opening))
             items.append(Item(note.id, text, revision=revision))
@@ -237,7 +233,7 @@ def try_refused_again(ledger: Ledger, unembedded: Unembedded) -> int:
     for start in range(0, len(numbers), REFUSED_PAGE_NOTES):
         page = numbers[start : start + REFUSED_PAGE_NOTES]
         items = [item for item in unembedded.of_notes(page) if item.text is not None and not item.vector]
-        ledger.pending.add(
+        ledger.space.add(
             [item.chunk for item in items if item.chunk is not None],
             [item.note for item in items if item.chunk is None],
         )

@@ -1,4 +1,7 @@
-"""Completion of titles, aliases, headings, tags, property names and values."""
+"""Completion of the names of notes and their parts, of tags, properties and values, and of other files.
+
+Headings, blocks and paths of all notes are read when they are first asked for.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,21 @@ from typing import Literal
 from vaultseek.base.limits import LINE_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
+from vaultseek.content.markdown.plain import shown_heading
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.core.notes.completer import Completer, Entry, Match, NoteName
 from vaultseek.core.notes.links import line_of
-from vaultseek.core.notes.parts import PartKind, VaultParts
-from vaultseek.core.notes.synced_names import SyncedNames
-from vaultseek.core.notes.vocabulary import Vocabulary
+from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
 INSIDE = 3
 """Grades of names that contain what was typed."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
 """Kinds that are completed from the ledger; for blocks see ``complete_blocks``."""
+PartKind = Literal["heading", "block", "file"]
+PATH_GRADES = 3
+"""Grades of a match of a path: one that is not in it as typed would be found in too many."""
 
 
 class VaultCompleter:
@@ -34,7 +40,12 @@ class VaultCompleter:
         self._vocabulary = Vocabulary()
         self._lists: dict[tuple[Kind, str], Completer] = {}
         self._lists_version = self._vocabulary.version
-        self._parts = VaultParts(ledger)
+        columns = "id, path, title, "
+        self._all_headings = SyncedNames(ledger, columns + "headings", _headings_of, "headings != '[]'")
+        self._blocks = SyncedNames(ledger, columns + "blocks", _blocks_of, "blocks != '[]'")
+        self._paths = SyncedNames(ledger, "id, path, title", _path_of, grades=PATH_GRADES)
+        self._files = self._file_paths = Completer(())
+        self._files_version: object = None
 
     @property
     def crowded(self) -> bool:
@@ -65,9 +76,32 @@ class VaultCompleter:
                 matches = self._listed(kind, name or "").complete(typed.removeprefix(start), limit)
         return [_as_json(match) for match in matches]
 
+    def tags(self) -> list[JSON]:
+        """Return every tag with its numbers of notes."""
+        with self._lock:
+            self._vocabulary.sync(self._ledger)
+            return self._vocabulary.tags()
+
+    def properties(self) -> list[JSON]:
+        """Return every property with its number of notes, types and commonest values."""
+        with self._lock:
+            self._vocabulary.sync(self._ledger)
+            return self._vocabulary.properties()
+
+    def values(self, name: str) -> list[JSON]:
+        """Return the values of a property with their numbers of notes."""
+        with self._lock:
+            self._vocabulary.sync(self._ledger)
+            return self._vocabulary.values(name)
+
     def complete_parts(self, kind: PartKind, typed: str, limit: int) -> list[JSON]:
         """Return completions of the headings or blocks of all notes, or of the names of other files."""
-        matches = self._parts.complete(kind, typed, limit)
+        if kind == "file":
+            matches = self._completers_of_files()[0].complete(typed, limit)
+        else:
+            names = self._all_headings if kind == "heading" else self._blocks
+            names.rank_recent()
+            matches = names.complete(typed.removeprefix("^") if kind == "block" else typed, limit)
         if kind != "block":
             return [_as_json(match) for match in matches]
         chunks = self._ledger.chunks.by_note([match.entry.note for match in matches])
@@ -76,7 +110,23 @@ class VaultCompleter:
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
         """Return the notes or the other files whose path in the vault best matches a part of one."""
-        return [_as_json(match) for match in self._parts.complete_paths(kind, typed, limit)]
+        if kind == "file":
+            matches = self._completers_of_files()[1].complete(typed, limit, grades=PATH_GRADES)
+        else:
+            self._paths.rank_recent()
+            matches = self._paths.complete(typed, limit)
+        return [_as_json(match) for match in matches]
+
+    def _completers_of_files(self) -> tuple[Completer, Completer]:
+        """Return the completers of the names and of the paths of files that are no notes."""
+        attachments = self._ledger.attachments
+        with self._lock:
+            if self._files_version != attachments.version:
+                self._files_version = attachments.version
+                paths = sorted(attachments.paths())
+                self._files = Completer(Entry(path.rpartition("/")[2], 0.0, {"path": path}) for path in paths)
+                self._file_paths = Completer(Entry(path, 0.0, {"path": path}) for path in paths)
+            return self._files, self._file_paths
 
     def beginning(self, typed: str, limit: int) -> list[int]:
         """Return the ids of the notes with a name that begins with the typed text, shorter names first.
@@ -112,13 +162,12 @@ class VaultCompleter:
             self._lists.clear()
             self._lists_version = vocabulary.version
         if (kind, name) not in self._lists:
-            counts = (
-                vocabulary.tags()
-                if kind == "tag"
-                else vocabulary.properties()
-                if kind == "property"
-                else vocabulary.values(name)
-            )
+            if kind == "value":
+                counts = [(item["value"], item["count"]) for item in vocabulary.values(name)]
+            elif kind == "tag":
+                counts = [(item["tag"], item["total"]) for item in vocabulary.tags()]
+            else:
+                counts = list(vocabulary.names())
             self._lists[kind, name] = Completer(
                 Entry(text, count, {"count": count}) for text, count in counts
             )
@@ -154,9 +203,24 @@ _GRADES = ("prefix", "word", "inside", "fuzzy")
 
 def _names(note: int, path: str, title: str, aliases: str) -> Iterator[NoteName]:
     file_name = path.rpartition("/")[2].removesuffix(".md")
-    yield NoteName(file_name, path, title, "name", note)
+    yield NoteName(file_name, path, title, note, "name")
     if fold(title) not in (fold(file_name), fold(file_stem(path))):
-        yield NoteName(title, path, title, "title", note)
+        yield NoteName(title, path, title, note, "title")
     if aliases != "[]":
         for alias in json.loads(aliases):
-            yield NoteName(alias, path, title, "alias", note)
+            yield NoteName(alias, path, title, note, "alias")
+
+
+def _headings_of(note: int, path: str, title: str, headings: str) -> Iterator[NoteName]:
+    for level, heading, line in json.loads(headings):
+        if shown := shown_heading(heading):
+            yield NoteName(shown, path, title, note, line=line, level=level)
+
+
+def _blocks_of(note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:
+    for block, line in json.loads(blocks):
+        yield NoteName(block, path, title, note, line=line)
+
+
+def _path_of(note: int, path: str, title: str) -> Iterator[NoteName]:
+    yield NoteName(path.removesuffix(NOTE_SUFFIX), path, title, note, "path")

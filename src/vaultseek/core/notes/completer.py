@@ -41,13 +41,16 @@ class Entry(NamedTuple):
 
 
 class NoteName(NamedTuple):
-    """A name of a note as a completion; ``source`` is name, title or alias."""
+    """A name of a note as a completion, or with ``line`` that of a heading or block in it."""
 
     text: str
     path: str
     title: str
-    source: str
     note: int
+    source: str | None = None
+    """Name, title, alias or path."""
+    line: int | None = None
+    level: int | None = None
 
     @property
     def weight(self) -> float:
@@ -57,32 +60,11 @@ class NoteName(NamedTuple):
     @property
     def more(self) -> JSON:
         """Further fields of the answer."""
-        return {"path": self.path, "title": self.title, "is": self.source}
+        fields = {"path": self.path, "title": self.title, "is": self.source, "line": self.line}
+        return {name: value for name, value in (*fields.items(), ("level", self.level)) if value is not None}
 
 
-class PartName(NamedTuple):
-    """A heading or block of a note as a completion."""
-
-    text: str
-    path: str
-    title: str
-    level: int | None
-    line: int
-    note: int
-
-    @property
-    def weight(self) -> float:
-        """The weight: none counts more than another."""
-        return 0.0
-
-    @property
-    def more(self) -> JSON:
-        """Further fields of the answer."""
-        level = {} if self.level is None else {"level": self.level}
-        return {"path": self.path, "title": self.title, "line": self.line, **level}
-
-
-Named = Entry | NoteName | PartName
+Named = Entry | NoteName
 
 
 class Match(NamedTuple):

@@ -11,14 +11,15 @@ import asyncio
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.text import UNSPACED, fold_case
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -40,19 +41,6 @@ Pair = tuple[int, int]
 Ids = npt.NDArray[np.int64]
 
 
-class ComparedVault(Protocol):
-    """The part of an open vault that is needed here."""
-
-    @property
-    def ledger(self) -> Ledger: ...
-
-    def semantic_reason(self) -> Reason | None:
-        """Return why the semantic lane is left out, None if it is not."""
-
-    async def note_vectors(self, notes: Sequence[int]) -> Mapping[int, Any]:
-        """Return the unit vectors of notes. Raises WorkerUnavailable or IndexDamaged."""
-
-
 class Likeness(NamedTuple):
     """Shares of two notes, from 0 to 1: of their text that both have, and the cosine of their vectors."""
 
@@ -65,7 +53,7 @@ class Likeness(NamedTuple):
         return (self.text + self.meaning) / 2
 
 
-async def duplicates(vault: ComparedVault, limit: int) -> JSON:
+async def duplicates(vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` pairs of notes that are most alike, best first, with what they are alike in."""
     shared = await asyncio.to_thread(shared_text, _texts(vault.ledger))
     vectors, reason = await _vectors(vault)
@@ -129,7 +117,7 @@ def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:
         yield note, "\n".join(text for _, text in chunks)
 
 
-async def _vectors(vault: ComparedVault) -> tuple[dict[int, Any], Reason | None]:
+async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]:
     """Return the vectors of the notes, and why there are none or not all."""
     reason = vault.semantic_reason()
     vectors: dict[int, Any] = {}

@@ -17,7 +17,7 @@ from vaultseek.content.files.scan import scan
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_markdown, kind_of
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.decode import decode
-from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import Names, Resolution
 from vaultseek.content.markdown.skeleton import FOOTNOTE
 from vaultseek.content.markdown.title import file_stem, other_name
@@ -159,7 +159,7 @@ def _aliases(root: Path, path: str) -> Sequence[str]:
     if b"alias" not in head.replace(b"\0", b"").lower():
         return ()
     text, _ = decode(head)
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    lines = lines_of(text)
     fences = [row for row, line in enumerate(lines) if line.rstrip(" \t") == "---"][:2]
     if len(fences) < 2 or fences[0]:
         return ()

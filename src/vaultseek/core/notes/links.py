@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES
@@ -39,41 +38,36 @@ def unresolved(ledger: Ledger, row: NoteRow | None = None) -> list[JSON]:
 
 def neighbours(row: NoteRow, graph: Graph, ledger: Ledger, depth: int, limit: int) -> JSON:
     """Return the notes within ``depth`` links of a note, nearest first, and the links among them."""
-    reached = _breadth_first(row.id, graph, depth)
+    reached = graph.reached(row.id, depth)
     notes = ledger.notes.by_id(list(reached))
     nearest = sorted(
         (id for id in reached if id in notes and id != row.id),
         key=lambda id: (reached[id][0], notes[id].path),
     )[:limit]
     included = {row.id, *nearest}
-    direct = graph.neighbours(row.id)
     return {
         "notes": [
             {
                 **about(notes[id]),
                 "depth": reached[id][0],
-                "direction": _direction(id, direct),
+                "direction": graph.direction(row.id, id),
                 "via": notes[reached[id][1]].path if reached[id][0] > 1 else None,
             }
             for id in nearest
         ],
         "edges": sorted(
             [notes[source].path, notes[target].path]
-            for source in included
-            for target in graph.neighbours(source)[0]
-            if target in included and source in notes
+            for source, target in graph.edges(included)
+            if source in notes and target in notes
         )[:NEIGHBOUR_EDGES],
         "total": len(reached) - 1,
     }
 
 
-def orphans(ledger: Ledger, *, isolated: bool = False) -> list[JSON]:
+def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSON]:
     """Return the notes that no other note links to; if ``isolated``, only those without any link."""
-    linked = {target for _, target in ledger.links.edges()}
-    if isolated:
-        linked |= {source for source, _ in ledger.links.edges()}
-    unlinked = [id for id in ledger.notes.ids() if id not in linked]
-    return [about(row) for row in sorted(ledger.notes.by_id(unlinked).values(), key=lambda row: row.path)]
+    notes = ledger.notes.by_id(graph.unlinked(isolated=isolated)).values()
+    return [about(row) for row in sorted(notes, key=lambda row: row.path)]
 
 
 def titles_of(paths: Iterable[str], ledger: Ledger) -> Mapping[str, str]:
@@ -117,22 +111,3 @@ def _link(row: LinkRow) -> JSON:
         "column": link.place and link.place.start + 1,
         "end_column": link.place and link.place.end + 1,
     }
-
-
-def _breadth_first(start: int, graph: Graph, depth: int) -> dict[int, tuple[int, int]]:
-    """Return the distance of each note and the note that it was reached from, by id."""
-    reached = {start: (0, start)}
-    frontier = [start]
-    for distance in range(1, depth + 1):
-        previous, frontier = frontier, []
-        for id in previous:
-            for neighbour in itertools.chain(*graph.neighbours(id)):
-                if neighbour not in reached:
-                    reached[neighbour] = (distance, id)
-                    frontier.append(neighbour)
-    return reached
-
-
-def _direction(id: int, direct: tuple[list[int], list[int]]) -> str | None:
-    out, into = id in direct[0], id in direct[1]
-    return "both" if out and into else "out" if out else "in" if into else None

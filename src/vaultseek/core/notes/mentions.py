@@ -17,8 +17,10 @@ from vaultseek.core.search.filter import filter_notes
 from vaultseek.store.ledger import Ledger, NoteRow
 
 _LINKED = re.compile(
-    r"!?\[\[[^\[\]]*\]\]|!?\[[^\[\]]*\]\([^()]*\)|!?\[[^\[\]]*\]\[[^\[\]]*\]|<[^<>\s]+>|https?://\S+|`[^`]*`"
+    r"^\s{0,3}\[[^\[\]]+\]:.*|!?\[\[[^\[\]]*\]\]|!?\[[^\[\]]*\]\([^()]*\)|!?\[[^\[\]]*\]\[[^\[\]]*\]"
+    r"|<[^<>\s]+>|https?://\S+|`[^`]*`"
 )
+"""Pieces of a line that are no prose: definitions of links, links, addresses and code."""
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+(?:['’.+#-]\w+)*[+#]*"

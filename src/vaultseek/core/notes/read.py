@@ -1,4 +1,4 @@
-"""One note: its properties and structure from the ledger, and its text as it is on disk now.
+"""One note: its properties and structure from the ledger, its text and the lines of properties from disk.
 
 The text of a file that is no Markdown is that in the ledger, where all of it is. So is that of a note whose
 folder is on another machine; there only the lines of its properties are missing, which are blank.
@@ -6,16 +6,20 @@ folder is on another machine; there only the lines of its properties are missing
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 
 from vaultseek.base.limits import NOTE_TEXT_CHARS
 from vaultseek.base.model import JSON
-from vaultseek.base.text import printable
+from vaultseek.base.text import fold, printable
 from vaultseek.content.extractors.excalidraw import is_drawing, without_drawing
 from vaultseek.content.files.read import read_note
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.parse import lines_of as markdown_lines
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.core.notes.anchors import block_text
@@ -82,12 +86,12 @@ def iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
-def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> list[str]:
+def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:
     is_on_disk = root is not None and is_markdown(row.path)
     return lines_of(row.path, root) if root and is_on_disk else _indexed_lines(row, ledger)
 
 
-def lines_of(path: str, root: Path) -> list[str]:
+def lines_of(path: str, root: Path) -> Sequence[str]:
     """Return the lines of the note at a path. Raises what ``note`` raises."""
     file = read_note(root, path)
     if file is None:
@@ -99,8 +103,7 @@ def lines_of(path: str, root: Path) -> list[str]:
     text, _ = decode(file.data)
     if is_drawing(text):
         text = "\n".join(without_drawing(text))
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    return lines if lines[-1] else lines[:-1]
+    return markdown_lines(text)
 
 
 def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
@@ -112,3 +115,44 @@ def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
         for number, line in enumerate(text, chunk.start_line - 1):
             lines[number] = f"{lines[number]} {line}" if lines[number] else line
     return lines
+
+
+def with_property_places(answer: JSON, root: Path) -> JSON:
+    """Return the answer to a search with the true line and column of each property that it shows.
+
+    Those of a note that cannot be read stay as they are, which is what the properties' order tells.
+    """
+    for result in answer["results"]:
+        if result.get("property"):
+            try:
+                place = _place(lines_of(result["path"], root), result)
+            except (NotFound, Unavailable):
+                continue
+            if place is not None:
+                line, column = place
+                result |= {"line": line, "column": column, "end_line": max(line, result["end_line"])}
+    return answer
+
+
+def _place(lines: Sequence[str], result: JSON) -> tuple[int, int] | None:
+    """Return line and column, from 1, of the words that match in a property; of its name if they are not
+    found."""
+    end = next((row for row in range(1, len(lines)) if lines[row].rstrip() == "---"), len(lines))
+    name = fold(result["property"])
+    keys = {row: fold(match[1].strip("\"'")) for row in range(1, end) if (match := _KEY.match(lines[row]))}
+    start = next((row for row, key in keys.items() if key == name), None)
+    if start is None:
+        return None
+    rows = [start, *takewhile(lambda row: row not in keys, range(start + 1, end))]
+    words = [result["preview"][low:high] for low, high in result["highlights"]]
+    # The name is a word as good as any, but the value says more.
+    for word in sorted(words, key=lambda word: fold(word) == name):
+        for row in rows:
+            if (
+                column := lines[row].find(word, len(name) + 1 if row == start and fold(word) != name else 0)
+            ) >= 0:
+                return row + 1, column + 1
+    return start + 1, 1
+
+
+_KEY = re.compile(r"(\"[^\"]*\"|'[^']*'|[^\s#\-\[\]{}\"'][^:]*?)\s*:(?:\s|$)")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
+from collections.abc import Mapping
 
 from vaultseek.base.limits import PREVIEW_CHARS
 from vaultseek.base.model import JSON, Chunk, Reason
 from vaultseek.content.markdown.plain import plain_heading
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
-from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.snippet import preview
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
@@ -32,17 +30,10 @@ LINK_WEIGHT = 0.6
 KEYWORD_WEIGHT = 0.4
 """Weights of the lanes: meaning counts most, then links; words matter where the others have nothing."""
 DIRECT = 1.0
-"""Score of a direct link; each note that both are linked with adds 1 / ln(its degree)."""
+"""Score of a direct link; each note that both are linked with adds its weight of Adamic and Adar."""
 
 
-class RelatedVault(SearchedVault, Protocol):
-    """An open vault, as far as finding related notes needs it."""
-
-    def text_of_note(self, row: NoteRow) -> str:
-        """Return the text that is embedded for the whole note."""
-
-
-async def related(row: NoteRow, vault: RelatedVault, limit: int) -> JSON:
+async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
     partial: list[JSON] = []
     semantic, links, words = await asyncio.gather(
@@ -53,17 +44,22 @@ async def related(row: NoteRow, vault: RelatedVault, limit: int) -> JSON:
     return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
 
 
-async def _semantic_scores(row: NoteRow, vault: RelatedVault, partial: list[JSON]) -> dict[int, float]:
-    """Return the cosine of each note, by id: of its own vector or its best passage."""
+async def nearest_by_meaning(row: NoteRow, vault: SearchedVault) -> dict[int, float]:
+    """Return the nearest notes by id, with the cosine of each one's own vector or best passage.
+
+    Raises WorkerUnavailable or IndexDamaged.
+    """
+    text = await asyncio.to_thread(vault.text_of_note, row)
+    return _cosines(await vault.ask_semantic(text, RELATED_POOL, None))
+
+
+async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSON]) -> dict[int, float]:
     reason = vault.semantic_reason()
     if reason is None:
         try:
-            text = await asyncio.to_thread(vault.text_of_note, row)
-            answer = await vault.ask_semantic(text, RELATED_POOL, None)
+            return await nearest_by_meaning(row, vault)
         except (WorkerUnavailable, IndexDamaged) as error:
             reason = Reason.of(error)
-        else:
-            return _cosines(answer)
     partial.append({"lane": "semantic", **reason.as_json()})
     return {}
 
@@ -81,17 +77,14 @@ def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict
     if graph is None:
         partial.append({"lane": "links", **GRAPH_MISSING.as_json()})
         return {}
-    direct = _neighbours(row.id, graph)
-    scores = dict.fromkeys(direct, DIRECT)
-    for middle in direct:
-        neighbours = _neighbours(middle, graph)
-        if len(neighbours) <= RELATED_HUB:
-            for other in neighbours - {row.id}:
-                scores[other] = scores.get(other, 0.0) + 1 / math.log(1 + max(len(neighbours), 2))
+    out, into = graph.neighbours(row.id)
+    scores = dict.fromkeys((*out, *into), DIRECT)
+    for other, common in graph.common(row.id, RELATED_HUB).items():
+        scores[other] = scores.get(other, 0.0) + common.adamic_adar
     return scores
 
 
-def _keyword_scores(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
+def _keyword_scores(row: NoteRow, vault: SearchedVault) -> dict[int, float]:
     parts = [*row.names, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
@@ -101,16 +94,11 @@ def _keyword_scores(row: NoteRow, vault: RelatedVault) -> dict[int, float]:
     return dict(zip(answer.columns.notes.tolist(), answer.columns.scores.tolist(), strict=True))
 
 
-def _neighbours(note: int, graph: Graph) -> set[int]:
-    out, into = graph.neighbours(note)
-    return {*out, *into}
-
-
 _Lanes = tuple[Mapping[int, float], Mapping[int, float], Mapping[int, float]]
 _NAMES = (("semantic", SEMANTIC_WEIGHT), ("links", LINK_WEIGHT), ("keyword", KEYWORD_WEIGHT))
 
 
-def _answer(row: NoteRow, vault: RelatedVault, lane_scores: _Lanes, limit: int, partial: list[JSON]) -> JSON:
+def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int, partial: list[JSON]) -> JSON:
     ids = sorted({id for scores in lane_scores for id in scores} - {row.id})
     notes = vault.ledger.notes.by_id(ids)
     by_path = {note.path: note for note in notes.values()}
@@ -119,22 +107,19 @@ def _answer(row: NoteRow, vault: RelatedVault, lane_scores: _Lanes, limit: int, 
         for (name, weight), scores in zip(_NAMES, lane_scores, strict=True)
     ]
     ranked = fuse(lanes, fusion=Fusion(tiers=()))[:limit]
-    direction = _link_directions(row, vault.graph)
+    graph = vault.graph
     chunks = vault.ledger.chunks.by_note([by_path[item.note].id for item in ranked])
     results = [
-        _result(rank, item, by_path[item.note], direction, chunks)
+        {
+            **_result(rank, item, by_path[item.note], chunks),
+            "link": graph and graph.direction(row.id, by_path[item.note].id),
+        }
         for rank, item in enumerate(ranked, start=1)
     ]
     return {"results": results, "partial": partial}
 
 
-def _result(
-    rank: int,
-    item: Candidate,
-    row: NoteRow,
-    direction: Callable[[int], str | None],
-    chunks: dict[int, list[Chunk]],
-) -> JSON:
+def _result(rank: int, item: Candidate, row: NoteRow, chunks: dict[int, list[Chunk]]) -> JSON:
     opening = chunks[row.id][0].text if chunks[row.id] else ""
     lanes = {
         name: {"rank": part.rank, "score": round(part.score, 6)} for name, part in item.contributions.items()
@@ -143,15 +128,6 @@ def _result(
         **about(row),
         "rank": rank,
         "score": round(item.score, 6),
-        "link": direction(row.id),
         "lanes": lanes,
         "preview": preview(opening, PREVIEW_CHARS, headings=(row.title,)).text,
     }
-
-
-def _link_directions(row: NoteRow, graph: Graph | None) -> Callable[[int], str | None]:
-    out: Collection[int]
-    into: Collection[int]
-    out, into = ((), ()) if graph is None else graph.neighbours(row.id)
-    directions = {(True, True): "both", (True, False): "out", (False, True): "in"}
-    return lambda note: directions.get((note in out, note in into))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
+from mimetypes import guess_type
+from pathlib import Path, PurePosixPath
 
 from vaultseek.base.model import JSON, Heading, Link, Note, Place
 from vaultseek.base.text import fold, quote
@@ -14,7 +15,7 @@ from vaultseek.content.files.read import read_note
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.links import markdown_link, parse_destination, wikilink
-from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names, name_keys
 from vaultseek.content.markdown.spelling import (
     can_be_linked,
@@ -24,8 +25,7 @@ from vaultseek.content.markdown.spelling import (
     rewritten,
     with_fragment,
 )
-from vaultseek.core.notes.anchors import heading_chain, plain_name
-from vaultseek.core.notes.tag_places import tag_places
+from vaultseek.core.notes.anchors import heading_chain, plain_name, tag_places
 from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -67,7 +67,7 @@ class Vault:
         self.names = names
         self._root = root
 
-    def lines(self, path: str) -> list[str] | None:
+    def lines(self, path: str) -> Sequence[str] | None:
         """Return the lines of a note; None if it cannot be read now, or has no lines that could be edited."""
         if not is_markdown(path):
             return None
@@ -75,7 +75,7 @@ class Vault:
         if file is None or file.problem is not None:
             return None
         text, _ = decode(file.data)
-        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        return lines_of(text)
 
 
 # -- notes and other files
@@ -276,13 +276,15 @@ def heading_links(
 
     ``leading`` are the places of the links that lead to that note; those without a target lead to their own.
     """
+    seen = set()  # the definition of a reference is where all of its links are written
     for link in note.links:
-        if link.heading is None or link.written is None:
+        if link.heading is None or link.written is None or link.written in seen:
             continue
         if link.place not in leading and (link.target or note.path != path):
             continue
         fragment = _renamed_fragment(link.heading, headings, at, text)
         if fragment is not None:
+            seen.add(link.written)
             line, start, end = link.written
             old = note.lines[line - 1][start:end]
             wiki = in_brackets(link.written, note.lines)
@@ -346,16 +348,23 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the path of a file that gets another ``name``, which may be a path without the extension."""
+    """Return the path of a file that gets another ``name``, which may be a path without the extension.
+
+    Raises UsageError for the extension of another kind of file, unless the file is a note.
+    """
     name, suffix = name.strip(), _suffix(old)
     folder = "" if "/" in name else old[: old.rfind("/") + 1]
-    return folder + (name if name.casefold().endswith(suffix.casefold()) else name + suffix)
+    if name.casefold().endswith(suffix.casefold()):
+        return folder + name
+    if any(guess_type(name)) and not is_markdown(old):
+        raise UsageError(f"the extension {suffix} stays; leave out {_suffix(name)}")
+    return folder + name + suffix
 
 
 def _suffix(path: str) -> str:
-    """Return the extension of a file's name with its dot; nothing for a name without one."""
-    stem, dot, extension = path.rpartition("/")[2].rpartition(".")
-    return dot + extension if stem else ""
+    """Return the extension of a file's name with its dots, ``.tar.gz`` as a whole; "" if there is none."""
+    name = PurePosixPath(path)
+    return "".join(name.suffixes[-2:]) if all(guess_type(name.name)) else name.suffix
 
 
 def as_moves(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:

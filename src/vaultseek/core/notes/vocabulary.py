@@ -1,73 +1,21 @@
-"""Tags, properties and values of a vault, counted note by note and kept up to date by the difference."""
+"""Names, tags, properties and values of a vault, counted note by note and synced with the ledger."""
 
 from __future__ import annotations
 
 import json
+import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
+from vaultseek.core.notes.completer import GRADES, Completer, Match, Named
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import RemovalsPruned, changed_rows
 
 COMMON_VALUES = 10
 """Values listed with each property, the commonest."""
-
-
-def tags(ledger: Ledger) -> list[JSON]:
-    """Return every tag: the notes that have it (``count``), and those with it or a nested one (``total``)."""
-    spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    count: Counter[str] = Counter()
-    total: Counter[str] = Counter()
-    for (text,) in ledger.select("SELECT tags FROM notes WHERE tags != '[]'"):
-        own = {fold(tag): tag for tag in json.loads(text)}
-        for folded, tag in own.items():
-            spellings[folded][tag] += 1
-        count.update(own.keys())
-        total.update({level for tag in own for level in levels(tag)})
-    return [
-        {"tag": commonest(spellings.get(tag), tag), "count": count[tag], "total": total[tag]}
-        for tag in sorted(total)
-    ]
-
-
-def properties(ledger: Ledger) -> list[JSON]:
-    """Return every property with its number of notes, the types of its values, and its commonest values."""
-    spellings: dict[str, Counter[str]] = defaultdict(Counter)
-    kinds: dict[str, Counter[str]] = defaultdict(Counter)
-    values: dict[str, Counter[str]] = defaultdict(Counter)
-    for name, value in _all_properties(ledger):
-        key = fold(name)
-        spellings[key][name] += 1
-        kinds[key][_kind(value)] += 1
-        values[key].update(set(texts(value)))
-    return [
-        {
-            "name": commonest(spellings[key], key),
-            "count": spellings[key].total(),
-            "types": dict(kinds[key].most_common()),
-            "distinct": len(values[key]),
-            "values": _by_count(values[key])[:COMMON_VALUES],
-        }
-        for key in sorted(spellings)
-    ]
-
-
-def values(ledger: Ledger, name: str) -> list[JSON]:
-    """Return the values of a property with their numbers of notes, commonest first; lists by element."""
-    folded = fold(name)
-    counts: Counter[str] = Counter()
-    for key, value in _all_properties(ledger):
-        if fold(key) == folded:
-            counts.update(set(texts(value)))
-    return _by_count(counts)
-
-
-def _all_properties(ledger: Ledger) -> Iterator[tuple[str, Any]]:
-    for (text,) in ledger.select("SELECT properties FROM notes WHERE properties != '{}'"):
-        yield from json.loads(text).items()
 
 
 def levels(tag: str) -> Iterator[str]:
@@ -77,7 +25,7 @@ def levels(tag: str) -> Iterator[str]:
         yield "/".join(parts[:size])
 
 
-def commonest(spellings: Counter[str] | None, default: str) -> str:
+def commonest(spellings: Counter[str], default: str) -> str:
     """Return the commonest spelling, the first by alphabet of several; ``default`` if there is none."""
     return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 
@@ -95,13 +43,6 @@ def texts(value: Any) -> Iterator[str]:
         elif isinstance(element, str | int | float):
             yield str(element)
 
-
-def _by_count(counts: Counter[str]) -> list[JSON]:
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [{"value": value, "count": count} for value, count in ordered]
-
-
-# -- vocabulary
 
 _COLUMNS = "id, tags, properties"
 _HAS_ANY = "(tags != '[]' OR properties != '{}')"
@@ -125,6 +66,7 @@ class Vocabulary:
         self._tag_totals: Counter[str] = Counter()
         self._tag_spellings: Spellings = defaultdict(Counter)
         self._names: Spellings = defaultdict(Counter)
+        self._kinds: Spellings = defaultdict(Counter)
         self._values: Spellings = defaultdict(Counter)
 
     def sync(self, ledger: Ledger) -> None:
@@ -152,19 +94,37 @@ class Vocabulary:
         """Count a note no more."""
         self.put(note, "[]", "{}")
 
-    def tags(self) -> Iterator[tuple[str, int]]:
-        """Yield every tag and the number of notes with it or one nested under it."""
-        for tag, total in sorted(self._tag_totals.items()):
-            yield commonest(self._tag_spellings.get(tag), tag), total
+    def tags(self) -> list[JSON]:
+        """Return every tag: its notes (``count``), and those with it or one nested under it (``total``)."""
+        return [
+            {"tag": commonest(spellings, tag), "count": spellings.total(), "total": total}
+            for tag, total in sorted(self._tag_totals.items())
+            for spellings in (self._tag_spellings.get(tag, Counter()),)
+        ]
 
-    def properties(self) -> Iterator[tuple[str, int]]:
+    def names(self) -> Iterator[tuple[str, int]]:
         """Yield the name of every property and the number of notes with it."""
         for key, spellings in sorted(self._names.items()):
             yield commonest(spellings, key), spellings.total()
 
-    def values(self, name: str) -> Iterator[tuple[str, int]]:
-        """Yield the values of a property and the number of notes with each, lists by element."""
-        yield from self._values.get(fold(name), Counter()).items()
+    def properties(self) -> list[JSON]:
+        """Return every property: its number of notes, the types of its values, its commonest values."""
+        return [
+            {
+                "name": commonest(spellings, key),
+                "count": spellings.total(),
+                "types": dict(self._kinds[key].most_common()),
+                "distinct": len(self._values.get(key, ())),
+                "values": self.values(key)[:COMMON_VALUES],
+            }
+            for key, spellings in sorted(self._names.items())
+        ]
+
+    def values(self, name: str) -> list[JSON]:
+        """Return the values of a property with their numbers of notes, commonest first; lists by element."""
+        counts = self._values.get(fold(name), Counter())
+        ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return [{"value": value, "count": count} for value, count in ordered]
 
     def _put_tags(self, note: int, tags: str) -> None:
         before = self._tags.pop(note, "[]")
@@ -191,6 +151,7 @@ class Vocabulary:
             for name, value in json.loads(text).items():
                 key = fold(name)
                 _count(self._names, key, [name], by)
+                _count(self._kinds, key, [_kind(value)], by)
                 _count(self._values, key, set(texts(value)), by)
 
 
@@ -206,3 +167,90 @@ def _add(counter: Counter[str], item: str, by: int) -> None:
     counter[item] += by
     if not counter[item]:
         del counter[item]
+
+
+RECENT_NOTES = 500
+"""Changed notes that are always completed beside the ranked names; more than these are ranked among them."""
+RECENT_PART = 16
+"""In a large vault, one part in this many may be completed beside the ranked names."""
+
+NamesOfRow = Callable[..., Iterable[Named]]
+"""Function that returns the names in a row, given the note's id and the other columns."""
+
+
+class SyncedNames:
+    """The names that ``names`` makes of the ``columns`` of each note, at the ledger's current revision.
+
+    Notes that do not meet the SQL ``condition`` have none.
+    """
+
+    def __init__(
+        self, ledger: Ledger, columns: str, names: NamesOfRow, condition: str = "1", grades: int = GRADES
+    ) -> None:
+        self._ledger = ledger
+        self._columns = columns
+        self._names = names
+        self._condition = condition
+        self._grades = grades
+        self._lock = threading.Lock()
+        self._ranking = threading.Lock()
+        self._revision = 0
+        self._ranked = Completer(())
+        self._changed: dict[int, list[Named]] = {}
+        self._recent = Completer(())
+
+    @property
+    def crowded(self) -> bool:
+        """True if so many notes changed that their names should be ranked."""
+        return len(self._changed) > max(RECENT_NOTES, len(self._ranked) // RECENT_PART)
+
+    def complete(self, typed: str, limit: int, grades: int | None = None) -> list[Match]:
+        """Return the best completions, of the first ``grades`` only."""
+        grades = grades or self._grades
+        with self._lock:
+            self._sync()
+            ranked = self._ranked.complete(typed, limit, without=self._changed, grades=grades)
+            recent = self._recent.complete(typed, limit, grades=grades)
+        return sorted((*ranked, *recent), key=lambda match: (match.grade, len(match.entry.text)))[:limit]
+
+    def rank_recent(self) -> None:
+        """Read the names, if they have not been read; rank those of changed notes, if they are many.
+
+        This takes long in a large vault; completions are answered meanwhile.
+        """
+        with self._ranking:
+            with self._lock:
+                self._sync()
+                ranked, changed = self._ranked, dict(self._changed)
+                if not self.crowded:
+                    return
+            names = (name for names in changed.values() for name in names)
+            merged = ranked.merged(names, without=changed.keys())
+            with self._lock:
+                if self._ranked is ranked:
+                    self._ranked = merged
+                    later = self._changed.items()
+                    self._set_changed(
+                        {note: names for note, names in later if names is not changed.get(note)}
+                    )
+
+    def _sync(self) -> None:
+        revision = self._ledger.revision
+        if revision == self._revision:
+            return
+        try:
+            rows, removed = changed_rows(self._ledger, self._revision, self._columns, self._condition)
+        except RemovalsPruned:
+            self._revision = 0
+            rows, removed = changed_rows(self._ledger, 0, self._columns, self._condition)
+        names = {row[0]: list(self._names(*row)) for row in rows}
+        if self._revision:
+            self._set_changed({**self._changed, **{note: [] for note in removed}, **names})
+        else:
+            self._ranked = Completer(name for own in names.values() for name in own)
+            self._set_changed({})
+        self._revision = revision
+
+    def _set_changed(self, changed: dict[int, list[Named]]) -> None:
+        self._changed = changed
+        self._recent = Completer(name for names in changed.values() for name in names)

@@ -14,11 +14,11 @@ import numpy as np
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason, ReasonCode
 from vaultseek.content.query.filters import conjuncts
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.filter import FilterResult, filter_notes
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.ranking import rank
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.core.search.response import explanation, result
@@ -73,7 +73,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
     place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
     if place is None:
         where = "; ".join(_placed(name, each) for name, each in places.items())
-        reason = f"it is not among the best {trace.parsed.candidates} of any lane: {where}"
+        reason = f"it is not among the best {trace.parsed.depth} of any lane: {where}"
         return {**_verdict("no_lane", reason), "lanes": places}
     candidate = uncut.results[place - 1]
     passages = await asyncio.to_thread(choose_passages, [row], trace.retrieval, vault.ledger)
@@ -85,7 +85,7 @@ def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
     """Rank the same retrieval as for the longest answer, with nothing dropped."""
     settings = trace.parsed.request.settings.model_copy(update={"rrf_min_score": 0.0})
     parsed = replace(
-        trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=limits.RESULTS
+        trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=2 * limits.RESULTS
     )
     ids = None if trace.filtered is None else trace.filtered.ids
     ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault.ledger, vault.graph)
@@ -134,7 +134,9 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
         ids = None if trace.filtered is None else trace.filtered.ids
         text = trace.parsed.query.rank_text
         try:
-            answer = await asyncio.to_thread(vault.keyword_index.search, text, WHY_DEPTH, ids)
+            answer = await asyncio.to_thread(
+                vault.keyword_index.search, text, WHY_DEPTH, ids, unfinished=trace.retrieval.continued
+            )
         except (IndexDamaged, OSError) as error:
             return _no_rank(Reason("index_damaged", str(error)))
     if row.id not in answer.rows:

@@ -1,30 +1,55 @@
-"""Certainty: the confidences of results as one list, which falls as their order does.
+"""Certainty: how likely each note of a list is right, as people read it: of four at 0.75, three are right.
 
-The order compares notes with each other; the confidence judges each by itself. Where a note is more confident
-than one before it, the two disagree, and both get the mean. The result is the falling list that is nearest to
-the confidences (isotonic regression by pooling neighbours; Ayer et al., Annals of Mathematical Statistics
-1955): where order and confidence agree, it is the confidences themselves.
+A score compares the notes of one answer, and the confidence judges a note by itself. A right note found by
+meaning alone has little confidence, but stands out from the others. So the certainty is a logistic curve over
+both: the confidence, and how far the score is above the mean of the ten best. It falls as the order does.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import accumulate
+
+JUDGED_NOTES = 10
+"""Best notes whose confidence decides whether anything was found."""
+INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.9, 0.44, 8.8
+"""Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
+WEAK_CERTAINTY = 0.25
+"""Most that the notes of a weak answer have."""
+LESS_CERTAIN = 0.03
+"""Certainty below which a note is one of the less certain ones, which lists fold."""
+_LEAST_CONFIDENCE = 0.001
 
 
-def monotone_certainty(confidences: Sequence[float], pooled: int | None = None) -> list[float]:
-    """Return the falling list nearest to the ``confidences``, each in [0, 1].
+def certainties(scores: Sequence[float], confidences: Sequence[float], *, weak: bool) -> list[float]:
+    """Return the certainty of each note, in [0, 1]; none is above that of the note before it.
 
-    Only the first ``pooled`` are pooled, all if that is None; later ones do not rise above these. So what
-    stands further down changes nothing above it.
+    The ``scores`` are shares of the best one. Notes after the first ten change nothing above them.
     """
-    blocks: list[tuple[float, int]] = []
-    for value in confidences[:pooled]:
-        total, size = value, 1
-        while blocks and total * blocks[-1][1] > blocks[-1][0] * size:
-            before = blocks.pop()
-            total, size = total + before[0], size + before[1]
-        blocks.append((total, size))
-    certainties = [min(total / size, 1.0) for total, size in blocks for _ in range(size)]
-    for value in confidences[len(certainties) :]:
-        certainties.append(min(value, certainties[-1]))
-    return certainties
+    most = WEAK_CERTAINTY if weak else 1.0
+    leads = features(scores, confidences)
+    return [*accumulate((min(most, _certainty(*each)) for each in leads), min)]
+
+
+def features(scores: Sequence[float], confidences: Sequence[float]) -> list[tuple[float, float]]:
+    """Return what the certainty of each note follows from: the logit of its confidence, and its lead.
+
+    The lead is the score less the mean of the best, in which missing notes count as 0.
+    """
+    mean = sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
+    return [(_logit(own), score - mean) for score, own in zip(scores, confidences, strict=True)]
+
+
+def less_certain(certainties: Sequence[float]) -> int:
+    """Return how many notes at the end of a list are less certain; the first one never is."""
+    return sum(certainty < LESS_CERTAIN for certainty in certainties[1:])
+
+
+def _certainty(logit: float, lead: float) -> float:
+    return 1 / (1 + math.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logit + LEAD_SLOPE * lead)))
+
+
+def _logit(confidence: float) -> float:
+    inside = min(max(confidence, _LEAST_CONFIDENCE), 1 - _LEAST_CONFIDENCE)
+    return math.log(inside / (1 - inside))

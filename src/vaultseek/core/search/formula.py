@@ -3,13 +3,12 @@
 In the order in which a search uses it:
 
 1. **A lane's score of a note.** By word: BM25F of the whole note and of its best passage, and a bonus for
-   words of the query near each other (:func:`keyword_score`). By meaning: the cosines of the best passage and
-   of the note's own vector, each on its own scale (:func:`semantic_shares`).
-2. **Trust.** Words count in full if a top note covers most of the query, or if its score could hardly arise
-   by chance (:func:`keyword_trust`), and less if their first note means something else
-   (:func:`corroboration`); meaning counts in full if the model reads the query's language
-   (:func:`semantic_trust`); the weights themselves come from the kind of query
-   (``content/query/profile.py``).
+   words of the query near each other (:func:`keyword_score`), on a scale that says how far it is beyond
+   chance (:func:`keyword_scale`). By meaning: the cosine of the best passage or of the note's own vector
+   (:func:`semantic_score`).
+2. **Trust.** Words count in full if the best score could hardly arise by chance (:func:`keyword_trust`);
+   meaning counts in full if the model reads the query's language (:func:`semantic_trust`); the weights
+   themselves come from the kind of query (``content/query/profile.py``).
 3. **Fusion.** ``weight / (k + rank)`` summed over the lanes (weighted reciprocal rank fusion: Cormack, Clarke
    and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
    or a weighted mean of min-max normalised scores (:func:`normalized`).
@@ -17,8 +16,8 @@ In the order in which a search uses it:
    (:func:`affinities`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
 5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
    :func:`link_evidence`) and stay below the leaders of the direct lanes.
-6. **Recency and anchors** multiply (:func:`recency_factor`, :func:`anchor_factor`). Notes whose title, alias
-   or file name is the query come first.
+6. **Recency and anchors** multiply: anchors the score, recency a part of it (:func:`recency_factor`,
+   :func:`anchor_factor`). Notes whose title, alias or file name is the query come first.
 7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
    (:func:`confidence`).
 
@@ -50,25 +49,16 @@ KEYWORD_PASSAGE_SHARE = 0.35
 """Share of the best passage in a keyword score: a long note may answer in one section."""
 PROXIMITY_WEIGHT = 0.2
 """Weight of two query words near each other, beside what each counts by itself."""
-SEMANTIC_PASSAGE_SHARE = 0.65
+SEMANTIC_PASSAGE_SHARE = 0.6
 """Share of the best passage in a semantic score; the note's own vector has the rest."""
+SEMANTIC_SOFTNESS = 2.0
+"""Deviations of the passages' cosines between passage and note above which hardly more than the better of
+both counts."""
 
-TRUSTED_NOTES = 3
-"""Best notes by word whose coverage of the query is looked at."""
-TRUSTED_COVERAGE = 0.7
-"""Share of the query's words, by idf, that one of these must have for words to be trusted in full."""
-TRUST_EXPONENT = 1.5
-"""Above 1, so that words half trusted count for less than half: chance matches score high, too."""
-
-AGREEMENT_DEVIATIONS = 3.5
-"""Deviations above the last of the best notes by meaning at which a note means what the query means."""
-LEAST_AGREEMENT = 0.3
-"""Share of the trust that is left in words whose first note means something quite different."""
-OBJECTION_READING = (0.7, 1.0)
-"""Shares of the query that the model reads, from which meaning may object to the words, and does so in
-full."""
-OBJECTION_CERTAINTY = (0.7, 1.0)
-"""Certainty of the words from which an objection counts less, and no longer."""
+CERTAIN_DEVIATIONS = 4.0
+"""Deviations by meaning that weigh as much as a score by word that singles out one note."""
+READING_EXPONENT = 3
+"""Above 1, since what a model reads in part it understands less than in part."""
 RARE_CERTAINTY = 0.85
 """Certainty of a note's words from which no note without any word of the query stands before it."""
 WHOLE_COVERAGE, FEW_NOTES = 0.9, 3
@@ -84,8 +74,10 @@ RANKS_PER_DEVIATION = 3.0
 AFFINITY_BANDWIDTH = 0.07
 """Difference in cosine at which a similar candidate counts e times less."""
 REGULARIZED_NOTES = 10
-"""Best notes of each lane that share their scores with similar ones. No lane proposes fewer, so that the
-order does not depend on the limit."""
+"""Best notes of each lane that share their scores with similar ones."""
+RANKED_NOTES = 60
+"""Best notes of all lanes together that are ranked at least, whatever the limit, so that the order does not
+depend on it."""
 GRAPH_GAIN = 0.8
 """Most that a note found directly gains by links, as a share of the best score."""
 GRAPH_CEILING = 0.45
@@ -102,8 +94,10 @@ EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score; as much again, of one whose name
 begins with a query that is being typed."""
 
-JUDGED_NOTES = 10
-"""Best notes whose confidence decides whether anything was found; no lane proposes fewer."""
+RECENCY_SHARE = 0.25
+"""Share of a score that a note's age multiplies: with all of it, a tenth would be worth several places, since
+the scores of the best notes lie close."""
+
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
 """Intercept and slope of the logistic curves from cosine and from coverage to confidence, fitted on the
@@ -113,9 +107,9 @@ EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
 PREFIX_NAME_CONFIDENCE = 0.5
 """Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
-WEAK_CONFIDENCE = 0.1
-"""Confidence that one of the best notes reaches, if none has a word of the query, lest the answer be called
-none."""
+NEAR_MEANING, NEAR_COVERAGE = 0.045, 0.5
+"""Confidence by meaning alone, or share of the query's words by idf, that one of the best notes has, lest
+the answer be called weak: one common word of several is not enough."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +143,33 @@ def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
     return combined
 
 
-def semantic_shares(passages: Scale, notes: Scale) -> tuple[float, float]:
-    """Return the factors of passage and note cosines that make a deviation of either count by its share."""
-    return (
-        SEMANTIC_PASSAGE_SHARE / (passages.deviation or 1.0),
-        (1 - SEMANTIC_PASSAGE_SHARE) / (notes.deviation or 1.0),
-    )
+def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
+    """Combine the cosines of the best passages and of the notes' own vectors: a soft maximum, since a note
+    answers if one of both means the query.
 
-
-def keyword_trust(coverage: float, score: float, population: int) -> float:
-    """Return how far to trust the keyword lane, in [0, 1].
-
-    ``coverage`` is the best share of the query's words, by idf, among the first notes; ``score`` the best
-    one.
+    ``deviation`` is that of the passages' cosines; a positive number.
     """
-    evidence = max(coverage / TRUSTED_COVERAGE, certainty(score, population))
-    return float(min(1.0, evidence) ** TRUST_EXPONENT)
+    unit = SEMANTIC_SOFTNESS * deviation
+    by_passage = math.log(SEMANTIC_PASSAGE_SHARE) + passages / unit
+    by_note = math.log(1 - SEMANTIC_PASSAGE_SHARE) + notes / unit
+    score: Floats = unit * np.logaddexp(by_passage, by_note)
+    return score
+
+
+def keyword_scale(scores: Sequence[float], population: int) -> Scale:
+    """Return the scale of the best scores by word, falling, of ``population`` notes.
+
+    Its unit does not depend on the other scores: a word that a few notes have by chance puts them far above
+    those without it. So many deviations as meaning gives its best note are worth a score that chance does not
+    give (:func:`certainty`).
+    """
+    minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
+    return Scale(math.log(max(population, 2)) / CERTAIN_DEVIATIONS, minimum)
+
+
+def keyword_trust(score: float, population: int) -> float:
+    """Return how far to trust the keyword lane, in [0, 1], by its best ``score``."""
+    return min(1.0, certainty(score, population))
 
 
 def certainty(score: float, population: int) -> float:
@@ -187,19 +192,16 @@ def reciprocal_rank(weight: float, k: float, rank: float) -> float:
     return weight / (k + rank)
 
 
-def corroboration(standing: float, best: float, reading: float, certain: float) -> float:
-    """Return what is left of the trust in words whose first note means something else, in [0, 1].
-
-    ``standing`` says by how many deviations that note lies above the last of the best notes by meaning,
-    ``best`` by how many the first of those does. The objection counts as far as the model reads the query
-    (``reading``, in [0, 1]), and as words are not certain by themselves: ``certain`` is the
-    :func:`certainty` of their first note.
-    """
-    if best <= 0:
-        return 1.0
-    agreement = min(max(standing / min(AGREEMENT_DEVIATIONS, best), LEAST_AGREEMENT), 1.0)
-    heard = _rising(reading, *OBJECTION_READING) * (1 - _rising(certain, *OBJECTION_CERTAINTY))
-    return 1 - (1 - agreement) * heard
+def lane_gains(scores: Floats, weight: float, k: float, scale: Scale) -> Floats:
+    """Return what a lane gives to each of its notes, best first, beyond what it gives to one that it does not
+    know: :func:`reciprocal_rank` of :func:`interpolated_rank`, for all notes at once."""
+    if scale.deviation <= 0 or not len(scores):
+        return np.full(len(scores), reciprocal_rank(weight, k, 1.0))
+    best = float(scores[0])
+    ranks = 1.0 + RANKS_PER_DEVIATION * np.maximum(0.0, (best - scores) / scale.deviation)
+    unknown = reciprocal_rank(weight, k, interpolated_rank(scale.minimum, best, scale))
+    gains: Floats = np.maximum(0.0, weight / (k + ranks) - unknown)
+    return gains
 
 
 def semantic_trust(reading: float) -> float:
@@ -208,7 +210,7 @@ def semantic_trust(reading: float) -> float:
     ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. What the model does not read has
     a vector, too, but one that says little about the meaning.
     """
-    return min(max(reading, LEAST_MEANING), 1.0)
+    return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0))
 
 
 def normalized(score: float, best: float, minimum: float) -> float:
@@ -258,8 +260,8 @@ def wordless_score(score: float, least: float) -> float:
 
 
 def final_score(gain: float, regularization: float, recency: float, anchor: float) -> float:
-    """Return a note's score before it is divided by the best one."""
-    return max(0.0, gain + regularization) * recency * anchor
+    """Return a note's score before it is divided by the best one; ``recency`` is the factor of its tier."""
+    return max(0.0, gain + regularization) * recency_share(recency) * anchor
 
 
 def shown_score(value: float, best: float) -> float:
@@ -290,6 +292,11 @@ def link_evidence(strength: float, context: float, own: float, *, of_first: bool
     """
     share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
+
+
+def recency_share(factor: float) -> float:
+    """Return the factor for a score of which recency multiplies a share by ``factor``."""
+    return 1.0 + RECENCY_SHARE * (factor - 1.0)
 
 
 def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
@@ -324,9 +331,17 @@ def confidence(
     return 1 - wrong
 
 
-def _rising(value: float, low: float, high: float) -> float:
-    """Return 0 up to ``low``, 1 from ``high`` on, and the share of the way between them."""
-    return min(max((value - low) / (high - low), 0.0), 1.0)
+def is_near(
+    cosines: Floats,
+    coverages: Floats,
+    meaning_curve: tuple[float, float] = MEANING_CURVE,
+    reading: float = 1.0,
+) -> NDArray[np.bool_]:
+    """Return which notes mean something like the query, or have many of its words; values as for
+    :func:`confidence`."""
+    by_meaning = reading * _logistic(meaning_curve, cosines) >= NEAR_MEANING
+    near: NDArray[np.bool_] = by_meaning | (np.nan_to_num(coverages) >= NEAR_COVERAGE)
+    return near
 
 
 @lru_cache(maxsize=1024)

@@ -29,7 +29,8 @@ class LaneHit(NamedTuple):
 class Lane:
     """Proposals of a lane, in any order, and its ``scale``; that of the hits by default.
 
-    ``known`` are its scores of further notes, should another lane propose them.
+    ``known`` are its scores of further notes, should another lane propose them. ``places`` are those of the
+    hits, 1 for the best, if these are not all that the lane proposes.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Lane:
     hits: Sequence[LaneHit]
     scale: Scale | None = None
     known: Mapping[str, float] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def weight_of(lane: Lane) -> float:
 def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
     """Give each note ``weight / (k + rank)``."""
     scores = finite_scores(lane)
-    places = {note: place for place, note in enumerate(scores, start=1)}
+    places = _places(lane, scores)
     weight = weight_of(lane)
     if fusion.ranks == "integer":
         values = {note: reciprocal_rank(weight, fusion.rrf_k, place) for note, place in places.items()}
@@ -133,12 +135,18 @@ def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float)
     scores = finite_scores(lane)
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
     weight = weight_of(lane) / total
+    places = _places(lane, scores)
     parts: dict[str, Contribution] = {}
     for place, (note, score) in enumerate((scores | _known(lane, proposed, scores)).items(), start=1):
         value = weight * normalized(score, best, scale.minimum)
-        rank = place if note in scores else None
-        parts[note] = Contribution(rank, float(place), score, lane.weight, value, value)
+        rank = places.get(note)
+        parts[note] = Contribution(rank, float(rank or place), score, lane.weight, value, value)
     return parts
+
+
+def _places(lane: Lane, scores: Mapping[str, float]) -> Mapping[str, int]:
+    """Return the place of each proposal, 1 for the best."""
+    return lane.places or {note: place for place, note in enumerate(scores, start=1)}
 
 
 def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:

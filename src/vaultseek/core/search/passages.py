@@ -10,7 +10,7 @@ from vaultseek.base.model import Chunk
 from vaultseek.base.text import fold
 from vaultseek.content.markdown.plain import plain_line
 from vaultseek.content.query.expression import find
-from vaultseek.content.query.leaves import PropertyFilter
+from vaultseek.content.query.filters import PropertyFilter
 from vaultseek.content.query.property_text import NAMELESS, lines_of_text
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.store.keyword.index import ChunkHit

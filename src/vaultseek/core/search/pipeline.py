@@ -18,13 +18,12 @@ from typing import Any, TypeVar
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
 from vaultseek.content.query.expression import Budget, within
-from vaultseek.content.query.filters import patterns_of
-from vaultseek.content.query.leaves import properties_of, property_patterns
+from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
-from vaultseek.core.search.certainty import monotone_certainty
+from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes
 from vaultseek.core.search.passages import choose_passages, passages_matching, passages_of_properties
-from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.ranking import Ranking, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
@@ -224,9 +223,10 @@ class Searcher:
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selection.results)
         results = reranking.results[: parsed.limit]
-        confidences = [ranking.confidence.get(each.note, 1.0) for each in reranking.results]
-        certainties = monotone_certainty(
-            confidences[: max(parsed.limit, formula.JUDGED_NOTES)], formula.JUDGED_NOTES
+        certain = certainties(
+            [each.score for each in reranking.results],
+            [ranking.confidence[each.note] for each in reranking.results],
+            weak=selection.weak,
         )
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
         with clock.stage("passages"):
@@ -248,7 +248,7 @@ class Searcher:
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
-            certainties=dict(zip((each.note for each in results), certainties, strict=False)),
+            certainties=dict(zip((each.note for each in reranking.results), certain, strict=True)),
             weak=selection.weak,
         )
 

@@ -4,7 +4,8 @@ The ladder inside one step: propose candidates -> fuse the direct lanes -> add l
 confidence.
 
 The neighbours are those of the first notes of each lane, as many as every request has, and what the lanes
-know of them counts wherever a lane was cut. So the order does not depend on the limit.
+know of them counts wherever a lane was cut. As many candidates are ranked at any usual limit. So the order
+does not depend on it.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 from vaultseek.base.model import Reason
 from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
-from vaultseek.content.markdown.dates import file_name_time, property_time
+from vaultseek.content.markdown.frontmatter import file_name_time, property_time
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
@@ -41,7 +42,7 @@ from vaultseek.core.search.identifiers import notes_with_identifier
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
-from vaultseek.core.search.scoring import ScoredLanes, confidence, similarity
+from vaultseek.core.search.scoring import ScoredLanes, judge, similarity
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.graph import GRAPH_MISSING, Graph
@@ -61,7 +62,8 @@ class Ranking:
 
     ``via``: the note whose link says most for a note, both by path. ``with_identifier``: the notes that have
     an identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are
-    none, ``near_identifiers`` are those with one like it.
+    none, ``near_identifiers`` are those with one like it. ``near`` are the notes that mean something like the
+    query, or have many of its words or its name.
     """
 
     candidates: Sequence[Candidate]
@@ -71,6 +73,7 @@ class Ranking:
     via: Mapping[str, str] = field(default_factory=dict)
     with_identifier: Collection[str] | None = None
     near_identifiers: Collection[str] = ()
+    near: Collection[str] = ()
 
 
 def rank(
@@ -82,17 +85,18 @@ def rank(
     ledger: Ledger,
     graph: Graph | None,
 ) -> Ranking:
-    """Rank every note that a lane proposes, every note of that very name, and their neighbours by link.
+    """Rank the best notes that the lanes propose, every note of that very name, and their neighbours by link.
 
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
     keyword, settings = retrieval.keyword, parsed.request.settings
     with_name = _notes_named(parsed, allowed, ledger)
     prefix_named = _notes_prefix_named(parsed, allowed, ledger)
-    proposed = {*lanes.first(parsed.candidates), *with_name, *prefix_named}
+    fusion = _fusion(settings, 1.0 if retrieval.semantic is None else retrieval.semantic.reading)
+    best = lanes.best(parsed.ranked, parsed.depth, fusion)
+    proposed = {*best, *lanes.first(REGULARIZED_NOTES), *with_name, *prefix_named}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     exactly_named = _prefer_file_names(with_name, parsed.query.rank_text, notes)
-    fusion = _fusion(settings, 1.0 if retrieval.semantic is None else retrieval.semantic.reading)
     signals = Signals(
         age_days=_ages(notes.values(), settings),
         anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
@@ -100,7 +104,7 @@ def rank(
         prefix_named=[notes[id].path for id in prefix_named if id in notes],
         similarity=similarity(vectors, notes),
     )
-    direct = [lane.proposing(parsed.candidates, notes) for lane in lanes]
+    direct = [lane.proposing(parsed.depth, notes) for lane in lanes]
     combined = combine(direct, fusion, signals)
     links: Lane | None = None
     neighbours = Neighbours()
@@ -117,16 +121,17 @@ def rank(
     signals = _with_certain_words(signals, lanes, keyword, notes)
     named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
     named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
-    likelihood = confidence(notes, keyword, retrieval.unexpanded)
+    judged = judge(notes, keyword, retrieval.unexpanded)
     identified = notes_with_identifier(parsed, keyword, notes, ledger)
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
-        {row.path: max(likelihood[id], named.get(id, 0.0)) for id, row in notes.items()},
+        {row.path: max(judged.confidence[id], named.get(id, 0.0)) for id, row in notes.items()},
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
         () if identified is None else {notes[id].path for id in identified.near},
+        {notes[id].path for id in {*judged.near, *named} if id in notes},
     )
 
 

@@ -85,18 +85,14 @@ class ParsedRequest:
         return self.request.typing and bool(words) and text[-1:].isalnum() and text.endswith(words[-1])
 
     @property
-    def candidates(self) -> int:
-        """Number of notes that each lane may propose."""
-        return max(
-            formula.REGULARIZED_NOTES,
-            formula.JUDGED_NOTES,
-            round(self.request.settings.top_k_factor * self.limit),
-        )
+    def depth(self) -> int:
+        """Number of notes to retrieve from each lane, all of which it proposes."""
+        return max(formula.SCALE_NOTES, round(self.request.settings.top_k_factor * self.limit))
 
     @property
-    def depth(self) -> int:
-        """Number of notes to retrieve from each lane; those it does not propose give its scores a scale."""
-        return max(self.candidates, formula.SCALE_NOTES)
+    def ranked(self) -> int:
+        """Number of the proposed notes to rank, those with the highest scores of all lanes together."""
+        return max(formula.RANKED_NOTES, self.limit + self.limit // 5)
 
     @property
     def previews(self) -> int:

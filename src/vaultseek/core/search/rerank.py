@@ -6,16 +6,14 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vaultseek.base.limits import RERANK_ANSWER_SECONDS
 from vaultseek.base.model import Chunk, Reason
 from vaultseek.content.markdown.plain import plain_passage
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.passages import choose_passages
-from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import LATE, Retrieval
 from vaultseek.errors import WorkerUnavailable
-from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger import NoteRow
 
 
@@ -55,12 +53,10 @@ async def rerank(
     rows = [notes[candidate.note] for candidate in first]
     passages = await asyncio.to_thread(choose_passages, rows, retrieval, vault.ledger)
     texts = [pair_text(row, passages.get(row.id)) for row in rows]
-    seconds = parsed.seconds
+    seconds = min(each for each in (settings.rerank_seconds, parsed.seconds) if each is not None)
     try:
-        async with asyncio.timeout(seconds):
-            scores = await vault.rerank(
-                parsed.query.rank_text, texts, settings.rerank_model, _seconds(settings, seconds)
-            )
+        async with asyncio.timeout(parsed.seconds):
+            scores = await vault.rerank(parsed.query.rank_text, texts, settings.rerank_model, seconds)
     except TimeoutError:
         return Reranking(results, reason=LATE)
     except WorkerUnavailable as error:
@@ -94,13 +90,6 @@ def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[
     for (place, _), (position, _) in zip(scored, best_first, strict=True):
         order[place] = first[position]._replace(score=first[place].score)
     return order
-
-
-def _seconds(settings: SearchSettings, seconds: float | None) -> float:
-    """Return the time limit: that of the settings, or less, so that an answer comes before the deadline."""
-    if seconds is None:
-        return settings.rerank_seconds
-    return min(settings.rerank_seconds, max(0.0, seconds - RERANK_ANSWER_SECONDS))
 
 
 def _late(read: int, wanted: int) -> Reason | None:

@@ -9,9 +9,11 @@ from datetime import UTC, datetime
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.base.text import one_line
+from vaultseek.base.text import one_line, quote
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.query.property_text import property_lines, property_places
+from vaultseek.core.search.certainty import less_certain
+from vaultseek.core.search.formula import recency_share
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.lanes import DIRECT_LANES, Contribution
 from vaultseek.core.search.snippet import preview
@@ -36,6 +38,7 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         "results": answered,
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
         "weak": trace.weak,
+        "less_certain": less_certain([trace.certainty(each) for each in trace.results]),
         "index": trace.index_state,
         "interpreted": query.interpreted | {"notes": [*query.notes, *_remarks(trace)]},
     }
@@ -55,7 +58,7 @@ def results(trace: Trace) -> list[JSON]:
     for rank, candidate in enumerate(trace.results, start=1):
         row = trace.ranking.notes[candidate.note]
         if rank > trace.parsed.previews:
-            answered.append(_brief(rank, candidate, row))
+            answered.append(_brief(rank, candidate, row, trace))
         else:
             answered.append(result(rank, candidate, trace, trace.passages.get(row.id)))
     return answered
@@ -78,7 +81,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         snippet = replace(shown, line=place - chunk.start_line)
     explain = trace.parsed.request.explain
     answered: JSON = {
-        **_brief(rank, candidate, row),
+        **_brief(rank, candidate, row, trace),
         "place": chunk.place if chunk else None,
         "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
         "chunk_id": chunk.id if chunk and matched is None else None,
@@ -89,7 +92,6 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "line_text": _line(matched.text if matched else text.split("\n")[snippet.line] if text else ""),
         "property": matched and matched.name,
         "confidence": round(trace.confidence(candidate), 4),
-        "certainty": round(trace.certainty(candidate), 4),
         "preview": snippet.text,
         "highlights": [list(span) for span in snippet.highlights],
         "tags": list(row.tags),
@@ -126,7 +128,7 @@ def explanation(trace: Trace) -> JSON:
         "fusion": trace.parsed.request.settings.fusion,
         "rrf_k": trace.parsed.request.settings.rrf_k,
         "weights": {name: trace.lanes.named(name).weight for name in DIRECT_LANES},
-        "candidates_per_lane": trace.parsed.candidates,
+        "candidates_per_lane": trace.parsed.depth,
         "filters": [
             {"condition": text, "notes_left": count}
             for text, count in (trace.filtered.steps if trace.filtered else ())
@@ -152,7 +154,7 @@ def _not_expanded(trace: Trace) -> str | None:
     return f"no other term of the vault is as similar as search.expansion.floor, {settings.floor:g}"
 
 
-def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:
+def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
     return {
         "rank": rank,
         "path": row.path,
@@ -160,6 +162,7 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow) -> JSON:
         "file_name": row.other_name,
         "kind": row.kind,
         "score": round(candidate.score, 6),
+        "certainty": round(trace.certainty(candidate), 4),
         "modified": _iso(row.modified),
     }
 
@@ -170,10 +173,14 @@ def _iso(seconds: float) -> str:
 
 def _remarks(trace: Trace) -> Iterator[str]:
     """Yield sentences on what the query asked for and no note has."""
+    which = "no note" if trace.filtered is None else "none of these notes"
+    keyword = trace.retrieval.keyword
     if trace.ranking.with_identifier == set() and trace.results:
         wanted = " or ".join(trace.parsed.profile.identifiers)
-        which = "no note" if trace.filtered is None else "none of these notes"
         yield f"{which} has {wanted} itself; what is shown is like it"
+    if trace.retrieval.continued and keyword is not None and trace.results:
+        word = next(term.word for term in reversed(keyword.terms) if term.df)
+        yield f"{which} has {quote(word)}; words that begin with it were searched for instead"
 
 
 def _method_of_answer(trace: Trace) -> str:
@@ -202,7 +209,7 @@ def _arithmetic(candidate: Candidate) -> JSON:
     return {
         "gain": candidate.gain,
         "company": candidate.regularization,
-        "recency": candidate.recency,
+        "recency": recency_share(candidate.recency),
         "anchors": candidate.anchor,
         "bound": candidate.bound,
         "name": candidate.name_bonus,

@@ -10,10 +10,11 @@ import asyncio
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from vaultseek.base.model import Reason
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.lanes import DIRECT_LANES
-from vaultseek.core.search.port import SearchedVault
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.semantic.vectors.port import NoteIds
@@ -29,9 +30,13 @@ last: which of equals come first would depend on when they were indexed."""
 
 @dataclass(frozen=True, slots=True)
 class KeywordRetrieval:
-    """The keyword lane's answer, and the reason why there is none or not all of it."""
+    """The keyword lane's answer, and the reason why there is none or not all of it.
+
+    ``continued`` says that it is about words that begin with the query's last, since none of its words match.
+    """
 
     answer: KeywordAnswer | None = None
+    continued: bool = False
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
 
@@ -53,7 +58,10 @@ class SemanticRetrieval:
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The answers of all lanes; None for a lane that was not asked or could not answer."""
+    """The answers of all lanes; None for a lane that was not asked or could not answer.
+
+    ``continued`` is that of the keyword lane.
+    """
 
     keyword: KeywordAnswer | None = None
     semantic: SemanticAnswer | None = None
@@ -61,6 +69,7 @@ class Retrieval:
     concepts: tuple[Concept, ...] = ()
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
+    continued: bool = False
 
     @property
     def answered(self) -> list[str]:
@@ -70,12 +79,20 @@ class Retrieval:
 
 def combine_lanes(keyword: KeywordRetrieval, semantic: SemanticRetrieval) -> Retrieval:
     """Return the lanes' answers together. Raises Unavailable if no lane can answer."""
-    partial = {**keyword.partial, **semantic.partial}
+    missing = {**keyword.partial, **semantic.partial}
     if keyword.answer is None and semantic.answer is None:
-        reasons = "; ".join(dict.fromkeys(reason.text for reason in partial.values()))
+        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values()))
         raise Unavailable(f"no lane can answer now, try again: {reasons}")
     spent = {**keyword.milliseconds, **semantic.milliseconds}
-    return Retrieval(keyword.answer, semantic.answer, semantic.unexpanded, semantic.concepts, partial, spent)
+    return Retrieval(
+        keyword.answer,
+        semantic.answer,
+        semantic.unexpanded,
+        semantic.concepts,
+        missing,
+        spent,
+        keyword.continued,
+    )
 
 
 def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
@@ -84,21 +101,23 @@ def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
 
 
 def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> KeywordRetrieval:
-    """Ask the keyword index for ``parsed.depth`` notes; one that is damaged is reported to the vault."""
+    """Ask the keyword index for ``parsed.depth`` notes; one that is damaged is reported to the vault.
+
+    Where no note has any of the words, it is asked for words that begin with the last, as if this were still
+    being typed. Identifiers are meant as they are.
+    """
     if parsed.request.mode == "semantic":
         return KeywordRetrieval()
     began = time.perf_counter()
     answer: KeywordAnswer | None = None
+    continued = False
     reason: Reason | None
+    ask = partial(vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed, ties=MOST_TIES)
     try:
-        answer = vault.keyword_index.search(
-            parsed.query.rank_text,
-            parsed.depth,
-            allowed,
-            unfinished=parsed.is_unfinished,
-            ties=MOST_TIES,
-            condition=parsed.query.filter,
-        )
+        answer = ask(unfinished=parsed.is_unfinished)
+        if not len(answer) and not (parsed.is_unfinished or parsed.profile.identifiers):
+            answer = ask(unfinished=True)
+            continued = len(answer) > 0
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
         reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
@@ -106,8 +125,8 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
         reason = Reason.of(error)
     else:
         reason = vault.keyword_reason()
-    partial = {} if reason is None else {"keyword": reason}
-    return KeywordRetrieval(answer, partial, {"keyword": _milliseconds_since(began)})
+    reasons = {} if reason is None else {"keyword": reason}
+    return KeywordRetrieval(answer, continued, reasons, {"keyword": _milliseconds_since(began)})
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:

@@ -6,16 +6,17 @@ front of its hundredth note, and one that has none has a hundred that are as goo
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, takewhile
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import SCALE_NOTES, Floats, Scale, scale_of
-from vaultseek.core.search.lanes import Lane, LaneHit
+from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.semantic.worker import SemanticAnswer
@@ -45,10 +46,27 @@ class ScoredLane:
         return {row.path: self.scores[id] for id, row in notes.items() if id in self.scores}
 
     def proposing(self, count: int, notes: Mapping[int, NoteRow]) -> Lane:
-        """Return the lane that proposes the first ``count`` of ``notes``, the candidates of all lanes."""
+        """Return the lane that proposes its first ``count`` notes, as far as they are among ``notes``, the
+        candidates of all lanes."""
         ordered = [LaneHit(notes[id].path, score) for id, score in self.scores.items() if id in notes]
-        proposed = sum(id in notes for id in self.first(count))
-        return Lane(self.name, self.weight, ordered[:proposed], self.scale, dict(ordered[proposed:]))
+        places = {notes[id].path: place for place, id in enumerate(self.first(count), 1) if id in notes}
+        proposed, known = ordered[: len(places)], dict(ordered[len(places) :])
+        return Lane(self.name, self.weight, proposed, self.scale, known, places)
+
+    def gains(self, count: int, fusion: Fusion, total: float) -> Floats:
+        """Return what each of the notes gets by the lane, which proposes ``count``: float64[n], best first.
+
+        ``total`` is the weight of all lanes.
+        """
+        scores = np.fromiter(self.scores.values(), np.float64, len(self.scores))
+        if fusion.method == "linear":
+            best, least = float(scores[0]), self.scale.minimum
+            shares = np.clip((scores - least) / (best - least), 0.0, 1.0) if best > least else 1.0
+            return np.full(len(scores), self.weight / total) * shares
+        if fusion.ranks == "integer":
+            places = np.arange(1.0, len(scores) + 1)
+            return np.where(places <= count, self.weight / (fusion.rrf_k + places), 0.0)
+        return formula.lane_gains(scores, self.weight, fusion.rrf_k, self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,22 @@ class ScoredLanes:
         """Return the ids of the ``count`` best notes of each lane."""
         return [note for lane in self.lanes for note in lane.first(count)]
 
+    def best(self, count: int, depth: int, fusion: Fusion) -> list[int]:
+        """Return the ids of the ``count`` notes that gain most by all lanes, which propose ``depth`` each.
+
+        This is what fusion gives them without company, links and factors, computed for all notes at once.
+        """
+        proposed = dict.fromkeys(self.first(depth), 0.0)
+        if len(proposed) <= count:
+            return list(proposed)
+        total = sum(lane.weight for lane in self.lanes) or 1.0
+        for lane in self.lanes:
+            if lane.scores:
+                for note, gain in zip(lane.scores, lane.gains(depth, fusion, total).tolist(), strict=True):
+                    if note in proposed:
+                        proposed[note] += gain
+        return heapq.nlargest(count, proposed, key=proposed.__getitem__)
+
 
 def score_lanes(
     parsed: ParsedRequest, retrieval: Retrieval, population: int, paths: Paths | None = None
@@ -79,14 +113,13 @@ def score_lanes(
     """
     keyword = keyword_scores(retrieval.keyword, population, paths)
     semantic = semantic_scores(retrieval.semantic, paths)
-    agreed = _corroboration(retrieval, keyword, semantic, population)
-    weights = lane_weights(parsed, retrieval, population, agreed)
+    weights = lane_weights(parsed, retrieval, population)
     lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
     return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, population))
 
 
 def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> ScoredLane:
-    """Score notes by word; the rest of the ``population`` counts as 0 in the scale."""
+    """Score notes by word. ``population`` counts the notes that could have matched."""
     if answer is None:
         return ScoredLane("keyword")
     columns = answer.columns
@@ -95,37 +128,31 @@ def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths |
         formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity),
         paths,
     )
-    best = list(scores.values())[:SCALE_NOTES]
-    rest = min(SCALE_NOTES, population) - len(best)
-    return ScoredLane("keyword", scores, scale_of([*best, *[0.0] * rest]))
+    return ScoredLane("keyword", scores, formula.keyword_scale(list(scores.values()), population))
 
 
 def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -> ScoredLane:
-    """Score notes by meaning: a mean of the best passage's cosine and the note's own, each on its scale."""
+    """Score notes by meaning, from the cosines of their best passages and of the notes themselves.
+
+    What one of both indexes did not return counts there as its lowest.
+    """
     if answer is None:
         return ScoredLane("semantic")
     passages = _best_of_each(answer.passage_notes, answer.passage_scores)
     notes = _best_of_each(answer.note_ids, answer.note_scores)
-    passage_scale, note_scale = _scale(passages), _scale(notes)
-    of_passage, of_note = formula.semantic_shares(passage_scale, note_scale)
-    total = of_passage + of_note
+    of_passages, of_notes = _scale(passages), _scale(notes)
     ids = list({*passages, *notes})
-    by_passage = np.array([passages.get(id, passage_scale.minimum) for id in ids])
-    by_note = np.array([notes.get(id, note_scale.minimum) for id in ids])
-    means = (of_passage * by_passage + of_note * by_note) / total
-    scores = _best_first(np.array(ids, np.int64), means, paths)
-    deviation = 1 / total if passage_scale.deviation or note_scale.deviation else 0.0
-    minimum = (of_passage * passage_scale.minimum + of_note * note_scale.minimum) / total
-    return ScoredLane("semantic", scores, Scale(deviation, minimum))
+    by_passage = np.array([passages.get(id, of_passages.minimum) for id in ids])
+    by_note = np.array([notes.get(id, of_notes.minimum) for id in ids])
+    combined = formula.semantic_score(by_passage, by_note, of_passages.deviation or of_notes.deviation or 1.0)
+    scores = _best_first(np.array(ids, np.int64), combined, paths)
+    return ScoredLane("semantic", scores, _scale(scores))
 
 
-def lane_weights(
-    parsed: ParsedRequest, retrieval: Retrieval, population: int, corroboration: float = 1.0
-) -> dict[str, float]:
+def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> dict[str, float]:
     """Return each lane's weight by its name: as set, else by the kind of query and how far to trust it.
 
     In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
-    ``corroboration`` is what meaning leaves of the trust in words; see :func:`formula.corroboration`.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
     if settings.fusion == "linear" and not settings.has_explicit_weights:
@@ -137,7 +164,7 @@ def lane_weights(
     if settings.profile != "auto" or retrieval.semantic is None:
         return {"keyword": weights.keyword, "semantic": weights.semantic}
     return {
-        "keyword": weights.keyword * keyword_trust(retrieval.keyword, population) * corroboration,
+        "keyword": weights.keyword * keyword_trust(retrieval.keyword, population),
         "semantic": weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
     }
 
@@ -146,8 +173,7 @@ def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
     """Return how far to trust the keyword lane, in [0, 1]; see :func:`formula.keyword_trust`."""
     if answer is None or not len(answer):
         return 1.0
-    coverage = float(answer.columns.coverage[: formula.TRUSTED_NOTES].max())
-    return formula.keyword_trust(coverage, float(answer.columns.scores[0]), population)
+    return formula.keyword_trust(float(answer.columns.scores[0]), population)
 
 
 def _certain(scores: ScoredLane, answer: KeywordAnswer | None, population: int) -> Collection[int]:
@@ -168,26 +194,6 @@ def _certain(scores: ScoredLane, answer: KeywordAnswer | None, population: int) 
     ]
 
 
-def _corroboration(retrieval: Retrieval, keyword: ScoredLane, semantic: ScoredLane, population: int) -> float:
-    """Return what meaning leaves of the trust in words, by where it puts their first note.
-
-    Of notes with the same words it is the one that means most: their order says nothing.
-    """
-    deviation = semantic.scale.deviation
-    if retrieval.keyword is None or retrieval.semantic is None or not keyword.scores or deviation <= 0:
-        return 1.0
-    least, best = semantic.scale.minimum, next(iter(semantic.scores.values()))
-    most_words = next(iter(keyword.scores.values()))
-    first = takewhile(lambda note: keyword.scores[note] == most_words, keyword.scores)
-    standing = max(semantic.scores.get(note, least) for note in first) - least
-    return formula.corroboration(
-        standing / deviation,
-        (best - least) / deviation,
-        retrieval.semantic.reading,
-        formula.certainty(float(retrieval.keyword.columns.scores[0]), population),
-    )
-
-
 def similarity(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
     """Return the cosines between notes, by path, both ways, from their unit vectors by note id."""
     known = [id for id in sorted(vectors) if id in notes]
@@ -201,10 +207,18 @@ def similarity(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict
     }
 
 
-def confidence(
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Probabilities in [0, 1] that notes answer the query, and the notes that are near to it, by id."""
+
+    confidence: Mapping[int, float]
+    near: Collection[int]
+
+
+def judge(
     notes: Collection[int], keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
-) -> dict[int, float]:
-    """Return how likely each note answers the query, in [0, 1]; see :func:`formula.confidence`."""
+) -> Judgement:
+    """Judge each note by itself; see :func:`formula.confidence` and :func:`formula.is_near`."""
     coverage: Mapping[int, float] = {}
     cosines: dict[int, float] = {}
     if keyword is not None:
@@ -213,12 +227,15 @@ def confidence(
         both = np.concatenate([semantic.passage_scores, semantic.note_scores])
         ids = np.concatenate([semantic.passage_notes, semantic.note_ids])
         cosines = _best_of_each(ids, np.maximum(both, 0.0))
-    likelihood = formula.confidence(
-        np.array([cosines.get(note, np.nan) for note in notes]),
-        np.array([coverage.get(note, np.nan) for note in notes]),
-        *(() if semantic is None else (semantic.meaning_curve, semantic.reading)),
+    of_meaning = np.array([cosines.get(note, np.nan) for note in notes])
+    of_words = np.array([coverage.get(note, np.nan) for note in notes])
+    of_model = () if semantic is None else (semantic.meaning_curve, semantic.reading)
+    likelihood = formula.confidence(of_meaning, of_words, *of_model)
+    near = formula.is_near(of_meaning, of_words, *of_model)
+    return Judgement(
+        dict(zip(notes, likelihood.tolist(), strict=True)),
+        {note for note, is_near in zip(notes, near.tolist(), strict=True) if is_near},
     )
-    return dict(zip(notes, likelihood.tolist(), strict=True))
 
 
 def _best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> dict[int, float]:

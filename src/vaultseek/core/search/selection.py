@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vaultseek.base.model import JSON
-from vaultseek.core.search.formula import JUDGED_NOTES, WEAK_CONFIDENCE
+from vaultseek.core.search.certainty import JUDGED_NOTES
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.ranking import Ranking
 from vaultseek.core.search.request import ParsedRequest
@@ -23,7 +23,7 @@ NO_SCORE = 0.005
 class Selection:
     """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match.
 
-    ``weak`` says that none of the best has a word of the query or is near to it in meaning.
+    ``weak`` says that none of the best has many of the query's words or is near to it in meaning.
     """
 
     results: Sequence[Candidate]
@@ -104,10 +104,9 @@ def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | No
 
 
 def _is_weak(results: Sequence[Candidate], ranking: Ranking) -> bool:
-    """True if none of the best candidates has a word of the query, and none is near in meaning."""
+    """True if none of the best candidates is near to the query, by meaning or by words."""
     best = results[:JUDGED_NOTES]
-    near = any(ranking.confidence.get(each.note, 1.0) >= WEAK_CONFIDENCE for each in best)
-    return bool(best) and not near and not any("keyword" in each.contributions for each in best)
+    return bool(best) and not any(each.note in ranking.near for each in best)
 
 
 def _is_complete(index_state: JSON) -> bool:

@@ -25,7 +25,8 @@ class Trace:
     at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
     vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
     lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews.
-    ``certainties`` are those of the results, by path; ``weak`` is that of the selection.
+    ``certainties`` are by path, those after the limit among them, none in a listing; ``weak`` is that of the
+    selection.
     """
 
     parsed: ParsedRequest
@@ -50,5 +51,5 @@ class Trace:
         return self.ranking.confidence.get(candidate.note, 1.0)
 
     def certainty(self, candidate: Candidate) -> float:
-        """Return the confidence as the list shows it, which falls; that of the note itself off the list."""
-        return self.certainties.get(candidate.note, self.confidence(candidate))
+        """Return how likely the candidate is right among the results, in [0, 1]; 1 in a listing."""
+        return self.certainties.get(candidate.note, 0.0) if self.ranking.confidence else 1.0

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from vaultseek.base.limits import BASE_BYTES, BASE_DEPTH, BASE_KEYS, BASE_SECONDS, BASE_VIEWS, MIB
+from vaultseek.base.limits import BASE_BYTES, BASE_DEPTH, BASE_KEYS, BASE_VIEWS, MIB
 from vaultseek.base.model import JSON, Problem
 from vaultseek.base.text import printable, quote
 from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
@@ -61,7 +61,7 @@ class Base:
     problems: tuple[Problem, ...] = ()
 
 
-_BOUNDS = Bounds(BASE_SECONDS, BASE_DEPTH, BASE_KEYS)
+_BOUNDS = Bounds(BASE_DEPTH, BASE_KEYS)
 _KEYS = frozenset({"filters", "formulas", "properties", "display", "summaries", "views"})
 _VIEW_KEYS = frozenset({"type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries"})
 _LOOKS = frozenset(

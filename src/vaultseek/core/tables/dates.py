@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import Any
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from vaultseek.core.tables.values import MILLISECONDS, Date, Duration, FormulaError
 
 _DATE = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.](\d{1,6})\d*)?)?(Z|[+-]\d\d:?\d\d)?)?",
+    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(?::\d\d(?:[.]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?",
     re.ASCII,
 )
 _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
@@ -34,17 +35,13 @@ def read_date(text: str) -> Date | None:
     match = _DATE.fullmatch(text)
     if match is None:
         return None
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
     try:
-        moment = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0))
-        moment += timedelta(microseconds=int((fraction or "").ljust(6, "0") or 0))
-        if zone:
-            offset = "+00:00" if zone == "Z" else zone
-            aware = datetime.fromisoformat(f"{moment.isoformat()}{offset}")
-            moment = aware.astimezone().replace(tzinfo=None)
+        moment = datetime.fromisoformat(text)
+        if match[2]:
+            moment = moment.astimezone().replace(tzinfo=None)
     except (ValueError, OverflowError, OSError):
         return None
-    return Date(moment, timed=hour is not None)
+    return Date(moment, timed=match[1] is not None)
 
 
 def date_in(text: str) -> Date | None:
@@ -191,7 +188,10 @@ def format_date(moment: datetime, form: str) -> str:
             return format_date(moment, _LONG[token])
         if token.startswith("S"):
             return f"{moment.microsecond:06}".ljust(9, "0")[: len(token)]
-        return _PARTS[token](moment)
+        if token in _PARTS:
+            return str(_PARTS[token](moment))
+        number = _PARTS[token[:-1]](moment)
+        return _ordinal(number) if token[-1] == "o" else f"{number:0{max(2, len(token) - 1)}}"
 
     return _TOKEN.sub(part, form)
 
@@ -217,58 +217,39 @@ def _offset(moment: datetime) -> str:
     return f"{text[:3]}:{text[3:5]}"
 
 
-def _hour12(moment: datetime) -> int:
-    return moment.hour % 12 or 12
-
-
-_PARTS: dict[str, Callable[[datetime], str]] = {
+_PARTS: dict[str, Callable[[datetime], Any]] = {
+    "Y": lambda m: m.year,
     "YYYY": lambda m: f"{m.year:04}",
     "YY": lambda m: f"{m.year % 100:02}",
-    "Y": lambda m: str(m.year),
-    "Q": lambda m: str((m.month + 2) // 3),
-    "Qo": lambda m: _ordinal((m.month + 2) // 3),
+    "Q": lambda m: (m.month + 2) // 3,
+    "M": lambda m: m.month,
     "MMMM": lambda m: MONTHS[m.month - 1],
     "MMM": lambda m: MONTHS[m.month - 1][:3],
-    "MM": lambda m: f"{m.month:02}",
-    "Mo": lambda m: _ordinal(m.month),
-    "M": lambda m: str(m.month),
-    "DDDD": lambda m: f"{m.timetuple().tm_yday:03}",
-    "DDDo": lambda m: _ordinal(m.timetuple().tm_yday),
-    "DDD": lambda m: str(m.timetuple().tm_yday),
-    "DD": lambda m: f"{m.day:02}",
-    "Do": lambda m: _ordinal(m.day),
-    "D": lambda m: str(m.day),
+    "D": lambda m: m.day,
+    "DDD": lambda m: m.timetuple().tm_yday,
+    "d": _sunday,
+    "e": _sunday,
+    "E": lambda m: m.isoweekday(),
     "dddd": lambda m: DAYS[m.weekday()],
     "ddd": lambda m: DAYS[m.weekday()][:3],
     "dd": lambda m: DAYS[m.weekday()][:2],
-    "do": lambda m: _ordinal(_sunday(m)),
-    "d": lambda m: str(_sunday(m)),
-    "E": lambda m: str(m.isoweekday()),
-    "e": lambda m: str(_sunday(m)),
-    "WW": lambda m: f"{m.isocalendar().week:02}",
-    "Wo": lambda m: _ordinal(m.isocalendar().week),
-    "W": lambda m: str(m.isocalendar().week),
+    "W": lambda m: m.isocalendar().week,
     "GGGG": lambda m: f"{m.isocalendar().year:04}",
     "GG": lambda m: f"{m.isocalendar().year % 100:02}",
-    "ww": lambda m: f"{_local_week(m)[1]:02}",
-    "wo": lambda m: _ordinal(_local_week(m)[1]),
-    "w": lambda m: str(_local_week(m)[1]),
+    "w": lambda m: _local_week(m)[1],
     "gggg": lambda m: f"{_local_week(m)[0]:04}",
     "gg": lambda m: f"{_local_week(m)[0] % 100:02}",
-    "HH": lambda m: f"{m.hour:02}",
-    "H": lambda m: str(m.hour),
-    "hh": lambda m: f"{_hour12(m):02}",
-    "h": lambda m: str(_hour12(m)),
-    "kk": lambda m: f"{m.hour or 24:02}",
-    "k": lambda m: str(m.hour or 24),
-    "mm": lambda m: f"{m.minute:02}",
-    "m": lambda m: str(m.minute),
-    "ss": lambda m: f"{m.second:02}",
-    "s": lambda m: str(m.second),
+    "H": lambda m: m.hour,
+    "h": lambda m: m.hour % 12 or 12,
+    "k": lambda m: m.hour or 24,
+    "m": lambda m: m.minute,
+    "s": lambda m: m.second,
     "A": lambda m: "AM" if m.hour < 12 else "PM",
     "a": lambda m: "am" if m.hour < 12 else "pm",
     "Z": _offset,
     "ZZ": lambda m: _offset(m).replace(":", ""),
-    "X": lambda m: str(int(m.timestamp())),
-    "x": lambda m: str(int(m.timestamp() * 1000)),
+    "X": lambda m: int(m.timestamp()),
+    "x": lambda m: int(m.timestamp() * 1000),
 }
+"""Parts of a date by their tokens. A token with a letter more is the number with zeros in front, one with an
+``o`` the ordinal number."""

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from vaultseek.base.text import quote
 from vaultseek.core.tables import operators, patterns
-from vaultseek.core.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS
+from vaultseek.core.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS, arguments_of
 from vaultseek.core.tables.methods import EVERY_METHOD, FILE_FIELDS, item, method
 from vaultseek.core.tables.methods import field as field_of
 from vaultseek.core.tables.scope import Compiled, Scope
@@ -109,12 +109,11 @@ class Language:
         function = FUNCTIONS.get(name)
         if function is None:
             _unknown(f"{name}()", [f"{each}()" for each in (*FUNCTIONS, "if")], "function")
-        _check_number(name, len(arguments), function.least, function.most)
+        _check_number(name, len(arguments), *arguments_of(function, 1))
         if name in DRAWN:
             self.remarks[f"{name}() is not drawn: its text stands for it"] = None
         parts = [self.function(each, locals) for each in arguments]
-        run = function.run
-        return lambda scope: sized(run(scope, collected(part(scope) for part in parts)))
+        return lambda scope: sized(function(scope, *collected(part(scope) for part in parts)))
 
     def _if(self, arguments: Sequence[Node], locals: frozenset[str]) -> Compiled:
         _check_number("if", len(arguments), 2, 3)
@@ -206,8 +205,11 @@ def _call_of(of: Compiled, name: str, parts: Sequence[Compiled]) -> Compiled:
         function = method(value, name)
         if function is None:
             raise FormulaError(f"a {kind_of(value)} has no {name}()")
-        _check_arguments(name, len(parts), function.least, function.most)
-        return sized(function.run(scope, value, *collected(part(scope) for part in parts)))
+        try:
+            _check_number(name, len(parts), *arguments_of(function, 2))
+        except BadExpression as error:
+            raise FormulaError(str(error)) from None
+        return sized(function(scope, value, *collected(part(scope) for part in parts)))
 
     return call
 
@@ -219,13 +221,6 @@ _PLACES: Mapping[str, Compiled] = {
     "note": lambda scope: scope.file.properties,
     "this": lambda scope: scope.around.this,
 }
-
-
-def _check_arguments(name: str, number: int, least: int, most: int) -> None:
-    try:
-        _check_number(name, number, least, most)
-    except BadExpression as error:
-        raise FormulaError(str(error)) from None
 
 
 def _check_number(name: str, number: int, least: int, most: int) -> None:

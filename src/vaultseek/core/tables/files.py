@@ -364,9 +364,7 @@ def _text(stored: str) -> Value:
 
 def _day(stored: str) -> Value:
     date = read_date(stored.strip())
-    if date is None:
-        return None
-    return Date(date.moment.replace(hour=0, minute=0, second=0, microsecond=0), timed=False)
+    return None if date is None else date.day
 
 
 def _moment(stored: str) -> Value:

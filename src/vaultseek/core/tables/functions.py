@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import random
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from functools import cache
+from inspect import Parameter, signature
 
 from vaultseek.base.text import quote
 from vaultseek.core.tables.dates import date_in, of_timestamp, read_duration, timestamp
@@ -19,6 +20,7 @@ from vaultseek.core.tables.values import (
     Link,
     Rendered,
     Value,
+    flattened,
     is_number,
     text_of,
 )
@@ -26,16 +28,20 @@ from vaultseek.core.tables.values import (
 MOST_ARGUMENTS = 1_000
 
 
-class Function(NamedTuple):
-    """A function with the least and the most arguments that it takes."""
-
-    least: int
-    most: int
-    run: Callable[[Scope, Sequence[Value]], Value]
+Function = Callable[..., Value]
+"""A function of a scope and its arguments; one of a kind of value has the value between them."""
 
 
-def _date(scope: Scope, values: Sequence[Value]) -> Value:
-    value = values[0]
+@cache
+def arguments_of(function: Function, given: int) -> tuple[int, int]:
+    """Return the least and the most arguments that a function takes after those that are always ``given``."""
+    parameters = list(signature(function).parameters.values())[given:]
+    if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
+        return len(parameters) - 1, MOST_ARGUMENTS
+    return sum(each.default is Parameter.empty for each in parameters), len(parameters)
+
+
+def _date(scope: Scope, value: Value) -> Value:
     if value is None or isinstance(value, Date) or value == "":
         return value or None
     if is_number(value):
@@ -46,8 +52,7 @@ def _date(scope: Scope, values: Sequence[Value]) -> Value:
     return date
 
 
-def _duration(scope: Scope, values: Sequence[Value]) -> Value:
-    value = values[0]
+def _duration(scope: Scope, value: Value) -> Value:
     if value is None or isinstance(value, Duration):
         return value
     duration = Duration(0, value) if is_number(value) else read_duration(text_of(value))
@@ -56,8 +61,7 @@ def _duration(scope: Scope, values: Sequence[Value]) -> Value:
     return duration
 
 
-def _file(scope: Scope, values: Sequence[Value]) -> Value:
-    value = values[0]
+def _file(scope: Scope, value: Value) -> Value:
     if isinstance(value, Link):
         return scope.file.find(value.path) if value.path else None
     if value is None or isinstance(value, File):
@@ -65,9 +69,8 @@ def _file(scope: Scope, values: Sequence[Value]) -> Value:
     return (scope.around.this or scope.file).find(_bare(text_of(value)))
 
 
-def _link(scope: Scope, values: Sequence[Value]) -> Value:
-    value, *display = values
-    shown = text_of(display[0]) if display else None
+def _link(scope: Scope, value: Value, display: Value = None) -> Value:
+    shown = text_of(display) or None
     if value is None:
         return None
     home = scope.around.this or scope.file
@@ -90,15 +93,13 @@ def _bare(text: str) -> str:
     return text.strip().removeprefix("[[").removesuffix("]]")
 
 
-def _list(scope: Scope, values: Sequence[Value]) -> Value:
-    value = values[0]
+def _list(scope: Scope, value: Value) -> Value:
     if value is None:
         return []
     return value if isinstance(value, list) else [value]
 
 
-def _number(scope: Scope, values: Sequence[Value]) -> Value:
-    value = values[0]
+def _number(scope: Scope, value: Value) -> Value:
     if value is None:
         return None
     result = timestamp(value) if isinstance(value, Date) else as_number(value)
@@ -107,11 +108,11 @@ def _number(scope: Scope, values: Sequence[Value]) -> Value:
     return number(result)
 
 
-def _extreme(choose: Callable[..., Value]) -> Callable[[Scope, Sequence[Value]], Value]:
+def _extreme(choose: Callable[..., Value]) -> Function:
     """Return a function for the least or the greatest of numbers, or of dates, those of lists included."""
 
-    def run(scope: Scope, values: Sequence[Value]) -> Value:
-        flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    def run(scope: Scope, first: Value, *others: Value) -> Value:
+        flat = flattened(first, *others)
         dates = [each for each in flat if isinstance(each, Date)]
         if dates and len(dates) == sum(each is not None for each in flat):
             return choose(dates, key=lambda date: date.moment)
@@ -120,33 +121,26 @@ def _extreme(choose: Callable[..., Value]) -> Callable[[Scope, Sequence[Value]],
     return run
 
 
-def _today(scope: Scope, values: Sequence[Value]) -> Value:
-    return Date(scope.around.now.replace(hour=0, minute=0, second=0, microsecond=0), timed=False)
+def _rendered(kind: str) -> Function:
+    return lambda scope, value: None if value is None else Rendered(kind, text_of(value))
 
 
-def _rendered(kind: str) -> Callable[[Scope, Sequence[Value]], Value]:
-    def run(scope: Scope, values: Sequence[Value]) -> Value:
-        return None if values[0] is None else Rendered(kind, text_of(values[0]))
-
-    return run
-
-
-FUNCTIONS = {
-    "date": Function(1, 1, _date),
-    "duration": Function(1, 1, _duration),
-    "escapeHTML": Function(1, 1, lambda scope, values: html.escape(text_of(values[0]))),
-    "file": Function(1, 1, _file),
-    "html": Function(1, 1, _rendered("html")),
-    "icon": Function(1, 1, _rendered("icon")),
-    "image": Function(1, 1, _rendered("image")),
-    "link": Function(1, 2, _link),
-    "list": Function(1, 1, _list),
-    "max": Function(1, MOST_ARGUMENTS, _extreme(max)),
-    "min": Function(1, MOST_ARGUMENTS, _extreme(min)),
-    "now": Function(0, 0, lambda scope, values: Date(scope.around.now)),
-    "number": Function(1, 1, _number),
-    "random": Function(0, 0, lambda scope, values: random.random()),
-    "today": Function(0, 0, _today),
+FUNCTIONS: Mapping[str, Function] = {
+    "date": _date,
+    "duration": _duration,
+    "escapeHTML": lambda scope, value: html.escape(text_of(value)),
+    "file": _file,
+    "html": _rendered("html"),
+    "icon": _rendered("icon"),
+    "image": _rendered("image"),
+    "link": _link,
+    "list": _list,
+    "max": _extreme(max),
+    "min": _extreme(min),
+    "now": lambda scope: Date(scope.around.now),
+    "number": _number,
+    "random": lambda scope: random.random(),
+    "today": lambda scope: Date(scope.around.now).day,
 }
 """The functions by name; ``if`` is not among them, since it evaluates only one of its branches."""
 DRAWN = frozenset({"html", "icon", "image"})

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cmp_to_key
-from typing import NamedTuple
+from operator import attrgetter
 
 from vaultseek.base.text import quote
 from vaultseek.core.tables import patterns
 from vaultseek.core.tables.dates import format_date, relative
 from vaultseek.core.tables.files import File
-from vaultseek.core.tables.functions import MOST_ARGUMENTS, as_link
+from vaultseek.core.tables.functions import Function, as_link
 from vaultseek.core.tables.operators import as_number, equal, order
 from vaultseek.core.tables.scope import Scope
-from vaultseek.core.tables.summaries import STATISTICS
+from vaultseek.core.tables.summaries import STATISTICS, Figure
 from vaultseek.core.tables.values import (
     MILLISECONDS,
     Date,
@@ -27,6 +27,7 @@ from vaultseek.core.tables.values import (
     check_size,
     collected,
     fixed,
+    flattened,
     is_empty,
     is_number,
     is_truthy,
@@ -35,15 +36,6 @@ from vaultseek.core.tables.values import (
 )
 
 MOST_DIGITS = 100
-
-
-class Method(NamedTuple):
-    """A function of a value, with the least and the most arguments that it takes beside the value."""
-
-    least: int
-    most: int
-    run: Callable[..., Value]
-    """Called with the scope, the value and the arguments."""
 
 
 def field(value: Value, name: str) -> Value:
@@ -75,7 +67,7 @@ def item(value: Value, key: Value) -> Value:
     return None if value is None or is_number(key) else field(value, text_of(key))
 
 
-def method(value: Value, name: str) -> Method | None:
+def method(value: Value, name: str) -> Function | None:
     """Return the function ``name`` of a value, None if its kind has none of this name."""
     for kind in (kind_of(value), *_ALSO.get(kind_of(value), ()), "any"):
         if name in METHODS.get(kind, {}):
@@ -83,31 +75,18 @@ def method(value: Value, name: str) -> Method | None:
     return None
 
 
+_OF_FILES = ("path", "folder", "ext", "size", "tags", "links", "backlinks", "embeds", "properties", "title")
 FILE_FIELDS: Mapping[str, Callable[[File], Value]] = {
-    "name": lambda file: file.name,
-    "basename": lambda file: file.name.stem,
-    "path": lambda file: file.path,
-    "folder": lambda file: file.folder,
-    "ext": lambda file: file.ext,
-    "size": lambda file: file.size,
-    "mtime": lambda file: file.modified,
-    "ctime": lambda file: file.created,
-    "tags": lambda file: file.tags,
-    "links": lambda file: file.links,
-    "backlinks": lambda file: file.backlinks,
-    "embeds": lambda file: file.embeds,
-    "properties": lambda file: file.properties,
+    "name": attrgetter("name"),
+    "basename": attrgetter("name.stem"),
+    "mtime": attrgetter("modified"),
+    "ctime": attrgetter("created"),
+    **{name: attrgetter(name) for name in _OF_FILES},
     "file": lambda file: file,
-    "title": lambda file: file.title,
 }
 """Fields of a file; ``title`` is ours."""
 _DATE_FIELDS: Mapping[str, Callable[[Date], int]] = {
-    "year": lambda date: date.moment.year,
-    "month": lambda date: date.moment.month,
-    "day": lambda date: date.moment.day,
-    "hour": lambda date: date.moment.hour,
-    "minute": lambda date: date.moment.minute,
-    "second": lambda date: date.moment.second,
+    **{part: attrgetter(f"moment.{part}") for part in ("year", "month", "day", "hour", "minute", "second")},
     "millisecond": lambda date: date.moment.microsecond // 1000,
 }
 _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon": ("string",)}
@@ -142,17 +121,12 @@ def _whole(value: Value) -> str:
     return f"{value.target}|{value.text}" if isinstance(value, Link) else text_of(value)
 
 
-def _contains_all(scope: Scope, value: Value, *parts: Value) -> bool:
-    return all(_part(value, part) in _whole(value) for part in _flat(parts))
+def _contains_all(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
+    return all(_contains(scope, value, part) for part in flattened(first, *others))
 
 
-def _contains_any(scope: Scope, value: Value, *parts: Value) -> bool:
-    return any(_part(value, part) in _whole(value) for part in _flat(parts))
-
-
-def _flat(values: Sequence[Value]) -> list[Value]:
-    """Return arguments, those of a list one by one."""
-    return [each for value in values for each in (value if isinstance(value, list) else [value])]
+def _contains_any(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
+    return any(_contains(scope, value, part) for part in flattened(first, *others))
 
 
 def _replace(scope: Scope, value: Value, pattern: Value, replacement: Value) -> str:
@@ -233,10 +207,6 @@ def _to_fixed(scope: Scope, value: Value, digits: Value = 0) -> str:
 # -- dates
 
 
-def _day(scope: Scope, value: Date) -> Date:
-    return Date(value.moment.replace(hour=0, minute=0, second=0, microsecond=0), timed=False)
-
-
 def _format(scope: Scope, value: Date, form: Value) -> str:
     try:
         return format_date(value.moment, text_of(form))
@@ -252,12 +222,12 @@ def _has(scope: Scope, value: list[Value], wanted: Value) -> bool:
     return any(equal(each, wanted) for each in value)
 
 
-def _has_all(scope: Scope, value: list[Value], *wanted: Value) -> bool:
-    return all(_has(scope, value, each) for each in _flat(wanted))
+def _has_all(scope: Scope, value: list[Value], first: Value, *others: Value) -> bool:
+    return all(_has(scope, value, each) for each in flattened(first, *others))
 
 
-def _has_any(scope: Scope, value: list[Value], *wanted: Value) -> bool:
-    return any(_has(scope, value, each) for each in _flat(wanted))
+def _has_any(scope: Scope, value: list[Value], first: Value, *others: Value) -> bool:
+    return any(_has(scope, value, each) for each in flattened(first, *others))
 
 
 def _flattened(scope: Scope, value: list[Value]) -> Value:
@@ -297,6 +267,10 @@ def _unique(scope: Scope, value: list[Value]) -> list[Value]:
     return unique
 
 
+def _figure(figure: Figure) -> Function:
+    return lambda scope, value: figure(value)
+
+
 # -- links and files
 
 
@@ -310,78 +284,78 @@ def _links_to(scope: Scope, value: Link, other: Value) -> bool:
 
 
 def _has_tag(scope: Scope, value: File, *names: Value) -> bool:
-    return any(value.has_tag(text_of(name)) for name in _flat(names))
+    return any(value.has_tag(text_of(name)) for name in flattened(*names))
 
 
 def _has_property(scope: Scope, value: File, name: Value) -> bool:
     return text_of(name).removeprefix("note.") in value.properties
 
 
-METHODS: Mapping[str, Mapping[str, Method]] = {
+METHODS: Mapping[str, Mapping[str, Function]] = {
     "any": {
-        "isTruthy": Method(0, 0, lambda scope, value: is_truthy(value)),
-        "isType": Method(1, 1, _is_type),
-        "toString": Method(0, 0, lambda scope, value: text_of(value)),
-        "isEmpty": Method(0, 0, lambda scope, value: is_empty(value)),
+        "isTruthy": lambda scope, value: is_truthy(value),
+        "isType": _is_type,
+        "toString": lambda scope, value: text_of(value),
+        "isEmpty": lambda scope, value: is_empty(value),
     },
     "string": {
-        "contains": Method(1, 1, _contains),
-        "containsAll": Method(1, MOST_ARGUMENTS, _contains_all),
-        "containsAny": Method(1, MOST_ARGUMENTS, _contains_any),
-        "startsWith": Method(1, 1, _starts_with),
-        "endsWith": Method(1, 1, lambda scope, value, part: text_of(value).endswith(text_of(part))),
-        "lower": Method(0, 0, lambda scope, value: text_of(value).lower()),
-        "upper": Method(0, 0, lambda scope, value: text_of(value).upper()),
-        "replace": Method(2, 2, _replace),
-        "repeat": Method(1, 1, _repeat),
-        "reverse": Method(0, 0, _reversed),
-        "slice": Method(1, 2, _slice),
-        "split": Method(1, 2, _split),
-        "title": Method(0, 0, _title),
-        "trim": Method(0, 0, lambda scope, value: text_of(value).strip()),
+        "contains": _contains,
+        "containsAll": _contains_all,
+        "containsAny": _contains_any,
+        "startsWith": _starts_with,
+        "endsWith": lambda scope, value, part: text_of(value).endswith(text_of(part)),
+        "lower": lambda scope, value: text_of(value).lower(),
+        "upper": lambda scope, value: text_of(value).upper(),
+        "replace": _replace,
+        "repeat": _repeat,
+        "reverse": _reversed,
+        "slice": _slice,
+        "split": _split,
+        "title": _title,
+        "trim": lambda scope, value: text_of(value).strip(),
     },
     "number": {
-        "abs": Method(0, 0, lambda scope, value: abs(value)),
-        "ceil": Method(0, 0, _whole_number(math.ceil)),
-        "floor": Method(0, 0, _whole_number(math.floor)),
-        "round": Method(0, 1, _round),
-        "toFixed": Method(0, 1, _to_fixed),
+        "abs": lambda scope, value: abs(value),
+        "ceil": _whole_number(math.ceil),
+        "floor": _whole_number(math.floor),
+        "round": _round,
+        "toFixed": _to_fixed,
     },
     "date": {
-        "date": Method(0, 0, _day),
-        "format": Method(1, 1, _format),
-        "time": Method(0, 0, lambda scope, value: format_date(value.moment, "HH:mm:ss")),
-        "relative": Method(0, 0, lambda scope, value: relative(value, scope.around.now)),
+        "date": lambda scope, value: value.day,
+        "format": _format,
+        "time": lambda scope, value: format_date(value.moment, "HH:mm:ss"),
+        "relative": lambda scope, value: relative(value, scope.around.now),
     },
     "list": {
-        "contains": Method(1, 1, _has),
-        "containsAll": Method(1, MOST_ARGUMENTS, _has_all),
-        "containsAny": Method(1, MOST_ARGUMENTS, _has_any),
-        "flat": Method(0, 0, _flattened),
-        "join": Method(0, 1, _join),
-        "reverse": Method(0, 0, _reversed),
-        "slice": Method(1, 2, _slice),
-        "sort": Method(0, 0, _sort),
-        "unique": Method(0, 0, _unique),
-        **{name: Method(0, 0, lambda scope, value, run=run: run(value)) for name, run in STATISTICS.items()},
+        "contains": _has,
+        "containsAll": _has_all,
+        "containsAny": _has_any,
+        "flat": _flattened,
+        "join": _join,
+        "reverse": _reversed,
+        "slice": _slice,
+        "sort": _sort,
+        "unique": _unique,
+        **{name: _figure(figure) for name, figure in STATISTICS.items()},
     },
     "object": {
-        "keys": Method(0, 0, lambda scope, value: list(value)),
-        "values": Method(0, 0, lambda scope, value: list(value.values())),
+        "keys": lambda scope, value: list(value),
+        "values": lambda scope, value: list(value.values()),
     },
     "link": {
-        "asFile": Method(0, 0, _as_file),
-        "linksTo": Method(1, 1, _links_to),
+        "asFile": _as_file,
+        "linksTo": _links_to,
     },
     "file": {
-        "asLink": Method(0, 1, lambda scope, value, shown=None: as_link(value, shown and text_of(shown))),
-        "hasLink": Method(1, 1, lambda scope, value, other: value.has_link(other)),
-        "hasProperty": Method(1, 1, _has_property),
-        "hasTag": Method(0, MOST_ARGUMENTS, _has_tag),
-        "inFolder": Method(1, 1, lambda scope, value, folder: value.is_in(text_of(folder))),
+        "asLink": lambda scope, value, shown=None: as_link(value, shown and text_of(shown)),
+        "hasLink": lambda scope, value, other: value.has_link(other),
+        "hasProperty": _has_property,
+        "hasTag": _has_tag,
+        "inFolder": lambda scope, value, folder: value.is_in(text_of(folder)),
     },
     "regexp": {
-        "matches": Method(1, 1, lambda scope, value, text: patterns.matches(value, text_of(text))),
+        "matches": lambda scope, value, text: patterns.matches(value, text_of(text)),
     },
 }
 """The functions of each kind of value; those of lists that take an expression are in ``expression.py``."""

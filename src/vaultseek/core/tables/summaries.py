@@ -7,15 +7,15 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 
 from vaultseek.core.tables.operators import as_number, equal, sort_key
-from vaultseek.core.tables.values import Date, Value, is_empty, is_number
+from vaultseek.core.tables.values import Date, Value, flattened, is_empty, is_number
 
 Figure = Callable[[Sequence[Value]], Value]
 
 
 def _numbers(values: Sequence[Value]) -> list[float]:
     """Return the finite numbers among values, those of lists included; a text counts if it spells one."""
-    flat = [each for value in values for each in (value if isinstance(value, list) else [value])]
-    numbers = (as_number(each) for each in flat if is_number(each) or isinstance(each, str))
+    flat = (each for each in flattened(*values) if is_number(each) or isinstance(each, str))
+    numbers = map(as_number, flat)
     return [number for number in numbers if number is not None and math.isfinite(number)]
 
 
@@ -61,16 +61,19 @@ def _unique(values: Sequence[Value]) -> int:
     return count
 
 
-MEAN = _of_numbers(statistics.fmean)
-
+STATISTICS: Mapping[str, Figure] = {
+    "mean": _of_numbers(statistics.fmean),
+    "sum": _of_numbers(math.fsum),
+    "median": _of_numbers(statistics.median),
+    "stddev": _of_numbers(statistics.pstdev),
+    "min": _of_numbers(min),
+    "max": _of_numbers(max),
+}
+"""Functions of a list; ``values.mean()`` is that of the documentation."""
 SUMMARIES: Mapping[str, Figure] = {
-    "Average": MEAN,
-    "Min": _of_numbers(min),
-    "Max": _of_numbers(max),
-    "Sum": _of_numbers(math.fsum),
+    "Average": STATISTICS["mean"],
+    **{name.title(): figure for name, figure in STATISTICS.items() if name != "mean"},
     "Range": _range,
-    "Median": _of_numbers(statistics.median),
-    "Stddev": _of_numbers(statistics.pstdev),
     "Earliest": _of_dates(min),
     "Latest": _of_dates(max),
     "Checked": lambda values: sum(value is True for value in values),
@@ -80,12 +83,3 @@ SUMMARIES: Mapping[str, Figure] = {
     "Unique": _unique,
 }
 """The summaries that every base has, by name."""
-STATISTICS: Mapping[str, Figure] = {
-    "mean": MEAN,
-    "sum": _of_numbers(math.fsum),
-    "median": _of_numbers(statistics.median),
-    "stddev": _of_numbers(statistics.pstdev),
-    "min": _of_numbers(min),
-    "max": _of_numbers(max),
-}
-"""The same as functions of a list; ``values.mean()`` is that of the documentation."""

@@ -36,6 +36,11 @@ class Date:
         """ISO 8601, to the second."""
         return self.moment.isoformat(timespec="seconds") if self.timed else self.moment.date().isoformat()
 
+    @property
+    def day(self) -> Date:
+        """The day alone."""
+        return Date(self.moment.replace(hour=0, minute=0, second=0, microsecond=0), timed=False)
+
 
 @dataclass(frozen=True, slots=True)
 class Duration:
@@ -154,6 +159,11 @@ _KINDS: tuple[tuple[str, Any], ...] = (
 def is_number(value: Value) -> bool:
     """True for a number; booleans are none."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def flattened(*values: Value) -> list[Value]:
+    """Return values, those of a list one by one."""
+    return [each for value in values for each in (value if isinstance(value, list) else [value])]
 
 
 def is_truthy(value: Value) -> bool:

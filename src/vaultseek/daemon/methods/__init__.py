@@ -8,12 +8,14 @@ import resource
 import sqlite3
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from vaultseek import __version__
 from vaultseek.base import limits, paths
 from vaultseek.base.model import JSON, reason_json
+from vaultseek.daemon.methods.access import Handlers
+from vaultseek.daemon.methods.graph import GraphMethods
 from vaultseek.daemon.methods.index import IndexMethods
 from vaultseek.daemon.methods.links import LinkMethods
 from vaultseek.daemon.methods.notes import NoteMethods
@@ -21,15 +23,14 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
-from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.shards import Role
 from vaultseek.daemon.team.audit import AuditLog
 from vaultseek.daemon.team.gate import Gate
 from vaultseek.daemon.team.grants import TeamGate
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.daemon.team.view import Views
+from vaultseek.daemon.team.view import SeenFollower, Views
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Unavailable
+from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.protocol.messages.params import Nothing, VaultParams, read
 from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.watch import SettingsFile
@@ -67,6 +68,7 @@ class Methods:
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
             NoteMethods(self._find),
+            GraphMethods(self._find),
             TableMethods(self._find, lambda: registry.settings),
             LinkMethods(self._find),
             IndexMethods(
@@ -76,35 +78,42 @@ class Methods:
 
     def handlers(self) -> Mapping[str, Handler]:
         """Return the handlers by method name."""
-        handlers: dict[str, Handler] = {"shutdown": self.shutdown, "$/schema": self.schema}
-        for part in self._parts:
-            handlers |= {name: self._healing(handler) for name, handler in part.handlers().items()}
+        own: Handlers = {"shutdown": (Nothing, self.shutdown), "$/schema": (Nothing, self.schema)}
+        handlers: dict[str, Handler] = {}
+        for part in (own, *(part.handlers() for part in self._parts)):
+            handlers |= {name: self._healing(*entry) for name, entry in part.items()}
         if self._role == "index":
             handlers |= dict.fromkeys(("search", "search/all", "search/why"), _refuse_search)
         return {name: self._entrance.guarded(name, handler) for name, handler in handlers.items()}
 
-    async def shutdown(self, params: JSON, context: RequestContext) -> JSON:
+    async def shutdown(self, call: Nothing, context: RequestContext) -> JSON:
         """End the daemon after this answer."""
-        read(Nothing, params)
         self.stop.set()
         return {}
 
-    async def schema(self, params: JSON, context: RequestContext) -> JSON:
+    async def schema(self, call: Nothing, context: RequestContext) -> JSON:
         """Return the JSON Schema of every method's parameters and answer."""
-        read(Nothing, params)
-        from vaultseek.protocol.messages.schema import schemas  # the types of answers take long to read
+        from vaultseek.protocol.messages.check import schemas  # the types of answers take long to read
 
         return await asyncio.to_thread(schemas)
 
-    def _healing(self, handler: Handler) -> Handler:
-        """Return a handler that answers again if it meets a damaged ledger, once that is replaced."""
+    def _healing(
+        self, kind: type[Nothing], handle: Callable[[Any, RequestContext], Awaitable[JSON]]
+    ) -> Handler:
+        """Return a handler that reads the parameters as ``kind``.
+
+        It answers again if it meets a damaged ledger, each time that is replaced.
+        """
 
         async def answer(params: JSON, context: RequestContext) -> Any:
-            try:
-                return await handler(params, context)
-            except sqlite3.DatabaseError:
-                await self._registry.heal()
-                return await handler(params, context)
+            call, is_first = read(kind, params), True
+            while True:
+                try:
+                    return await handle(call, context)
+                except (sqlite3.DatabaseError, IndexDamaged):
+                    if not await self._registry.heal() and not is_first:
+                        raise
+                is_first = False
 
         return answer
 
@@ -143,12 +152,10 @@ class Methods:
 
 
 async def _refuse_search(params: JSON, context: RequestContext) -> Any:
-    """Refuse to search where a daemon only indexes."""
     raise Unavailable("this daemon only indexes; ask one whose role is search or all")
 
 
 def _memory() -> int:
-    """Return the resident bytes of this process."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no Path for a pseudo file
             return int(file.read().split()[1]) * resource.getpagesize()

@@ -7,19 +7,23 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.text import quote
-from vaultseek.core.notes.lookup import resolve_note
-from vaultseek.core.notes.similar import similar_names
+from vaultseek.core.indexing.scoped_vault import SearchedVault
+from vaultseek.core.notes.lookup import resolve_note, similar_names
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.seen import SeenFollower, SeenVault
+from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import Forbidden, NotFound, Unavailable
-from vaultseek.protocol.messages.params import VaultParams
+from vaultseek.protocol.messages.params import Nothing, VaultParams
 from vaultseek.protocol.wire.context import RequestContext
+from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import NoteRow
 
+Handlers = Mapping[str, tuple[type[Nothing], Callable[[Any, RequestContext], Awaitable[JSON]]]]
+"""Handlers by method name, each with the type that its parameters are read as."""
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
 FindAll = Callable[[], Awaitable[Mapping[str, SeenFollower | Exception]]]
@@ -64,7 +68,16 @@ def _suggestion(names: Sequence[str]) -> str:
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 
 
-def folder_of(vault: SeenVault, purpose: str) -> Path:
+async def graph_of(follower: SeenFollower) -> Graph:
+    """Return the link graph, which is waited for a moment. Raises Unavailable if it is not built then."""
+    if follower.vault.graph is None:
+        await follower.wait_for_first_scan(limits.REFRESH_SECONDS)
+    if follower.vault.graph is None:
+        raise Unavailable("the link graph is being built; try again")
+    return follower.vault.graph
+
+
+def folder_of(vault: SearchedVault, purpose: str) -> Path:
     """Return the vault's folder, which ``purpose`` needs. Raises Unavailable if it is on another machine."""
     if vault.options.folder is None:
         raise Unavailable(
@@ -73,12 +86,12 @@ def folder_of(vault: SeenVault, purpose: str) -> Path:
     return vault.options.folder
 
 
-def about_vault(vault: SeenVault, answer: JSON) -> JSON:
+def about_vault(vault: SearchedVault, answer: JSON) -> JSON:
     """Return ``answer`` with the vault that it is about."""
     return {"vault": vault.name, "vault_path": str(vault.options.folder or ""), **answer}
 
 
-def about_note(vault: SeenVault, row: NoteRow, answer: JSON) -> JSON:
+def about_note(vault: SearchedVault, row: NoteRow, answer: JSON) -> JSON:
     """Return ``answer`` with the note that it is about."""
     head = {"path": row.path, "title": row.title, "file_name": row.other_name}
     return about_vault(vault, {**head, **answer})

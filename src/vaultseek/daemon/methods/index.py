@@ -15,9 +15,9 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.comparison import compare, fill_again
 from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, about_vault, folder_of, progress_reported, whole
+from vaultseek.daemon.methods.access import Find, Handlers, about_vault, folder_of, progress_reported, whole
 from vaultseek.daemon.methods.subscribers import Subscribers
-from vaultseek.daemon.seen import SeenFollower
+from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
@@ -31,9 +31,8 @@ from vaultseek.protocol.messages.params import (
     VectorsParams,
     VerifyParams,
     WaitParams,
-    read,
 )
-from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.settings.engine import EMBEDDED, MILVUS
 
@@ -58,25 +57,24 @@ class IndexMethods:
         self._subscribers = subscribers
         self._daemon = daemon
 
-    def handlers(self) -> dict[str, Handler]:
-        """Return the handlers by method name."""
+    def handlers(self) -> Handlers:
+        """Return the handlers."""
         return {
-            "index/status": self.status,
-            "index/refresh": self.refresh,
-            "index/compact": self.compact,
-            "index/wait": self.wait,
-            "index/files": self.files,
-            "index/notes": self.notes,
-            "index/verify": self.verify,
-            "index/texts": self.texts,
-            "index/vectors": self.vectors,
-            "index/subscribe": self.subscribe,
-            "index/unsubscribe": self.unsubscribe,
+            "index/status": (VaultParams, self.status),
+            "index/refresh": (RefreshParams, self.refresh),
+            "index/compact": (VaultParams, self.compact),
+            "index/wait": (WaitParams, self.wait),
+            "index/files": (FilesParams, self.files),
+            "index/notes": (ParsedParams, self.notes),
+            "index/verify": (VerifyParams, self.verify),
+            "index/texts": (TextsParams, self.texts),
+            "index/vectors": (VectorsParams, self.vectors),
+            "index/subscribe": (SubscribeParams, self.subscribe),
+            "index/unsubscribe": (SubscribeParams, self.unsubscribe),
         }
 
-    async def status(self, params: JSON, context: RequestContext) -> JSON:
+    async def status(self, call: VaultParams, context: RequestContext) -> JSON:
         """Return the status of the daemon and its vaults."""
-        call = read(VaultParams, params)
         await self._registry.close_missing()
         followers, unopened = await self._known(call) if call.vault else self._all()
         statuses = await asyncio.gather(*(asyncio.to_thread(follower.status) for follower in followers))
@@ -96,17 +94,16 @@ class IndexMethods:
                 raise
             return [], unopened
 
-    async def refresh(self, params: JSON, context: RequestContext) -> JSON:
+    async def refresh(self, call: RefreshParams, context: RequestContext) -> JSON:
         """Rescan the vault; answer when that is done."""
-        call = read(RefreshParams, params)
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
-    async def compact(self, params: JSON, context: RequestContext) -> JSON:
+    async def compact(self, call: VaultParams, context: RequestContext) -> JSON:
         """Compare the vault with the disk, and remove deleted text from every file of its index."""
-        follower = whole(await self._find(read(VaultParams, params)))
+        follower = whole(await self._find(call))
         await follower.rescan()
         folder = paths.vault_data_directory(follower.vault.options.root)
         before = await asyncio.to_thread(paths.folder_bytes, folder)
@@ -114,9 +111,8 @@ class IndexMethods:
         after = await asyncio.to_thread(paths.folder_bytes, folder)
         return about_vault(follower.vault, {"bytes": after, "freed_bytes": max(0, before - after)})
 
-    async def wait(self, params: JSON, context: RequestContext) -> JSON:
+    async def wait(self, call: WaitParams, context: RequestContext) -> JSON:
         """Answer when everything that is on disk now is indexed and embedded."""
-        call = read(WaitParams, params)
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         if call.vectors_from_client:
@@ -138,9 +134,8 @@ class IndexMethods:
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
 
-    async def files(self, params: JSON, context: RequestContext) -> JSON:
+    async def files(self, call: FilesParams, context: RequestContext) -> JSON:
         """Return notes for a client that parses them."""
-        call = read(FilesParams, params)
         follower = whole(await self._find(call))
         _check_model(follower)
         handout, spec = follower.vault.indexer.handout, follower.vault.embedding.spec
@@ -152,16 +147,14 @@ class IndexMethods:
         named = {"model": spec.model, "fingerprint": spec.fingerprint, "window": handout.window}
         return about_vault(follower.vault, {**named, "files": files})
 
-    async def notes(self, params: JSON, context: RequestContext) -> JSON:
+    async def notes(self, call: ParsedParams, context: RequestContext) -> JSON:
         """Take notes that a client has parsed."""
-        call = read(ParsedParams, params)
         follower = whole(await self._find(call))
         kept = _open_handout(follower).submit(call.notes, call.refused)
         return about_vault(follower.vault, {"kept": kept})
 
-    async def verify(self, params: JSON, context: RequestContext) -> JSON:
+    async def verify(self, call: VerifyParams, context: RequestContext) -> JSON:
         """Compare the numbers of what the engine of a vault has with those of the ledger."""
-        call = read(VerifyParams, params)
         follower = whole(await self._find(call))
         vault = follower.vault
         comparison = await compare(vault)
@@ -183,9 +176,8 @@ class IndexMethods:
             },
         )
 
-    async def texts(self, params: JSON, context: RequestContext) -> JSON:
+    async def texts(self, call: TextsParams, context: RequestContext) -> JSON:
         """Return texts for a client that embeds them."""
-        call = read(TextsParams, params)
         follower = whole(await self._find(call))
         embedding = follower.vault.embedding
         _check_model(follower)
@@ -193,9 +185,8 @@ class IndexMethods:
         named = {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint}
         return about_vault(follower.vault, {**named, "texts": texts})
 
-    async def vectors(self, params: JSON, context: RequestContext) -> JSON:
+    async def vectors(self, call: VectorsParams, context: RequestContext) -> JSON:
         """Keep vectors that a client has computed."""
-        call = read(VectorsParams, params)
         follower = whole(await self._find(call))
         embedding = follower.vault.embedding
         if call.fingerprint != embedding.spec.fingerprint:
@@ -206,21 +197,20 @@ class IndexMethods:
         vectors = {key: _vector(text) for key, text in call.vectors.items()}
         return about_vault(follower.vault, {"kept": await embedding.handout.submit(vectors, call.refused)})
 
-    async def subscribe(self, params: JSON, context: RequestContext) -> JSON:
+    async def subscribe(self, call: SubscribeParams, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""
-        root, followers = await self._subscription(params)
+        root, followers = await self._subscription(call)
         self._subscribers.add(context, root)
         progress = await asyncio.gather(*(asyncio.to_thread(follower.progress) for follower in followers))
         return {"vaults": progress}
 
-    async def unsubscribe(self, params: JSON, context: RequestContext) -> JSON:
+    async def unsubscribe(self, call: SubscribeParams, context: RequestContext) -> JSON:
         """Stop notifying the client."""
-        root, _ = await self._subscription(params)
+        root, _ = await self._subscription(call)
         self._subscribers.drop(context, root)
         return {}
 
-    async def _subscription(self, params: JSON) -> tuple[str | None, list[VaultFollower]]:
-        call = read(SubscribeParams, params)
+    async def _subscription(self, call: SubscribeParams) -> tuple[str | None, list[VaultFollower]]:
         if call.vault is None:
             return None, self._registry.followers
         follower = whole(await self._find(VaultParams(vault=call.vault)))
@@ -231,7 +221,7 @@ def _open_handout(follower: VaultFollower) -> NoteHandout:
     """Return the notes for a client. Raises Unavailable if none waits for them."""
     handout = follower.vault.indexer.handout
     if not handout.has_client:
-        raise Unavailable("nobody waits for notes of a client; use index/wait with notes_from_client")
+        raise Unavailable("no client is waiting to parse notes; use index/wait with notes_from_client")
     return handout
 
 

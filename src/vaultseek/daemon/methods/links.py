@@ -9,14 +9,14 @@ from vaultseek.base.model import JSON, Link
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.markdown.spelling import new_target
 from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes import rename
-from vaultseek.core.notes.lookup import vault_path
+from vaultseek.core.notes.lookup import similar_names, vault_path
 from vaultseek.core.notes.mentions import named_in
 from vaultseek.core.notes.new_links import Manner, manner_of
-from vaultseek.core.notes.similar import similar_names
 from vaultseek.core.notes.targets import link_target, problem_message
-from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, whole
-from vaultseek.daemon.seen import SeenFollower, SeenVault
+from vaultseek.daemon.methods.access import Find, Handlers, about_vault, find_note, folder_of, whole
+from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages.params import (
     MentionedParams,
@@ -24,9 +24,8 @@ from vaultseek.protocol.messages.params import (
     RenameParams,
     ResolveParams,
     WrittenLink,
-    read,
 )
-from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.ledger import NoteRow
 
 
@@ -36,17 +35,16 @@ class LinkMethods:
     def __init__(self, find: Find) -> None:
         self._find = find
 
-    def handlers(self) -> dict[str, Handler]:
-        """Return the handlers by method name."""
+    def handlers(self) -> Handlers:
+        """Return the handlers."""
         return {
-            "links/resolve": self.resolve,
-            "links/mentioned": self.mentioned,
-            "vault/rename": self.rename,
+            "links/resolve": (ResolveParams, self.resolve),
+            "links/mentioned": (MentionedParams, self.mentioned),
+            "vault/rename": (RenameParams, self.rename),
         }
 
-    async def resolve(self, params: JSON, context: RequestContext) -> JSON:
+    async def resolve(self, call: ResolveParams, context: RequestContext) -> JSON:
         """Return where links lead."""
-        call = read(ResolveParams, params)
         follower = await self._find(call)
         if call.wait:
             await whole(follower).rescan(files=False)
@@ -54,16 +52,14 @@ class LinkMethods:
         answer = await asyncio.to_thread(_resolved, call, follower)
         return about_vault(follower.vault, answer)
 
-    async def mentioned(self, params: JSON, context: RequestContext) -> JSON:
+    async def mentioned(self, call: MentionedParams, context: RequestContext) -> JSON:
         """Return the notes that a text names."""
-        call = read(MentionedParams, params)
         follower = await self._find(call)
         answer = await asyncio.to_thread(_mentioned, call, follower.vault)
         return about_vault(follower.vault, answer)
 
-    async def rename(self, params: JSON, context: RequestContext) -> JSON:
+    async def rename(self, call: RenameParams, context: RequestContext) -> JSON:
         """Return the edits that a rename needs."""
-        call = read(RenameParams, params)
         follower = whole(await self._find(call))
         folder_of(follower.vault, "renaming")
         await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
@@ -103,7 +99,7 @@ def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -
     return items
 
 
-def _mentioned(call: MentionedParams, vault: SeenVault) -> JSON:
+def _mentioned(call: MentionedParams, vault: SearchedVault) -> JSON:
     source = vault_path(call.source, vault.options.root)
     own = vault.ledger.notes.by_path(source)
     named = named_in(call.lines, vault.ledger, own.id if own else None)

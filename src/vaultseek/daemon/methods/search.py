@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.threads import Turns
-from vaultseek.core.notes.property_places import with_property_places
-from vaultseek.core.notes.similar import unknown_names
+from vaultseek.core.notes.lookup import unknown_names
+from vaultseek.core.notes.read import with_property_places
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
@@ -27,6 +27,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
     Find,
     FindAll,
+    Handlers,
     about_note,
     about_vault,
     find_note,
@@ -34,10 +35,10 @@ from vaultseek.daemon.methods.access import (
     whole,
     with_degraded,
 )
-from vaultseek.daemon.seen import SeenFollower
+from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, WhyParams, read
-from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, WhyParams
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
@@ -56,19 +57,21 @@ class SearchMethods:
         self._settings = settings
         self._turns, self._filter_turns = Turns(SEARCHES_BEGUN), Turns(SEARCHES_BEGUN)
 
-    def handlers(self) -> dict[str, Handler]:
-        """Return the handlers by method name."""
-        return {"search": self.search, "search/all": self.search_all, "search/why": self.why}
+    def handlers(self) -> Handlers:
+        """Return the handlers."""
+        return {
+            "search": (SearchParams, self.search),
+            "search/all": (AllVaultsParams, self.search_all),
+            "search/why": (WhyParams, self.why),
+        }
 
-    async def search(self, params: JSON, context: RequestContext) -> JSON:
+    async def search(self, call: SearchParams, context: RequestContext) -> JSON:
         """Answer a query."""
-        call = read(SearchParams, params)
         follower = await self._find(call)
         return await self._answer(call, self._parsed(call), follower, context)
 
-    async def search_all(self, params: JSON, context: RequestContext) -> JSON:
+    async def search_all(self, call: AllVaultsParams, context: RequestContext) -> JSON:
         """Answer a query by the notes of every vault."""
-        call = read(AllVaultsParams, params)
         vaults = await self._every()
         parsed = self._parsed(call)
         # The vaults are searched at the same time, in one turn, unless each is waited for first.
@@ -81,7 +84,7 @@ class SearchMethods:
         for error in answers:
             if isinstance(error, BaseException) and not (answered and isinstance(error, Unavailable)):
                 raise error
-        merged = merge_answers(answered, call.limit or self._settings().search.limit, brief=call.brief)
+        merged = merge_answers(answered, call.limit or self._settings().search.limit)
         merged["partial"] += [
             {"lane": "vault", **Reason.of(error).as_json(), "vault": name}
             for name, error in zip(vaults, answers, strict=True)
@@ -104,9 +107,7 @@ class SearchMethods:
         return await self._answer(call, parsed, vault, context)
 
     def _parsed(self, call: AllVaultsParams) -> ParsedRequest:
-        # The answers of several vaults are ordered by confidence, which results in short do not have.
-        brief = call.brief and isinstance(call, SearchParams)
-        return parse_request(self._request(call, explain=call.explain, brief=brief))
+        return parse_request(self._request(call, explain=call.explain, brief=call.brief))
 
     async def _answer(
         self, call: AllVaultsParams, parsed: ParsedRequest, follower: SeenFollower, context: RequestContext
@@ -142,9 +143,8 @@ class SearchMethods:
         turns = self._turns if parsed.query.filter is None else self._filter_turns
         return turns.turn()
 
-    async def why(self, params: JSON, context: RequestContext) -> JSON:
+    async def why(self, call: WhyParams, context: RequestContext) -> JSON:
         """Explain the rank of a note in the answer to a query, or where it dropped out."""
-        call = read(WhyParams, params)
         follower = await self._find(call)
         row = await find_note(call.note, follower)
         answer = await why(row, self._request(call, explain=True), follower.vault)

@@ -13,15 +13,22 @@ from vaultseek.base.threads import Threads
 from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
-from vaultseek.core.tables.notes import table_of_notes
 from vaultseek.core.tables.place import base_path, has_base
-from vaultseek.core.tables.run import tables_of
+from vaultseek.core.tables.run import table_of_notes, tables_of
 from vaultseek.core.tables.scope import Budget
-from vaultseek.daemon.methods.access import Find, about_vault, find_note, folder_of, whole, with_degraded
-from vaultseek.daemon.seen import SeenFollower
+from vaultseek.daemon.methods.access import (
+    Find,
+    Handlers,
+    about_vault,
+    find_note,
+    folder_of,
+    whole,
+    with_degraded,
+)
+from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import NotFound, Unavailable, UsageError
-from vaultseek.protocol.messages.params import TableParams, read
-from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.protocol.messages.params import TableParams
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
 
 T = TypeVar("T")
@@ -37,13 +44,12 @@ class TableMethods:
         self._find = find
         self._settings = settings
 
-    def handlers(self) -> dict[str, Handler]:
-        """Return the handlers by method name."""
-        return {"vault/table": self.table}
+    def handlers(self) -> Handlers:
+        """Return the handlers."""
+        return {"vault/table": (TableParams, self.table)}
 
-    async def table(self, params: JSON, context: RequestContext) -> JSON:
+    async def table(self, call: TableParams, context: RequestContext) -> JSON:
         """Return the tables of a base, of a note, or of the notes that a query finds."""
-        call = read(TableParams, params)
         if (call.file is None) == (call.query is None):
             raise UsageError('a table is of a file or of a query; give either "file" or "query"')
         follower = await self._find(call)

@@ -14,6 +14,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import refuse_unsuitable
+from vaultseek.daemon.methods.access import Handlers
 from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
@@ -22,9 +23,8 @@ from vaultseek.protocol.messages.params import (
     NamedVaultParams,
     Nothing,
     RemoveVaultParams,
-    read,
 )
-from vaultseek.protocol.wire.context import Handler, RequestContext
+from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.describe import first_problem
 from vaultseek.settings.model import VaultSettings
 from vaultseek.settings.watch import SettingsFile
@@ -42,14 +42,14 @@ class VaultMethods:
         self._changing = asyncio.Lock()
         self._reported = ""
 
-    def handlers(self) -> dict[str, Handler]:
-        """Return the handlers by method name."""
+    def handlers(self) -> Handlers:
+        """Return the handlers."""
         return {
-            "vault/list": self.list_vaults,
-            "vault/add": self.add,
-            "vault/remove": self.remove,
-            "vault/pause": self.pause,
-            "vault/resume": self.resume,
+            "vault/list": (Nothing, self.list_vaults),
+            "vault/add": (AddVaultParams, self.add),
+            "vault/remove": (RemoveVaultParams, self.remove),
+            "vault/pause": (NamedVaultParams, self.pause),
+            "vault/resume": (NamedVaultParams, self.resume),
         }
 
     async def follow_settings(self) -> None:
@@ -70,12 +70,11 @@ class VaultMethods:
                 await self._apply_settings()
         except ConfigError as error:
             if str(error) != self._reported:
-                log.error("the settings before hold, as the new ones are wrong: %s", error)
+                log.error("keeping the previous settings, because the new ones are wrong: %s", error)
             self._reported = str(error)
 
-    async def list_vaults(self, params: JSON, context: RequestContext) -> JSON:
+    async def list_vaults(self, call: Nothing, context: RequestContext) -> JSON:
         """Return the vaults and the origin of each: the configuration, `vault add`, or a request."""
-        read(Nothing, params)
         await self.follow_settings()
         await self._registry.close_missing()
         own = () if self._registry.is_searcher else self._file.registry.vaults
@@ -97,9 +96,9 @@ class VaultMethods:
             ]
         }
 
-    async def add(self, params: JSON, context: RequestContext) -> JSON:
+    async def add(self, call: AddVaultParams, context: RequestContext) -> JSON:
         """Add a vault to the registry, which outlasts the daemon."""
-        vault = await self._add(read(AddVaultParams, params))
+        vault = await self._add(call)
         return {"name": vault.name, "path": str(vault.path)}
 
     async def remember(self, follower: VaultFollower) -> bool:
@@ -118,12 +117,11 @@ class VaultMethods:
             await self._change(lambda: self._file.write_registry(self._file.registry.with_vault(vault)))
         return vault
 
-    async def remove(self, params: JSON, context: RequestContext) -> JSON:
+    async def remove(self, call: RemoveVaultParams, context: RequestContext) -> JSON:
         """Remove a vault from the registry, and its index if requested. Its notes are not touched.
 
         A searcher forgets a shard and deletes its copy.
         """
-        call = read(RemoveVaultParams, params)
         async with self._changing:
             await self._apply_settings()
             root = self._root(call.vault)
@@ -137,16 +135,15 @@ class VaultMethods:
             await self._registry.close_vault(root, delete_index=call.delete_index)
         return {"path": str(root), "index_deleted": call.delete_index}
 
-    async def pause(self, params: JSON, context: RequestContext) -> JSON:
+    async def pause(self, call: NamedVaultParams, context: RequestContext) -> JSON:
         """Stop following a vault; searches answer from its index as it is."""
-        return await self._set_paused(params, paused=True)
+        return await self._set_paused(call, paused=True)
 
-    async def resume(self, params: JSON, context: RequestContext) -> JSON:
+    async def resume(self, call: NamedVaultParams, context: RequestContext) -> JSON:
         """Follow a vault again, and index what has changed meanwhile."""
-        return await self._set_paused(params, paused=False)
+        return await self._set_paused(call, paused=False)
 
-    async def _set_paused(self, params: JSON, *, paused: bool) -> JSON:
-        call = read(NamedVaultParams, params)
+    async def _set_paused(self, call: NamedVaultParams, *, paused: bool) -> JSON:
         self._refuse_at_searcher()
         async with self._changing:
             await self._apply_settings()
@@ -158,7 +155,6 @@ class VaultMethods:
         return {"path": str(root), "paused": paused}
 
     def _refuse_at_searcher(self) -> None:
-        """Raise UsageError if the vaults are kept elsewhere."""
         if self._registry.is_searcher:
             raise UsageError(
                 "this daemon only searches and has no folders; run the command where the vault is indexed"

@@ -19,28 +19,12 @@ from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.team import TeamSettings
 from vaultseek.store.ledger import Counts
 
-ALLOWED = frozenset(
-    {
-        *(
-            "search",
-            "search/all",
-            "search/why",
-            "note/get",
-            "note/related",
-            "graph/neighbors",
-            "complete",
-        ),
-        *("links/outgoing", "links/backlinks", "links/unresolved", "links/unlinked"),
-        *(
-            "vault/tags",
-            "vault/properties",
-            "vault/orphans",
-            "vault/duplicates",
-            "vault/list",
-        ),
-        *("index/status", "$/schema"),
-    }
-)
+ALLOWED = frozenset((
+    "search", "search/all", "search/why", "note/get", "note/related", "graph/neighbors", "complete",
+    "links/outgoing", "links/backlinks", "links/unresolved", "links/unlinked",
+    "vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list",
+    "index/status", "$/schema",
+))  # fmt: skip
 """Methods for tokens. All of them only read, and reach notes through `Views` alone."""
 _OF_SERVER = {"rerank_model"}
 """Settings of a search that name something on the server."""
@@ -79,7 +63,6 @@ class Gate:
         return answer
 
     async def _recorded(self, method: str, handler: Handler, params: JSON, context: RequestContext) -> Any:
-        """Answer, and record what came of it."""
         grant = context.client.grant
         began, outcome, answer = time.perf_counter(), "ok", None
         asked = dict(params)

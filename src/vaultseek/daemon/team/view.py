@@ -11,7 +11,6 @@ from vaultseek.core.indexing.scoped_vault import ScopedVault, general
 from vaultseek.core.indexing.status import VaultStatus
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.seen import SeenFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, UsageError
@@ -23,7 +22,7 @@ KEPT_VIEWS = 32
 
 
 class ScopedFollower:
-    """A `SeenFollower` of the folders that may be seen."""
+    """A followed vault as far as the folders that may be seen."""
 
     def __init__(self, follower: VaultFollower, folders: Folders) -> None:
         self.vault = ScopedVault(follower.vault, folders)
@@ -52,6 +51,10 @@ class ScopedFollower:
 
     def keep_names_ranked(self) -> None:
         """Do nothing: the names are read anew after each commit."""
+
+
+SeenFollower = VaultFollower | ScopedFollower
+"""A followed vault as methods see it that a client with a token may call: the whole, or a part of it."""
 
 
 class Views:

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 from vaultseek.base import limits
@@ -45,8 +46,8 @@ def index_on_cluster(
                 print(f"{name}: {places} of Ray at {clean(address)}", file=sys.stderr)
             waiting = _Waiting(waiting_client, invocation, show)
             run = ClusterRun(_Daemon(client, invocation, named, waiting), cluster)
-            run.run(waiting.is_over)
-            state = waiting.state()
+            run.run(waiting.state.done)
+            state = waiting.state.result()
         if not quiet:
             done = f"{count(run.parsed, 'note')} read, {count(run.embedded, 'vector')} computed"
             print(f"{name}: {done} by the cluster", file=sys.stderr)
@@ -57,33 +58,22 @@ class _Waiting:
     """The request ``index/wait`` in a thread of its own: while it is open, the daemon hands out work."""
 
     def __init__(self, client: Caller, invocation: Invocation, show: Callable[[JSON], None]) -> None:
+        self.state: Future[JSON] = Future()
+        """The state of the vault in the end, or the error of the request."""
         self._client = client
         self._params = invocation.params(
             progress=True, remember=True, vectors_from_client=True, notes_from_client=True
         )
         self._show = show
-        self._state: JSON | None = None
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._wait, name="index/wait", daemon=True)
-        self._thread.start()
-
-    def is_over(self) -> bool:
-        """True if the request was answered."""
-        return not self._thread.is_alive()
-
-    def state(self) -> JSON:
-        """Return the answer. Raises the error of the request."""
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
-        return self._state or {}
+        threading.Thread(target=self._wait, name="index/wait", daemon=True).start()
 
     def _wait(self) -> None:
         try:
-            while self._state is None:
-                self._state = self._answer()
+            while (state := self._answer()) is None:
+                pass
+            self.state.set_result(state)
         except Exception as error:  # it is raised in the thread that asks for the state
-            self._error = error
+            self.state.set_exception(error)
 
     def _answer(self) -> JSON | None:
         """Return the answer; None if the daemon went away and another one has taken its place."""
@@ -132,7 +122,7 @@ class _Daemon:
         self._check(answer["fingerprint"], answer["window"])
         return {file["key"]: (file["path"], base64.b64decode(file["content"])) for file in answer["files"]}
 
-    def bring_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
+    def submit_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
         self._call("index/notes", {"notes": dict(notes), "refused": list(refused)})
 
@@ -148,7 +138,7 @@ class _Daemon:
         if not set(named) <= set(self._named):
             raise Unavailable("the model of the vault has changed meanwhile; run the command again")
 
-    def submit(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+    def submit_vectors(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
         given = {"fingerprint": self._named[1], "vectors": dict(vectors), "refused": list(refused)}
         self._call("index/vectors", given)
@@ -156,7 +146,7 @@ class _Daemon:
     def _call(self, method: str, params: JSON) -> JSON:
         """Return the answer, asked again if the daemon is away for a moment; nothing if the run is over."""
         give_up = time.monotonic() + AWAY_SECONDS
-        while not self._waiting.is_over():
+        while not self._waiting.state.done():
             try:
                 answer: JSON = self._client.call(method, {**self._vault, **params}, timeout=None)
                 return answer

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+from click.shell_completion import CompletionItem
+
 from vaultseek.base import limits
 from vaultseek.doors.cli.connect import daemon_pid
 from vaultseek.doors.cli.invocation import Invocation
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
     Complete = Callable[[Invocation, str], "Items"]
 
-Items = list["Item"]
+Items = list[CompletionItem[str]]
 
 COMPLETION_SECONDS = 0.3
 """Timeout of a completion; after this, nothing is offered."""
@@ -30,17 +32,6 @@ OPERATORS = (
     *("task:", "task-todo:", "task-done:", "ext:", "kind:", "before:", "after:", "created:", "modified:"),
 )
 """Operators of the query language, repeated here because importing its grammar would take too long."""
-
-
-class Item:
-    """A value to offer, with its help; of the type plain, file or dir. click asks for no more."""
-
-    __slots__ = ("help", "type", "value")
-
-    def __init__(self, value: str, type: str = "plain", help: str | None = None) -> None:
-        self.value = value
-        self.type = type
-        self.help = help
 
 
 def complete_note(invocation: Invocation, word: str) -> Items:
@@ -179,7 +170,7 @@ def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain")
         for value, help in values
         if value.casefold().startswith(prefix) and clean(value) == value
     }
-    return [Item(value, kind, help or None) for value, help in help_by_value.items()]
+    return [CompletionItem(value, kind, help or None) for value, help in help_by_value.items()]
 
 
 def _note_count(item: JSON) -> str:

@@ -30,18 +30,15 @@ REBIND_SECONDS = 5.0
 
 
 def call_daemon(invocation: Invocation, method: str, params: JSON) -> JSON:
-    """Call ``method`` and return the result; parameters that are None are left out."""
+    """Call ``method`` and return the result."""
     with connect(invocation) as client:
-        answer: JSON = client.call(method, _without_none(params), timeout=limits.CALL_SECONDS)
+        answer: JSON = client.call(method, params, timeout=limits.CALL_SECONDS)
     return answer
 
 
 def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
     """Call ``method`` about the requested vault; parameters that are None are left out."""
-    with connect(invocation) as client:
-        all_params = invocation.params(**_without_none(params))
-        answer: JSON = client.call(method, all_params, timeout=limits.CALL_SECONDS)
-    return answer
+    return call_daemon(invocation, method, invocation.params(**params))
 
 
 def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> JSON:
@@ -56,10 +53,8 @@ def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> 
 def connect(invocation: Invocation) -> Caller:
     """Return a client of the running daemon; start the daemon if none runs and nothing forbids it.
 
-    Raises:
-        ConfigError: a daemon would have to be started, and its configuration is wrong.
-        Unavailable: no daemon runs and it may not be started or did not start, or the one that runs has
-            another configuration than ``--config``.
+    Raises ConfigError if a daemon cannot be started with the configuration, and Unavailable if it may not be
+    started, does not start, or runs with another configuration than ``--config``.
     """
     client = connect_to_running() or wait_for_running()
     if client is None:
@@ -67,6 +62,11 @@ def connect(invocation: Invocation) -> Caller:
     if invocation.config is not None:
         _check_same_configuration(client, invocation.config)
     return client
+
+
+def ensure_running(invocation: Invocation) -> None:
+    """Start the daemon unless one runs. Raises what ``connect`` raises."""
+    connect(invocation).close()
 
 
 def connect_to_running() -> Caller | None:
@@ -96,9 +96,7 @@ def wait_for_running() -> Caller | None:
 
     This looks at the lock, not at the socket: the socket's file may be missing for a moment, or a service
     manager may listen on it and would start a daemon for anybody who connects.
-
-    Raises:
-        Unavailable: a daemon runs and does not listen.
+    Raises Unavailable if a daemon runs and does not listen.
     """
     deadline = time.monotonic() + REBIND_SECONDS
     while (pid := daemon_pid()) is not None:
@@ -135,10 +133,7 @@ def stop_daemon() -> str:
     """Stop the daemon and wait until it has ended. Return how, in words; nothing if none was running.
 
     A daemon that does not end when it is asked to, or does not answer, is sent SIGTERM, and then SIGKILL:
-    what is committed survives that.
-
-    Raises:
-        Unavailable: the daemon is another user's, or does not end.
+    what is committed survives that. Raises Unavailable if the daemon is another user's, or does not end.
     """
     import signal
 
@@ -180,15 +175,12 @@ def _signal_ends(pid: int, number: int, seconds: float) -> bool:
     if daemon_pid() != pid:
         return True
     with suppress(OSError):
-        if pid and pid != os.getpid() and _is_ours(pid):
+        # Where there is no /proc, the system decides whose process it is.
+        is_ours = not os.path.isdir("/proc/self") or os.stat(f"/proc/{pid}").st_uid == os.geteuid()
+        if pid and pid != os.getpid() and is_ours:
             os.kill(pid, number)
             return _has_ended(pid, seconds)
     return daemon_pid() != pid
-
-
-def _is_ours(pid: int) -> bool:
-    """Return whether the process is of this user; where there is no ``/proc``, the system decides."""
-    return not os.path.isdir("/proc/self") or os.stat(f"/proc/{pid}").st_uid == os.geteuid()
 
 
 def serve_command(invocation: Invocation) -> list[str]:
@@ -196,10 +188,6 @@ def serve_command(invocation: Invocation) -> list[str]:
     # -P: a file in the current folder, which may be a vault, must not be imported as a module.
     config = ["--config", str(invocation.config)] if invocation.config else []
     return [sys.executable, "-P", "-m", "vaultseek", *config, "serve"]
-
-
-def _without_none(params: JSON) -> JSON:
-    return {name: value for name, value in params.items() if value is not None}
 
 
 def _check_same_configuration(client: Caller, config: Path) -> None:

@@ -26,10 +26,7 @@ _COLON = ("subl", "zed", "hx", "helix", "micro")
 def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
     """Open the note of ``result`` at its line in ``$VISUAL`` or ``$EDITOR``; if neither is set, in Obsidian.
 
-    ``obsidian`` opens it there in any case.
-
-    Raises:
-        UsageError: the program cannot be started.
+    ``obsidian`` opens it there in any case. Raises UsageError if the program cannot be started.
     """
     if not vault:
         raise UsageError(
@@ -37,43 +34,45 @@ def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
             "read it with `vaultseek read`"
         )
     file = str(Path(vault, result["path"]))
+    editor = "" if obsidian else user_editor()
     if not obsidian and file.lower().endswith(_VIEWED):
         _run([_OPENER, file], "set a program for such files")
-        return
-    editor = "" if obsidian else (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
-    if editor:
-        command = editor_command(editor, file, int(result.get("line") or result.get("start_line") or 1))
+    elif editor:
+        line = int(result.get("line") or result.get("start_line") or 1)
+        _run(editor_command(editor, file, line), "set $EDITOR to your editor")
     else:
-        command = [_OPENER, obsidian_url(file)]
-    _run(command, "install it" if obsidian else "set $EDITOR to your editor")
-
-
-def _run(command: Sequence[str], advice: str) -> None:
-    try:
-        subprocess.run(command, check=False)
-    except OSError as error:
-        raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None
+        _run([_OPENER, obsidian_url(file)], "install it" if obsidian else "set $EDITOR to your editor")
 
 
 def open_window(vault: str, result: JSON) -> None:
     """Open the note of ``result`` in an editor with a window of its own, and do not wait for its end.
 
-    Raises:
-        UsageError: the editor cannot be started.
+    Raises UsageError if the editor cannot be started.
     """
-    editor = (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
-    command = editor_command(editor, str(Path(vault, result["path"])), int(result["line"]))
-    nowhere = subprocess.DEVNULL
-    try:
-        subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
-    except OSError as error:
-        raise UsageError(f"cannot start {command[0]}: {error.strerror}; set $EDITOR to your editor") from None
+    command = editor_command(user_editor(), str(Path(vault, result["path"])), int(result["line"]))
+    _run(command, "set $EDITOR to your editor", wait=False)
+
+
+def user_editor() -> str:
+    """Return the command of the user's editor, which may include options; "" if none is set."""
+    return (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
 
 
 def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
-    """Return the command line that opens ``file`` at ``line``; ``editor`` may include options."""
+    """Return the command line that opens ``file`` at ``line``."""
     words = shlex.split(editor)
     name = Path(words[0]).name
     if name in _GOTO:
         return [*words, "--goto", f"{file}:{line}"]
     return [*words, f"{file}:{line}"] if name in _COLON else [*words, f"+{line}", file]
+
+
+def _run(command: Sequence[str], advice: str, *, wait: bool = True) -> None:
+    nowhere = subprocess.DEVNULL
+    try:
+        if wait:
+            subprocess.run(command, check=False)
+        else:
+            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+    except OSError as error:
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None

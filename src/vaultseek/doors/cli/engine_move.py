@@ -1,4 +1,4 @@
-"""Moving the vaults to another engine: look first, choose it, wait until it has everything, compare."""
+"""Moving the vaults to another engine: check it, choose it, wait until it is filled, compare."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
 
 from vaultseek.base import limits, paths
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.connect import connect, daemon_pid
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.progress import progress
-from vaultseek.doors.cli.vault_wait import (
-    POLL_SECONDS,
-    STALLED_SECONDS,
-    copying,
-    has_no_model,
-    has_words,
-    is_settled,
-    is_unopened,
-    until,
-)
 from vaultseek.errors import Cancelled, ConfigError, Unavailable, UsageError
 from vaultseek.settings.engine import EMBEDDED, MILVUS
 
+POLL_SECONDS = 0.5
+STALLED_SECONDS = 30.0
+"""Time without progress after which a problem that a vault reports ends the wait."""
+FULL_SECONDS = 12.0
+"""The same for a full disk: a little longer than the pause before the daemon tries again."""
+AT_REST = ("paused", "vault_missing")
+"""States in which the folder is not watched; the index is copied all the same."""
 SEARCHES = 20
 """Searches before and after a move, whose results are compared; fewer of each vault if there are several."""
 FEWEST_SEARCHES = 5
@@ -36,24 +36,24 @@ EVERY_NOTE = "after:1900"
 LISTED = 200
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Share of the first notes of before that the same searches have to give again."""
+"""Share of the first notes that the same searches have to find again."""
 SETTLE_SECONDS = 3.0
-"""Time without a change after which numbers that differ will not agree by themselves."""
+"""Time without a change after which different numbers are taken for final."""
 VERIFY_SECONDS = 600.0
-"""Time for an engine to count what it has."""
+"""Time for an engine to count its notes and vectors."""
 LEAVE_SECONDS = 5.0
-"""Patience with an engine that is left anyway."""
+"""The same for an engine that the vaults leave."""
 _SOON = ("loading", "unavailable", "worker_unavailable", "behind", "deadline")
-"""Reasons for which a lane is missing for a moment."""
+"""Codes of a lane that is missing for a moment."""
 MOST_STARTS = 4
-"""Daemons that may end before they answer at all."""
+"""Restarts of a daemon that has never answered before the command gives up."""
 MOST_RESTARTS = 5
-"""Daemons that may end during one move before the command gives up."""
+"""Restarts of the daemon during one move before the command gives up."""
 
 
 @dataclass
 class VaultMove:
-    """A vault, how it was before the move, and what its engine has after it."""
+    """A vault: its searches before the move, and the numbers of its engine after it."""
 
     name: str
     path: str
@@ -62,17 +62,17 @@ class VaultMove:
     is_second_full: bool = False
     searches: list[tuple[str, list[str]]] = field(default_factory=list)
     """Queries, and the first notes of each."""
-    unsearched: str | None = None
-    """The reason why there are no searches of before."""
+    search_failure: str | None = None
+    """The reason why no searches were made before the move."""
     verified: JSON = field(default_factory=dict)
     """The last answer of ``index/verify``."""
-    again: list[int] = field(default_factory=list)
-    """Of each search, how many of its first notes it gives again."""
+    found_again: list[int] = field(default_factory=list)
+    """For each search, the number of its first notes that are found again after the move."""
 
-    def is_level(self, status: JSON) -> bool:
-        """True if the engine has all that the ledger has, as far as the status tells."""
-        if not has_words(status) or has_no_model(status):
-            return has_words(status)
+    def is_synced(self, status: JSON) -> bool:
+        """True if the engine has all that the ledger has, by the status of the vault."""
+        if not _has_words(status) or _has_no_model(status):
+            return _has_words(status)
         left = status["models"].get("second_notes_left")
         return (
             status["lanes"]["semantic"]["up"]
@@ -80,20 +80,9 @@ class VaultMove:
             and (not self.is_second_full or left == 0)
         )
 
-    def remembered(self) -> JSON:
-        """Return what has to outlast an interruption."""
-        names = ("is_second_full", "searches", "unsearched")
-        return {name: getattr(self, name) for name in names}
-
-    def remember(self, value: JSON) -> None:
-        """Take over what was known before an interruption. Raises KeyError, TypeError or ValueError."""
-        searches = [(str(query), [str(note) for note in notes]) for query, notes in value["searches"]]
-        self.is_second_full = bool(value["is_second_full"])
-        self.searches, self.unsearched = searches, value["unsearched"]
-
 
 class EngineMove:
-    """A move of the vaults of the settings to an engine; ``vaults`` are those that are waited for."""
+    """A move of all vaults to an engine; ``vaults`` are those that the command waits for."""
 
     def __init__(self, invocation: Invocation, target: str, uri: str | None, *, quiet: bool) -> None:
         """Read the settings. Raises ConfigError or UsageError."""
@@ -105,11 +94,11 @@ class EngineMove:
         self._quiet = quiet
         self._pid: int | None = None
         self._restarts = 0
-        self._patient_until = 0.0
+        self._retry_until = 0.0
         self._file = invocation.config or paths.config_file()
         self._record = paths.state_directory() / "backend-migration.json"
         index = load(self._file if self._file.exists() else None).index
-        self._uri = index.uri if uri is None else _whole(uri)
+        self._uri = index.uri if uri is None else _absolute(uri)
         self.target = target
         self.engine = index.model_copy(update={"backend": target, "uri": self._uri}).engine
         self.was = index.engine
@@ -125,27 +114,23 @@ class EngineMove:
 
     @property
     def is_there(self) -> bool:
-        """True if the settings name this engine already."""
+        """True if the settings already name this engine."""
         return self.engine == self.was
 
     @property
-    def share_again(self) -> float:
-        """The share of the notes of the searches before that these give again; 1 without any."""
-        before = sum(len(notes) for vault in self.vaults for _, notes in vault.searches)
-        return sum(sum(vault.again) for vault in self.vaults) / before if before else 1.0
-
-    @property
     def is_same(self) -> bool:
-        """True if each engine has what its ledger has, and searches give what they gave before."""
-        return all(vault.verified["same"] for vault in self.vaults) and self.share_again >= LEAST_SHARE
+        """True if the engine has what each ledger has, and searches find most of what they found before."""
+        before = sum(len(notes) for vault in self.vaults for _, notes in vault.searches)
+        again = sum(sum(vault.found_again) for vault in self.vaults)
+        return all(vault.verified["same"] for vault in self.vaults) and again >= LEAST_SHARE * before
 
     def run(self) -> None:
-        """Move and compare; what was interrupted goes on. Raises ConfigError or Unavailable."""
+        """Move and compare, or continue an interrupted move. Raises ConfigError or Unavailable."""
         self.vaults = [_vault(each) for each in self._listed()]
         if self.is_there:
             self._read_record()
         else:
-            self._look()
+            self._check_engine()
             self._prepare()
             self._write_record()
         try:
@@ -154,20 +139,20 @@ class EngineMove:
             self._finish()
         except KeyboardInterrupt:
             if not self._quiet:
-                print("the daemon goes on; run the command again to compare in the end", file=sys.stderr)
+                print("the daemon continues; run the command again to compare at the end", file=sys.stderr)
             raise
 
     def _finish(self) -> None:
         for vault in self.vaults:
             try:
-                self._wait(vault, vault.is_level)
+                self._wait(vault, vault.is_synced)
             except Unavailable as error:
-                raise Unavailable(f"{error}; run the command again, it goes on where it was") from None
-        self._patient_until = time.monotonic() + STALLED_SECONDS
+                raise Unavailable(f"{error}; run the command again to continue") from None
+        self._retry_until = time.monotonic() + STALLED_SECONDS
         for vault in self.vaults:
             vault.verified = self._verify(vault)
         for vault in self.vaults:
-            vault.again = [
+            vault.found_again = [
                 len(set(notes) & set(self._first_notes(vault, query))) for query, notes in vault.searches
             ]
         if self.is_same:
@@ -187,7 +172,7 @@ class EngineMove:
             )
         return [each for each in listed if wanted in (None, each["path"])]
 
-    def _look(self) -> None:
+    def _check_engine(self) -> None:
         """Raise ConfigError or Unavailable if the engine cannot be used."""
         from vaultseek.engines.administration import look_at_engine
 
@@ -205,19 +190,19 @@ class EngineMove:
         """
         for vault in self.vaults:
             try:
-                self._wait(vault, is_settled, STALLED_SECONDS if self.was is None else LEAVE_SECONDS)
+                self._wait(vault, _is_settled, STALLED_SECONDS if self.was is None else LEAVE_SECONDS)
             except Unavailable as error:
                 if self.was is None:
                     raise Unavailable(f"{error}; nothing was changed") from None
-                vault.unsearched = str(error)
+                vault.search_failure = str(error)
         for vault in self.vaults:
             status = self._status(vault)
             vault.is_second_full = status["models"].get("second_notes_left") == 0
-            if vault.unsearched is None:
+            if vault.search_failure is None:
                 try:
                     vault.searches = self._sample(vault)
                 except Unavailable as error:
-                    vault.unsearched = str(error)
+                    vault.search_failure = str(error)
 
     def _sample(self, vault: VaultMove) -> list[tuple[str, list[str]]]:
         asked = {"vault": vault.address, "query": EVERY_NOTE, "limit": LISTED, "brief": True}
@@ -228,18 +213,18 @@ class EngineMove:
         return [(title, self._first_notes(vault, title)) for title in titles]
 
     def _first_notes(self, vault: VaultMove, query: str) -> list[str]:
-        """Return the first notes for a query, of all lanes if these answer within a while."""
+        """Return the first notes for a query, of all lanes if these answer in time."""
         asked = {"vault": vault.address, "query": query, "limit": FIRST_NOTES, "plain": True}
         while True:
-            answer = self._patiently("search", asked)
+            answer = self._call_with_retries("search", asked)
             is_whole = not any(part["code"] in _SOON for part in answer["partial"])
-            if is_whole or not self._has_patience():
+            if is_whole or time.monotonic() >= self._retry_until:
                 return [each["path"] for each in answer["results"]]
             time.sleep(POLL_SECONDS)
 
     def _choose(self) -> None:
-        """Write the engine into the settings; if the daemon cannot use it, these are as before."""
-        from vaultseek.settings.edit import set_key
+        """Write the engine into the settings; restore these if the daemon cannot use it."""
+        from vaultseek.settings.toml import set_key
 
         before = self._file.read_text() if self._file.exists() else None
         if self.engine is not None:
@@ -247,7 +232,7 @@ class EngineMove:
         set_key(self._file, "index", "backend", self.target)
         for vault in self.vaults:
             status = self._status(vault)
-            if is_unopened(status):
+            if status["state"] == "failing" and not status["models"]:  # it could not be opened
                 self._restore(before)
                 raise Unavailable(
                     f"the daemon cannot use {self.place}, so nothing was changed: {status['reason']}"
@@ -266,30 +251,30 @@ class EngineMove:
         self, vault: VaultMove, is_done: Callable[[JSON], bool], seconds: float = STALLED_SECONDS
     ) -> None:
         with progress(color=self._invocation.color, quiet=self._quiet, after=1.0) as show:
-            for status in until(is_done, lambda: self._status(vault), seconds):
-                show(copying(status))
+            for status in _until(is_done, lambda: self._status(vault), seconds):
+                show(_copying(status))
 
     def _status(self, vault: VaultMove) -> JSON:
         status: JSON = self._call("index/status", {"vault": vault.address})["vaults"][0]
         return status
 
     def _verify(self, vault: VaultMove) -> JSON:
-        """Return how the numbers compare; an engine that has others is filled again, once."""
+        """Compare the numbers; an engine with other numbers is filled again, once."""
         answer = self._verified(vault)
         if answer["same"] or answer["reason"]:
             return answer
         again = self._call("index/verify", {"vault": vault.address, "repair": True})
         if again["filled_again"]:
-            self._wait(vault, vault.is_level)
-            self._patient_until = time.monotonic() + STALLED_SECONDS
+            self._wait(vault, vault.is_synced)
+            self._retry_until = time.monotonic() + STALLED_SECONDS
         return self._verified(vault)
 
     def _verified(self, vault: VaultMove) -> JSON:
-        """Return how the numbers compare when they agree, or change no more."""
+        """Compare the numbers until they agree or no longer change."""
         numbers: JSON | None = None
         deadline = 0.0
         while True:
-            answer = self._patiently("index/verify", {"vault": vault.address})
+            answer = self._call_with_retries("index/verify", {"vault": vault.address})
             if answer["engine"] != self.target or answer["place"] != (self.engine and self.engine.place):
                 place = answer["place"] or "the embedded engine"
                 raise Unavailable(f"the daemon uses {place} instead; {self._advice()}")
@@ -304,22 +289,18 @@ class EngineMove:
             return "restart it without VAULTSEEK_INDEX__BACKEND and VAULTSEEK_INDEX__URI"
         return "another command has moved the vaults meanwhile; run this one again"
 
-    def _patiently(self, method: str, params: JSON) -> JSON:
-        """Call the daemon again while an engine does not answer, which may be starting again."""
+    def _call_with_retries(self, method: str, params: JSON) -> JSON:
+        """Call the daemon again while the engine does not answer: it may be restarting."""
         while True:
             try:
                 return self._call(method, params)
             except Unavailable:
-                if not self._has_patience():
+                if time.monotonic() >= self._retry_until:
                     raise
                 time.sleep(POLL_SECONDS)
 
-    def _has_patience(self) -> bool:
-        """True for a while, which begins anew where the work goes on."""
-        return time.monotonic() < self._patient_until
-
     def _call(self, method: str, params: JSON) -> JSON:
-        """Call the daemon; one that has ended meanwhile is started again, and goes on where it was."""
+        """Call the daemon; one that has ended is started again, and continues the move."""
         while True:
             try:
                 with connect(self._invocation) as client:
@@ -338,18 +319,20 @@ class EngineMove:
     # -- an interruption -------------------------------------------------------------------------------
 
     def _write_record(self) -> None:
-        vaults = {vault.path: vault.remembered() for vault in self.vaults}
+        before = {"to": self.place, "vaults": [asdict(vault) for vault in self.vaults]}
         paths.private_directory(self._record.parent)
-        paths.write_atomically(self._record, json.dumps({"to": self.place, "vaults": vaults}))
+        paths.write_atomically(self._record, json.dumps(before))
 
     def _read_record(self) -> None:
-        """Take over what is known from before the move, if it was one to this engine."""
-        with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        """Continue an interrupted move to this engine: read what the vaults were like before it."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
             value = paths.read_json(self._record)
-            if value["to"] == self.place:
-                for vault in self.vaults:
-                    if vault.path in value["vaults"]:
-                        vault.remember(value["vaults"][vault.path])
+            known = TypeAdapter(list[VaultMove]).validate_python(value["vaults"])
+            before = {vault.path: vault for vault in known if value["to"] == self.place}
+            self.vaults = [
+                replace(before.get(each.path, each), name=each.name, address=each.address)
+                for each in self.vaults
+            ]
 
 
 def _vault(listed: JSON) -> VaultMove:
@@ -357,11 +340,10 @@ def _vault(listed: JSON) -> VaultMove:
     return VaultMove(listed["name"], listed["path"], listed["name"] if is_known else listed["path"])
 
 
-def _whole(uri: str) -> str:
-    """Return an address; a file of Milvus Lite as a whole path."""
-    if uri.endswith(".db") and "://" not in uri:
-        return os.path.abspath(os.path.expanduser(uri))
-    return uri
+def _absolute(uri: str) -> str:
+    """Return an address; the file of Milvus Lite as an absolute path."""
+    is_file = uri.endswith(".db") and "://" not in uri
+    return os.path.abspath(os.path.expanduser(uri)) if is_file else uri
 
 
 def _refuse_variables(file: Path, target: str, uri: str) -> None:
@@ -375,3 +357,69 @@ def _refuse_variables(file: Path, target: str, uri: str) -> None:
                 f"{variable} is set and counts more than {file}; run `unset {variable}`, then restart the "
                 "daemon"
             )
+
+
+# -- the status of a vault
+
+
+def _until(
+    is_done: Callable[[JSON], bool], ask: Callable[[], JSON], stalled_seconds: float = STALLED_SECONDS
+) -> Iterator[JSON]:
+    """Yield the status of a vault until it is done.
+
+    Raises Unavailable if the vault reports a problem and makes no progress for ``stalled_seconds``.
+    """
+    last: Any = None
+    since = time.monotonic()
+    while True:
+        status = ask()
+        if is_done(status):
+            return
+        yield status
+        now = status["state"], status["pending"], status["revision"], status["lanes"]["keyword"]["up"]
+        if now != last:
+            last, since = now, time.monotonic()
+        problem = _problem_of(status)
+        patience = FULL_SECONDS if status["state"] == "disk_full" else stalled_seconds
+        if problem is not None and time.monotonic() - since > patience:
+            raise Unavailable(f"{status['name']} waits: {problem}")
+        time.sleep(POLL_SECONDS)
+
+
+def _problem_of(status: JSON) -> str | None:
+    lanes = (lane["reason"] for lane in status["lanes"].values() if lane["code"] in ("behind", "unavailable"))
+    own = None if status["state"] in AT_REST else status["reason"]
+    return next((str(reason) for reason in (own, *lanes) if reason), None)
+
+
+def _is_settled(status: JSON) -> bool:
+    """True if all notes are indexed and embedded, or there is nobody who does it."""
+    if status["state"] in AT_REST:
+        return True
+    is_embedded = not status["pending"] and status["lanes"]["semantic"]["up"]
+    return _has_words(status) and (is_embedded or _has_no_model(status))
+
+
+def _has_words(status: JSON) -> bool:
+    """True if all notes of the ledger can be found by word."""
+    return status["state"] in ("ready", "polling", *AT_REST) and bool(status["lanes"]["keyword"]["up"])
+
+
+def _has_no_model(status: JSON) -> bool:
+    """True if the vectors cannot be computed with these settings."""
+    return bool(status["lanes"]["semantic"]["code"] == "model_unusable")
+
+
+def _copying(status: JSON) -> JSON:
+    """Return the progress of copying a vault, as ``progress`` shows it."""
+    if not _has_words(status):
+        return {"vault": status["name"], "phase": "reading", "share": 0.0, "doing": "copying notes"}
+    texts = max(1, status["notes"] + status["chunks"])
+    left = min(texts, status["pending"])
+    doing = f"{'computing' if status['rate'] else 'copying'} vectors, {left:,} of {texts:,} left"
+    return {
+        "vault": status["name"],
+        "phase": "embedding",
+        "share": min(1 - left / texts, 0.99),
+        "doing": doing,
+    }

@@ -32,6 +32,10 @@ class Invocation:
         self.autostart = True
         self.pager: bool | None = None
         """Use a pager or not; None pages what is longer than the screen."""
+        self.json = False
+        """Print JSON instead of text."""
+        self.paths = False
+        """Print only the paths of notes."""
         self.folder: str | None = None
         """Folder that the vault is chosen by, instead of the current one."""
 
@@ -49,14 +53,15 @@ class Invocation:
         if not out.screen or self.pager is False or (fits and not self.pager):
             print(text)
         else:
-            from vaultseek.doors.cli.pager import page
+            from vaultseek.doors.cli.terminal import page_text
 
-            page(text)
+            page_text(text)
 
     def params(self, **more: Any) -> JSON:
-        """Return request parameters: ``more``, the vault and the folder that tells the daemon which one."""
+        """Return what is set of ``more``, the vault, and the folder by which the daemon chooses one."""
         vault = None if self.vault is None else vault_argument(self.vault)
-        return {**more, "vault": vault, "cwd": self.folder or current_folder()}
+        params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
+        return {name: value for name, value in params.items() if value is not None}
 
 
 def current_folder() -> str:

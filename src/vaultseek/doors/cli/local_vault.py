@@ -52,7 +52,7 @@ def _vault_option(invocation: Invocation, vault: str) -> Path:
 def _configured(invocation: Invocation, folder: Path) -> Path | None:
     from vaultseek.base import paths
     from vaultseek.errors import ConfigError
-    from vaultseek.settings.registry import registry_file
+    from vaultseek.settings.watch import registry_file
 
     file = invocation.config or paths.config_file()
     if not (file.exists() or registry_file().exists() or "VAULTSEEK_VAULTS" in os.environ):
@@ -70,6 +70,6 @@ def _configured(invocation: Invocation, folder: Path) -> Path | None:
 
 def _known_vaults(invocation: Invocation) -> Sequence[VaultSettings]:
     from vaultseek.settings.load import load
-    from vaultseek.settings.registry import read_registry
+    from vaultseek.settings.watch import read_registry
 
     return (*load(invocation.config).vaults, *read_registry().vaults)

@@ -53,7 +53,10 @@ def _run_command(arguments: list[str]) -> int:
     from vaultseek.errors import VaultseekError
 
     if COMPLETION_VARIABLE in os.environ:
-        _complete(os.environ[COMPLETION_VARIABLE])
+        from vaultseek.doors.cli.commands import vaultseek
+        from vaultseek.doors.cli.shell_completion import print_completions
+
+        print_completions(vaultseek)
         return SUCCESS
     alone = not arguments and sys.stdin.isatty() and sys.stdout.isatty()
     if alone:
@@ -76,19 +79,6 @@ def _run_command(arguments: list[str]) -> int:
         return _report_bug(error)
 
 
-def _complete(instruction: str) -> None:
-    if instruction == "bash_complete":
-        from vaultseek.doors.cli.bash_completion import offered
-
-        if (text := offered()) is not None:
-            return print(text)
-    from vaultseek.doors.cli.commands import vaultseek
-    from vaultseek.doors.cli.shell_completion import print_completions
-
-    print_completions(vaultseek)
-    return None
-
-
 def _run_without_click(arguments: list[str]) -> int | None:
     if arguments[:1] not in (["search"], ["complete"]):
         return None
@@ -104,7 +94,7 @@ def _run_without_click(arguments: list[str]) -> int | None:
     found = read(arguments[1:], COMPLETE)
     if found is None or len(found.words) > 1:
         return None
-    from vaultseek.doors.cli.complete_call import CompleteCall
+    from vaultseek.doors.cli.search_call import CompleteCall
 
     return CompleteCall("".join(found.words), found.options).run(found.invocation)
 

@@ -11,7 +11,11 @@ from vaultseek.doors.cli.terminal import Terminal, clean, count, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from vaultseek.base.model import JSON
+
+    Lines = Callable[[JSON, Terminal], Iterable[str]]
 
 
 def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str | None = None) -> str:
@@ -20,18 +24,10 @@ def page(note: JSON, terminal: Terminal, *, most: int | None = None, vault: str 
     At most ``most`` lines of each, None for all; problems are never cut. The note's path is relative to
     ``vault``.
     """
-    parts = [
-        _head(note, terminal, vault),
-        _section("Properties", _properties(note), terminal, most),
-        _section("Outline", _outline(note), terminal, most),
-        _section("Links", _links(note, terminal), terminal, most),
-        _section("Tasks", _tasks(note), terminal, most),
-        _section("Callouts", _callouts(note), terminal, most),
-        _section("Tables", _tables(note), terminal, most),
-        _section("Footnotes", _footnotes(note), terminal, most),
-        _section("Code", _code(note), terminal, most),
-        _section("Passages", _passages(note), terminal, most),
-        _section("Problems", _problems(note, terminal), terminal),
+    parts = [_head(note, terminal, vault)]
+    parts += [
+        _section(name, list(lines(note, terminal)), terminal, most if name != "Problems" else None)
+        for name, lines in _SECTIONS
     ]
     return "\n".join(line for part in parts for line in part)
 
@@ -50,20 +46,19 @@ def _head(note: JSON, terminal: Terminal, vault: str | None) -> Iterator[str]:
         yield "also called: " + ", ".join(map(clean, names))
 
 
-def _section(name: str, lines: Iterator[str], terminal: Terminal, most: int | None = None) -> Iterator[str]:
-    # Lines with colour have been cut already.
-    fitted = [f"  {line if chr(27) in line else terminal.fit(line, terminal.width - 2)}" for line in lines]
-    if fitted:
-        yield ""
-        yield terminal.paint(name, "bold")
-        yield from fitted[:most]
-    if most is not None and len(fitted) > most:
-        yield terminal.paint(f"  … and {len(fitted) - most:,} more; --all shows them", "dim")
+def _section(name: str, lines: list[str], terminal: Terminal, most: int | None) -> Iterator[str]:
+    if lines:
+        yield from ("", terminal.paint(name, "bold"))
+    for line in lines[:most]:
+        # Lines with colour have been cut already.
+        yield f"  {line if chr(27) in line else terminal.fit(line, terminal.width - 2)}"
+    if most is not None and len(lines) > most:
+        yield terminal.paint(f"  … and {len(lines) - most:,} more; --all shows them", "dim")
 
 
-def _properties(note: JSON) -> Iterator[str]:
+def _properties(note: JSON, terminal: Terminal) -> list[str]:
     rows = [[clean(key), _value(value)] for key, value in (note.get("frontmatter") or {}).items()]
-    yield from table(rows) if rows else ()
+    return table(rows) if rows else []
 
 
 def _value(value: Any) -> str:
@@ -72,11 +67,6 @@ def _value(value: Any) -> str:
     if isinstance(value, dict | bool):
         return clean(json.dumps(value, ensure_ascii=False, default=str))
     return clean("" if value is None else value)
-
-
-def _outline(note: JSON) -> Iterator[str]:
-    for heading in note.get("headings") or ():
-        yield f"{'  ' * (int(heading['level']) - 1)}{clean(heading['text']) or '(empty)'}  :{heading['line']}"
 
 
 def _links(note: JSON, terminal: Terminal) -> Iterator[str]:
@@ -98,33 +88,7 @@ def _target(link: JSON) -> tuple[str, str]:
     return f"-> {clean(resolved)}", "green"
 
 
-def _tasks(note: JSON) -> Iterator[str]:
-    for task in note.get("tasks") or ():
-        yield f"[{clean(task.get('mark', ' '))}] {clean(task.get('text') or '')}  :{task.get('line')}"
-
-
-def _callouts(note: JSON) -> Iterator[str]:
-    for callout in note.get("callouts") or ():
-        title = clean(callout.get("title") or "")
-        yield f"[{clean(callout.get('kind') or '')}] {title}  :{callout.get('line')}"
-
-
-def _tables(note: JSON) -> Iterator[str]:
-    for span in note.get("tables") or ():
-        yield f":{span['line']}-{span['end_line']}"
-
-
-def _footnotes(note: JSON) -> Iterator[str]:
-    for footnote in note.get("footnotes") or ():
-        yield f"[^{clean(footnote['id'])}]  :{footnote['line']}"
-
-
-def _code(note: JSON) -> Iterator[str]:
-    for block in note.get("code_blocks") or ():
-        yield f":{block.get('line')} {clean(block.get('lang') or 'no language')}"
-
-
-def _passages(note: JSON) -> Iterator[str]:
+def _passages(note: JSON, terminal: Terminal) -> list[str]:
     rows = []
     for chunk in note.get("chunks") or ():
         lines = f"{chunk['start_line']}-{chunk['end_line']}"
@@ -132,7 +96,7 @@ def _passages(note: JSON) -> Iterator[str]:
         if chunk.get("place"):
             where = f"#{clean(chunk['place'])}  {where}".rstrip()
         rows.append([lines, count(len(chunk.get("text") or ""), "character"), where])
-    yield from table(rows, right=(0, 1)) if rows else ()
+    return table(rows, right=(0, 1)) if rows else []
 
 
 def _problems(note: JSON, terminal: Terminal) -> Iterator[str]:
@@ -140,3 +104,25 @@ def _problems(note: JSON, terminal: Terminal) -> Iterator[str]:
         line = f":{problem['line']} " if problem.get("line") else ""
         text = f"{line}{clean(problem.get('message') or problem.get('code'))}"
         yield terminal.paint(terminal.fit(text, terminal.width - 2), "yellow")
+
+
+def _each(key: str, line: Callable[[JSON], str]) -> Lines:
+    return lambda note, terminal: (line(item) for item in note.get(key) or ())
+
+
+def _heading(heading: JSON) -> str:
+    return f"{'  ' * (int(heading['level']) - 1)}{clean(heading['text']) or '(empty)'}  :{heading['line']}"
+
+
+_SECTIONS: tuple[tuple[str, Lines], ...] = (
+    ("Properties", _properties),
+    ("Outline", _each("headings", _heading)),
+    ("Links", _links),
+    ("Tasks", _each("tasks", lambda it: f"[{clean(it['mark'])}] {clean(it['text'])}  :{it['line']}")),
+    ("Callouts", _each("callouts", lambda it: f"[{clean(it['kind'])}] {clean(it['title'])}  :{it['line']}")),
+    ("Tables", _each("tables", lambda it: f":{it['line']}-{it['end_line']}")),
+    ("Footnotes", _each("footnotes", lambda it: f"[^{clean(it['id'])}]  :{it['line']}")),
+    ("Code", _each("code_blocks", lambda it: f":{it['line']} {clean(it['lang'] or 'no language')}")),
+    ("Passages", _passages),
+    ("Problems", _problems),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -16,11 +17,7 @@ from vaultseek.errors import ConfigError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-pass_invocation = click.make_pass_decorator(Invocation, ensure=True)
-
-json_option = click.option("--json", "json_", is_flag=True, help="Print one JSON object.")
-paths_option = click.option("--paths", is_flag=True, help="Print only the paths of the notes, one per line.")
-
+_pass_invocation: Callable[[Any], Any] = click.make_pass_decorator(Invocation, ensure=True)
 _ESCAPE = "\0"  # cannot occur in an argument of a process
 
 
@@ -94,78 +91,68 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
 
     ``environment`` names a variable that stands in for ``--config``.
     """
-    config = click.option(
-        "--config",
-        envvar=environment,
-        metavar="FILE",
-        expose_value=False,
-        callback=_set_config,
-        help="Use this configuration file.",
+    config = _set(
+        "config", "--config", envvar=environment, metavar="FILE", help="Use this configuration file."
     )
-    no_color = click.option(
-        "--no-color",
-        is_flag=True,
-        expose_value=False,
-        callback=_clear("color"),
-        help="Print without colour; NO_COLOR does the same.",
-    )
-    pager = click.option(
+    no_color = _clear("color", "--no-color", "Print without colour; NO_COLOR does the same.")
+    pager = _set(
+        "pager",
         "--pager/--no-pager",
         default=None,
-        expose_value=False,
-        callback=_set("pager"),
         help="Show the output with $PAGER. By default only if it is longer than the screen.",
     )
     return config(no_color(pager(command)))
 
 
+def local_options(command: Command) -> Command:
+    """Add the shared options, and pass the invocation that they set."""
+    passed: Command = _pass_invocation(command)
+    return shared_options(passed)
+
+
 def daemon_options(command: Command) -> Command:
-    """Add ``--vault``, ``--no-start`` and the shared options, for commands that call the daemon."""
-    no_start = click.option(
-        "--no-start",
-        is_flag=True,
-        expose_value=False,
-        callback=_clear("autostart"),
-        help="Do not start the daemon if it is not running.",
-    )
-    return vault_option(no_start(shared_options(command)))
+    """Add ``--vault`` and ``--no-start`` to the local options, for commands that call the daemon."""
+    no_start = _clear("autostart", "--no-start", "Do not start the daemon if it is not running.")
+    return vault_option(no_start(local_options(command)))
 
 
 def list_options(command: Command) -> Command:
     """Add ``--json``, ``--paths`` and the options of commands that call the daemon."""
-    return json_option(paths_option(daemon_options(command)))
+    paths = _set("paths", "--paths", is_flag=True, help="Print only the paths of the notes, one per line.")
+    return json_option()(paths(daemon_options(command)))
+
+
+def json_option(help: str = "Print one JSON object.") -> Callable[[Command], Command]:
+    """Return ``--json``."""
+    return _set("json", "--json", is_flag=True, help=help)
 
 
 def vault_option(command: Command) -> Command:
     """Add ``--vault``."""
-    return _by_click(VAULT, expose_value=False, callback=_set("vault"))(command)
+    return _by_click(VAULT, expose_value=False, callback=_setter("vault"))(command)
 
 
-def _set_config(context: click.Context, _: click.Parameter, value: str | None) -> None:
-    if value is None:
-        return
-    from pathlib import Path
+def _set(name: str, option: str, **more: Any) -> Callable[[Command], Command]:
+    """Return an option that sets a field of the invocation."""
+    return click.option(option, expose_value=False, callback=_setter(name), **more)
 
+
+def _clear(name: str, option: str, help: str) -> Callable[[Command], Command]:
+    """Return a flag that sets a field of the invocation to False."""
+    return _set(name, option, is_flag=True, flag_value=False, default=None, help=help)
+
+
+def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            value = unescaped(value) if isinstance(value, str) else value
+            setattr(context.ensure_object(Invocation), name, _config(value) if name == "config" else value)
+
+    return callback
+
+
+def _config(value: str) -> Path:
     file = Path(os.path.abspath(value))  # absolute, links kept
     if not file.exists():
         raise ConfigError(f"{file}: no such file; set --config to a TOML file")
-    context.ensure_object(Invocation).config = file
-
-
-def _set(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
-
-    def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
-        if value is not None:
-            argument = unescaped(value) if isinstance(value, str) else value
-            setattr(context.ensure_object(Invocation), name, argument)
-
-    return callback
-
-
-def _clear(name: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-
-    def callback(context: click.Context, _: click.Parameter, value: bool) -> None:
-        if value:
-            setattr(context.ensure_object(Invocation), name, False)
-
-    return callback
+    return file

@@ -101,22 +101,25 @@ def _openable(item: JSON, answer: JSON) -> str:
 
 
 def print_answer(
-    answer: JSON,
-    invocation: Invocation,
-    key: str,
-    show: Callable[[JSON, Terminal], str],
-    *,
-    json_: bool,
-    paths: bool = False,
+    answer: JSON, invocation: Invocation, key: str, show: Callable[[JSON, Terminal], str]
 ) -> int:
     """Print an answer whose list is ``key`` as JSON, paths or text, and return the exit code."""
-    if json_:
+    if invocation.json:
         print_json(with_addresses(answer) if key == "results" else answer)
-    elif paths:
+    elif invocation.paths:
         print_paths(answer, key)
     else:
         invocation.show(show(answer, invocation.out))
     return SUCCESS if answer.get(key) else NO_MATCH
+
+
+def print_result(value: JSON, invocation: Invocation, *lines: str) -> int:
+    """Print the result of a command as JSON or as lines, and return the exit code."""
+    if invocation.json:
+        print_json(value)
+    else:
+        print("\n".join(lines))
+    return SUCCESS
 
 
 def _contains_current_folder(vault: str) -> bool:

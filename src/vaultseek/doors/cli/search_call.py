@@ -1,4 +1,4 @@
-"""One call of ``vaultseek search``, read by click or without it: the request, and its answer printed."""
+"""One call of ``vaultseek search`` or ``complete``, read by click or without it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import sys
 
 from vaultseek.base import limits
 from vaultseek.doors.cli.arguments import FILTERS
+from vaultseek.doors.cli.connect import call_vault
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import environment_settings, naming_the_variable
+from vaultseek.doors.cli.output import print_answer
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
     from vaultseek.client.caller import Caller
     from vaultseek.doors.cli.invocation import Invocation
+    from vaultseek.doors.cli.terminal import Terminal
+
 
 _FILTERS = {option.field for option in FILTERS}
 
@@ -30,6 +34,8 @@ class SearchCall:
         self.filters = {name: [*values] for name, values in options.items() if name in _FILTERS and values}
         self.limit: int | None = options.get("limit")
         self.mode: str | None = options.get("mode")
+        self.folds = self.limit is None and not options.get("all")
+        """Leave out the less certain notes; whoever asks for a number of notes gets that."""
         self.explain = bool(options.get("explain"))
         self.wait = bool(options.get("wait"))
         self.open = bool(options.get("open"))
@@ -72,13 +78,13 @@ class SearchCall:
         options = {
             "limit": self.limit,
             "mode": self.mode,
-            "filters": self.filters or None,
-            "plain": self.plain or None,
-            "brief": (self.output == "paths" and not self.open) or None,
+            "filters": self.filters,
+            "plain": self.plain,
+            "brief": self.output == "paths" and not self.open,
+            "progress": self._shows_progress,
         }
         params: JSON = {"query": " ".join(self.query), "explain": self.explain, "wait": self.wait}
-        params |= {"progress": True} if self._shows_progress else {}
-        return params | {name: value for name, value in options.items() if value is not None}
+        return params | {name: value for name, value in options.items() if value}
 
     @property
     def _shows_progress(self) -> bool:
@@ -136,7 +142,8 @@ class SearchCall:
 
         from vaultseek.doors.cli.search_page import page
 
-        invocation.show(page(answer, invocation.out, now=time.time(), explain=self.explain))
+        text = page(answer, invocation.out, now=time.time(), explain=self.explain, folds=self.folds)
+        invocation.show(text)
         return None
 
 
@@ -151,3 +158,42 @@ def _standard_input() -> str:
             f"standard input is longer than {limits.PASSAGE_CHARS:,} characters; use a part of it"
         )
     return text
+
+
+class CompleteCall:
+    """The arguments of ``vaultseek complete``."""
+
+    def __init__(self, text: str, options: Mapping[str, Any]) -> None:
+        self.text = text
+        self.kind: str = options.get("kind") or "note"
+        self.note: str | None = options.get("note")
+        self.property: str | None = options.get("property")
+        self.limit: int | None = options.get("limit")
+        self.json = bool(options.get("json"))
+
+    def run(self, invocation: Invocation) -> int:
+        """Ask the daemon, print its answer and return the exit code. Raises the errors of the daemon."""
+        answer = call_vault(
+            invocation,
+            "complete",
+            text=self.text,
+            kind=self.kind,
+            note=self.note,
+            property=self.property,
+            limit=self.limit,
+        )
+        invocation.json = self.json
+        return print_answer(answer, invocation, "items", _list)
+
+
+def _list(answer: JSON, terminal: Terminal) -> str:
+    from vaultseek.doors.cli.terminal import clean
+
+    items = answer["items"]
+    texts = [item["text"].casefold() for item in items]
+    # Notes of one name are told apart by their paths, which name a note as well.
+    shown = (
+        item.get("path") or item["text"] if texts.count(text) > 1 else item["text"]
+        for item, text in zip(items, texts, strict=True)
+    )
+    return "\n".join(map(clean, shown))

@@ -27,25 +27,29 @@ _STEPS = (
     ("by link", "x", "bound", 1.0),
     ("name", "+", "name", 0.0),
     ("best", "/", "best", None),
-    ("vault", "x", "vault", 1.0),
 )
 """The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""
 
 
-def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False) -> str:
+def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
     """Return the results, each with title, place and passage, and below them the remarks on the search.
 
     The bar of a result shows how certain it is; a list of nothing certain has a line above it that says so.
+    Where the list ``folds``, the less certain notes at its end are only counted.
     """
     lines: list[str] = []
     scored = not _is_listing(answer)
     if is_weak(answer):
         lines += [terminal.paint("No match. Closest in meaning:", "yellow"), ""]
-    for result in answer.get("results") or ():
+    folded = int(answer.get("less_certain") or 0) if folds else 0
+    results = answer.get("results") or []
+    for result in results[: len(results) - folded]:
         lines += _result(result, answer, terminal, now, scored=scored)
         if explain and scored:
             lines += lane_table(result, terminal, " " * _INDENT)
         lines.append("")
+    if folded:
+        lines += [terminal.paint(f"{' ' * _INDENT}{count(folded, 'less certain note')}: --all", "dim"), ""]
     lines += _footer(answer, terminal)
     if explain:
         lines += _explanation(answer, terminal)
@@ -72,7 +76,7 @@ def missing_lane(lane: JSON, mode: object) -> str:
 
 
 def is_weak(answer: JSON) -> bool:
-    """True if none of the best notes, shown or not, has a word of the query or is near in meaning."""
+    """True if none of the best notes, shown or not, has many of the query's words or is near in meaning."""
     return bool(answer.get("results") and answer.get("weak"))
 
 
@@ -97,9 +101,8 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
 
 
 def _score(result: JSON, terminal: Terminal) -> str:
-    certainty = result.get("certainty", result.get("confidence"))
-    shown = float((result.get("score") if certainty is None else certainty) or 0.0)
-    return f"{terminal.bar(shown)} {shown:.2f}"
+    share = float(result.get("certainty", result.get("score")) or 0.0)  # related notes have scores alone
+    return f"{terminal.bar(share)} {share:4.0%}"
 
 
 def _title(result: JSON) -> str:
@@ -218,8 +221,7 @@ def _nearest(answer: JSON) -> str | None:
     nearest = answer.get("nearest")
     if not nearest:
         return None
-    confidence = float(nearest["confidence"])
-    return f"the nearest is {clean(nearest['path'])}, but it is not close (confidence {confidence:.2f})"
+    return f"the nearest is {clean(nearest['path'])}, but it is not close"
 
 
 def _advice(answer: JSON) -> str:

@@ -71,10 +71,11 @@ def systemd_units(
 
 
 def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
+    variables = [_quoted(f"{name}={value}") for name, value in environment.items()]
     return {
         "Type": "notify",
-        "ExecStart": " ".join(_argument(word) for word in command),
-        **({"Environment": _environment(environment)} if environment else {}),
+        "ExecStart": " ".join(_quoted(word.replace("$", "$$")) for word in command),
+        **({"Environment": " ".join(variables)} if variables else {}),
         "Restart": "on-failure",
         "RestartSec": "2",
         # Exit code 2 is a wrong setting, which a restart does not mend.
@@ -114,11 +115,6 @@ def launchd_agent(command: Sequence[str], environment: Mapping[str, str], log: P
     return {f"{AGENT}.plist": f"{head}<!-- {MARK} -->\n<plist{rest}"}
 
 
-def is_ours(text: str) -> bool:
-    """True if a file with this text was written by ``vaultseek service install``."""
-    return MARK in text
-
-
 def _ini(sections: Mapping[str, Mapping[str, str]]) -> str:
     parser = RawConfigParser()
     parser.optionxform = str  # type: ignore[assignment,method-assign]  # the documented way to keep case
@@ -126,14 +122,6 @@ def _ini(sections: Mapping[str, Mapping[str, str]]) -> str:
     text = StringIO()
     parser.write(text, space_around_delimiters=False)
     return f"# {MARK}\n{text.getvalue().rstrip()}\n"
-
-
-def _argument(word: str) -> str:
-    return _quoted(word.replace("$", "$$"))
-
-
-def _environment(variables: Mapping[str, str]) -> str:
-    return " ".join(_quoted(f"{name}={value}") for name, value in variables.items())
 
 
 def _quoted(text: str) -> str:

@@ -6,6 +6,9 @@ good enough. Its scripts for bash and fish do not support spaces, colons and com
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Sequence
 from typing import ClassVar
 
 import click
@@ -18,10 +21,11 @@ from click.shell_completion import (
     add_completion_class,
 )
 
-from vaultseek.doors.cli.bash_completion import BashLine
 from vaultseek.doors.cli.invocation import COMPLETION_VARIABLE
 
 _PROGRAM = "vaultseek"
+_SPECIAL = re.compile(r"[^\w@%+=:,./-]")
+_SPECIAL_IN_DOUBLE_QUOTES = re.compile(r'["$`\\]')
 
 
 class _Joined(ShellComplete):
@@ -34,6 +38,68 @@ class _Joined(ShellComplete):
             for item in items:
                 item.value = f"{name}={item.value}"
         return items
+
+
+class BashLine:
+    """A command line of bash up to the cursor: complete ``words`` and the ``word`` at the cursor.
+
+    ``breaks`` are the characters after which bash starts a new replacement within a word.
+    """
+
+    def __init__(self, line: str, breaks: str) -> None:
+        self.words: list[str] = []
+        self.word = ""
+        self.quote = ""
+        self._prefix = 0
+        self._started = False
+        self._read(line, breaks)
+
+    def offer(self, items: Sequence[CompletionItem[str]]) -> str:
+        """Return what the script expects: a line that says how to complete, then the words, one per line."""
+        if items and items[0].type in ("file", "dir"):
+            return "files" if items[0].type == "file" else "folders"
+        values = [item.value for item in items]
+        kind = "nospace" if values and all(value.endswith((":", "=", "/")) for value in values) else "words"
+        return "\n".join([kind, *map(self.rest_of, values)])
+
+    def rest_of(self, value: str) -> str:
+        """Return the text that bash inserts for ``value``, quoted like the word so far."""
+        rest = value[self._prefix :]
+        if self.quote == "'":
+            return rest.replace("'", "'\\''")
+        if self.quote:
+            return _SPECIAL_IN_DOUBLE_QUOTES.sub(r"\\\g<0>", rest)
+        return _SPECIAL.sub(r"\\\g<0>", rest)
+
+    def _read(self, line: str, breaks: str) -> None:
+        escaped = False
+        for character in line:
+            if escaped:
+                self._append(character)
+                escaped = False
+            elif character == "\\" and self.quote != "'":
+                escaped = True
+            elif character == self.quote:
+                self.quote = ""
+            elif self.quote:
+                self._append(character)
+            elif character in "\"'":
+                self.quote, self._prefix, self._started = character, len(self.word), True
+            elif character in " \t\n":
+                self._end()
+            else:
+                self._append(character)
+                if character in breaks:
+                    self._prefix = len(self.word)
+
+    def _append(self, character: str) -> None:
+        self.word += character
+        self._started = True
+
+    def _end(self) -> None:
+        if self._started:
+            self.words.append(self.word)
+        self.word, self._prefix, self._started = "", 0, False
 
 
 class Bash(_Joined, BashComplete):
@@ -66,7 +132,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
 
     def get_completion_args(self) -> tuple[list[str], str]:
         """Return the words before the cursor, and the part of a word at the cursor."""
-        self._line = BashLine.of_environment()
+        self._line = BashLine(os.environ.get("COMP_LINE", ""), os.environ.get("COMP_BREAKS", ""))
         return self._line.words[1:], self._line.word
 
     def complete(self) -> str:

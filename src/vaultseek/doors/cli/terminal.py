@@ -121,7 +121,6 @@ class Terminal:
         return [line for row in rows for line in self.listed(row, margin=margin, between="  ")]
 
     def _side_by_side(self, widths: Sequence[int], margin: int) -> list[slice]:
-        """Return the groups of columns that fit side by side."""
         starts, used = [0], margin
         for column, width in enumerate(widths):
             if self.screen and column > starts[-1] and used + width > self.width:
@@ -145,6 +144,26 @@ def terminal(stream: TextIO, *, color: bool = True) -> Terminal:
     width, height = _size(stream)
     links = escapes and kind not in _WITHOUT_LINKS
     return Terminal(color=escapes, width=width, height=height, links=links, screen=screen)
+
+
+def page_text(text: str) -> None:
+    """Show ``text`` in ``$PAGER``, by default less. Print it if ``$PAGER`` is empty or cannot be parsed."""
+    import shlex
+
+    import click
+
+    # less shows colours and links only with -R, leaves its page on the screen with -X, and ends by itself
+    # with -F where that is all there is. The user's own LESS stays as it is.
+    os.environ.setdefault("LESS", "-FRX")
+    try:
+        pager = shlex.split(os.environ.get("PAGER", "less"))
+    except ValueError:
+        pager = []
+    if not pager:
+        print(text)
+        return
+    raw = os.path.basename(pager[0]).partition(".")[0] == "less" and "r" in os.environ["LESS"].casefold()
+    click.echo_via_pager(text if raw else without_links(text))
 
 
 def without_links(text: str) -> str:

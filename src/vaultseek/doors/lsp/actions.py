@@ -26,13 +26,13 @@ LINES_READ = 20
 RELATED = "vaultseek.related"
 
 
-async def code_actions(session: Session, params: types.CodeActionParams) -> list[types.CodeAction] | None:
+async def code_actions(
+    session: Session, spot: Spot, text: Text, params: types.CodeActionParams
+) -> list[types.CodeAction] | None:
     """Return what can be done at a range."""
-    uri = params.text_document.uri
-    document = await session.document(uri)
-    if document is None or not document.spot.path.endswith(".md"):
+    if not spot.path.endswith(".md"):
         return None
-    spot, text = document
+    uri = params.text_document.uri
     first, _ = text.place(params.range.start)
     last, _ = text.place(params.range.end)
     wanted = params.context.only
@@ -150,46 +150,47 @@ async def _mentions(
     lines = [text.line(number) if _is_prose(text, number) else "" for number in range(first, last + 1)]
     if not any(line.strip() for line in lines):
         return []
-    answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=lines)
     resolvable = "edit" in (session.can("text_document.code_action.resolve_support.properties") or ())
     actions = []
-    for mention in answer["mentions"]:
-        place = Place(first + mention["line"] - 1, mention["column"] - 1, mention["end_column"] - 1)
-        outside = (place.line, place.end) < (first, start) or (place.line, place.start) > (last, end)
-        if outside:
+    for place, name, note, edit in await _links_of_mentions(session, spot, text, first, lines):
+        if (place.line, place.end) < (first, start) or (place.line, place.start) > (last, end):
             continue
-        for note in mention["notes"]:
-            edit = types.TextEdit(
-                text.range(place), _as_link(text, place.line, mention["name"], note, answer["markdown"])
-            )
-            actions.append(
-                types.CodeAction(
-                    f"Link {printable(mention['name'])} to {printable(note['path'])}",
-                    kind=types.CodeActionKind.RefactorRewrite,
-                    edit=replacing(session, uri, [edit]),
-                )
-            )
-            every = types.CodeAction(
-                f"Link every mention of {printable(note['title'])} in this note",
-                kind=types.CodeActionKind.RefactorRewrite,
-                data={"uri": uri, "path": note["path"]},
-            )
-            actions.append(every if resolvable else await resolve(session, every))
+        one = types.CodeAction(
+            f"Link {printable(name)} to {printable(note['path'])}",
+            kind=types.CodeActionKind.RefactorRewrite,
+            edit=replacing(session, uri, [edit]),
+        )
+        every = types.CodeAction(
+            f"Link every mention of {printable(note['title'])} in this note",
+            kind=types.CodeActionKind.RefactorRewrite,
+            data={"uri": uri, "path": note["path"]},
+        )
+        actions += [one, every if resolvable else await resolve(session, every)]
     return actions
 
 
 async def _every_mention(session: Session, spot: Spot, text: Text, path: str) -> list[types.TextEdit]:
-    edits = []
-    for first, lines in _parts(text):
-        answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=lines)
-        for mention in answer["mentions"]:
-            note = next((note for note in mention["notes"] if note["path"] == path), None)
-            if note is not None:
-                line = first + mention["line"] - 1
-                place = Place(line, mention["column"] - 1, mention["end_column"] - 1)
-                new = _as_link(text, line, mention["name"], note, answer["markdown"])
-                edits.append(types.TextEdit(text.range(place), new))
-    return edits
+    return [
+        edit
+        for first, lines in _parts(text)
+        for _, _, note, edit in await _links_of_mentions(session, spot, text, first, lines)
+        if note["path"] == path
+    ]
+
+
+async def _links_of_mentions(
+    session: Session, spot: Spot, text: Text, first: int, lines: Sequence[str]
+) -> list[tuple[Place, str, JSON, types.TextEdit]]:
+    """Return place, name and note of each mention in the lines from ``first`` on, and the edit to a link."""
+    answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=list(lines))
+    found = []
+    for mention in answer["mentions"]:
+        name = str(mention["name"])
+        place = Place(first + mention["line"] - 1, mention["column"] - 1, mention["end_column"] - 1)
+        for note in mention["notes"]:
+            link = _as_link(text, place.line, name, note, answer["markdown"])
+            found.append((place, name, note, types.TextEdit(text.range(place), link)))
+    return found
 
 
 PART_CHARS = 40_000

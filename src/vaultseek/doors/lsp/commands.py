@@ -10,7 +10,7 @@ from pygls.uris import from_fs_path
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
-from vaultseek.doors.lsp.session import Session
+from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.errors import UsageError
 
 CHOICES = 9
@@ -49,17 +49,12 @@ class Commands:
         if len(roots) == 1:
             answer = await self._session.ask("search", roots[0], **wanted)
         else:
-            answer = await self._session.ask_daemon("search/all", **wanted)
+            answer = await self._session.ask("search/all", None, **wanted)
         return [_located(result, answer) for result in answer["results"]]
 
     async def related(self, *arguments: Any) -> list[JSON]:
         """Return the notes most like the document, and let the user open one."""
-        uri = _text(arguments, 0, "document")
-        spot = await self._session.spot(uri)
-        if spot is None:
-            raise UsageError(
-                "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
-            )
+        spot = await self._spot(arguments, 0)
         answer = await self._session.ask("note/related", spot.root, note=spot.path, limit=CHOICES)
         results = [_located(result, answer) for result in answer["results"]]
         await self._offer("Related notes", results)
@@ -67,12 +62,7 @@ class Commands:
 
     async def backlinks(self, *arguments: Any) -> list[JSON]:
         """Return the links to the document, and let the user open one."""
-        uri = _text(arguments, 0, "document")
-        spot = await self._session.spot(uri)
-        if spot is None:
-            raise UsageError(
-                "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
-            )
+        spot = await self._spot(arguments, 0)
         answer = await self._session.ask("links/backlinks", spot.root, note=spot.path)
         results = [_located(link, answer) for link in answer["links"]]
         await self._offer("Backlinks", results)
@@ -80,13 +70,16 @@ class Commands:
 
     async def why(self, *arguments: Any) -> JSON:
         """Explain the rank of the document, the second argument, for the query, the first."""
-        query, uri = _text(arguments, 0, "query"), _text(arguments, 1, "document")
-        spot = await self._session.spot(uri)
+        query, spot = _text(arguments, 0, "query"), await self._spot(arguments, 1)
+        return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
+
+    async def _spot(self, arguments: Sequence[Any], number: int) -> Spot:
+        spot = await self._session.spot(_text(arguments, number, "document"))
         if spot is None:
             raise UsageError(
                 "this document is in no vault; open a note, or add its folder: vaultseek vault add DIR"
             )
-        return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
+        return spot
 
     async def _offer(self, title: str, results: Sequence[JSON]) -> None:
         shown = [one_line(str(result["title"]), CHOICE_CHARS) for result in results[:CHOICES]]

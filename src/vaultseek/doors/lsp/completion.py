@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from lsprotocol import types
 
 from vaultseek.base.model import JSON, Place
-from vaultseek.base.text import fold, remove_hidden
+from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
@@ -22,7 +22,7 @@ from vaultseek.core.notes.anchors import block_text
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.doors.lsp.cursor import Typing, typing_at
 from vaultseek.doors.lsp.documents import Text
-from vaultseek.doors.lsp.preview import markup
+from vaultseek.doors.lsp.edits import markup
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPLETED = 50
@@ -63,10 +63,10 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     shown = text.line(line)[start:column]
     made = [item for each in items if (item := _item(each, typing, edit, spot))]
     if typing.kind == "heading":  # of those with one text, a link can only lead to the first
-        unique: dict[tuple[str | None, str], types.CompletionItem] = {}
+        first: dict[tuple[str | None, str], types.CompletionItem] = {}
         for item in made:
-            unique.setdefault((item.detail, item.label), item)
-        made = list(unique.values())
+            first.setdefault((item.detail, item.label), item)
+        made = list(first.values())
     return types.CompletionList(
         is_incomplete=True,
         items=[_ordered(item, number, shown) for number, item in enumerate(made)],
@@ -100,14 +100,13 @@ async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> li
     if typing.kind == "block" and own:
         return _own_blocks(text, typing.typed)
     common = {"text": typing.typed[:500], "limit": COMPLETED}
-    if typing.kind in ("heading", "block"):
-        if typing.note is None:
-            answer = await session.ask("complete", spot.root, kind=typing.kind, source=spot.path, **common)
-            return list(answer["items"])
-        return await _parts(session, spot, typing, common)
     if typing.kind == "note":
         return await _notes(session, spot, typing, common)
     more = {"property": typing.property} if typing.property else {}
+    if typing.kind in ("heading", "block"):
+        if typing.note is not None:
+            return await _parts(session, spot, typing, common)
+        more = {"source": spot.path}
     answer = await session.ask("complete", spot.root, kind=typing.kind, **common, **more)
     return list(answer["items"])
 
@@ -206,8 +205,7 @@ def _detail(item: JSON, typing: Typing) -> str | None:
         return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
     if "path" in item:
         return str(item["path"])
-    count = item.get("count")
-    return None if count is None else f"{count} note" + ("s" if count != 1 else "")
+    return None if item.get("count") is None else count(item["count"], "note")
 
 
 def _inserted(item: JSON, typing: Typing) -> str:

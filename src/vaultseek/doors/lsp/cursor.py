@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 from urllib.parse import unquote
 
-from vaultseek.base.model import BlockId, CompletionKind, Heading, Link, Note, Place, PlacedTag
-from vaultseek.core.notes.tag_places import frontmatter_tags
+from vaultseek.base.model import BlockId, CompletionKind, Heading, Link, Note, PlacedTag
+from vaultseek.core.notes.anchors import frontmatter_tags
 from vaultseek.doors.lsp.documents import Text
 
 TABLE_ROWS = 1000
@@ -18,17 +18,19 @@ TABLE_ROWS = 1000
 
 def link_at(note: Note, line: int, column: int) -> Link | None:
     """Return the link at a position; of nested ones the innermost."""
-    links = [link for link in note.links if link.place and _contains(link.place, line, column)]
-    return min(links, key=lambda link: link.place.end - link.place.start if link.place else 0, default=None)
+    links = [
+        (place.end - place.start, link)
+        for link in note.links
+        if (place := link.place) and place.line == line and place.start <= column <= place.end
+    ]
+    return min(links, key=lambda pair: pair[0], default=(0, None))[1]
 
 
 def tag_at(note: Note, line: int, column: int) -> PlacedTag | None:
     """Return the tag at a position, its ``#`` included."""
-    for tag in (*frontmatter_tags(note), *note.placed_tags):
-        place = tag.place
-        if place.line == line and place.start - 1 <= column <= place.end:
-            return tag
-    return None
+    tags = (*frontmatter_tags(note), *note.placed_tags)
+    at = (tag for tag in tags if tag.place.line == line and tag.place.start - 1 <= column <= tag.place.end)
+    return next(at, None)
 
 
 def heading_at(note: Note, line: int) -> Heading | None:
@@ -39,10 +41,6 @@ def heading_at(note: Note, line: int) -> Heading | None:
 def block_at(note: Note, line: int) -> BlockId | None:
     """Return the block whose id stands in a line."""
     return next((block for block in note.blocks if block.line == line), None)
-
-
-def _contains(place: Place, line: int, column: int) -> bool:
-    return place.line == line and place.start <= column <= place.end
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +132,7 @@ def _markdown_target(before: str, after: str) -> Typing | None:
         return None
     if sign:
         return Typing("heading", typed, start, target, form="markdown", closing=closing)
-    form: Literal["embed", "markdown"] = "embed" if match[1] else "markdown"
-    return Typing(
-        "note",
-        unquote(target),
-        start,
-        form=form if form == "markdown" else "markdown",
-        closing=closing,
-        quote="!" if match[1] else "",
-    )
+    return Typing("note", unquote(target), start, form="markdown", closing=closing, quote=match[1])
 
 
 def _tag(before: str) -> Typing | None:

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Place, Problem
 from vaultseek.base.text import fold
-from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
@@ -36,15 +36,23 @@ async def of_document(session: Session, uri: str) -> list[types.Diagnostic]:
     return [*_of_problems(text, note.problems), *(_of_link(text, target, spot) for target in wrong)]
 
 
-async def of_workspace(
-    session: Session, known: Iterable[types.PreviousResultId]
+async def pull(
+    session: Session, params: types.DocumentDiagnosticParams
+) -> types.RelatedFullDocumentDiagnosticReport:
+    """Return the diagnostics of one document as the answer to a request."""
+    items = await of_document(session, params.text_document.uri)
+    return types.RelatedFullDocumentDiagnosticReport(items=items)
+
+
+async def pull_all(
+    session: Session, params: types.WorkspaceDiagnosticParams
 ) -> types.WorkspaceDiagnosticReport:
     """Return the diagnostics of the notes that are not open, from the index."""
-    before = {each.uri: each.value for each in known}
+    before = {each.uri: each.value for each in params.previous_result_ids}
     reports: list[types.WorkspaceDocumentDiagnosticReport] = []
     reported = set()
     for root in await session.roots() if session.options.diagnostics else ():
-        spot = session.spot_in(root, "")
+        spot = Spot(root, "", root)
         answer = await session.ask("vault/problems", root)
         by_path: dict[str, list[JSON]] = {}
         for problem in answer["problems"]:
@@ -65,7 +73,8 @@ def _report(
     session: Session, spot: Spot, path: str, problems: list[JSON], before: str | None
 ) -> types.WorkspaceDocumentDiagnosticReport:
     uri = spot.uri(path)
-    state = f"{hash(tuple(_state(problem) for problem in problems)):x}"
+    parts = [(each["line"], each["column"], each["code"], each["message"]) for each in problems]
+    state = f"{hash(tuple(parts)):x}"
     if state == before:
         return types.WorkspaceUnchangedDocumentDiagnosticReport(uri=uri, result_id=state)
     text = session.text_of(spot, path) if path.endswith(".md") else None
@@ -73,14 +82,10 @@ def _report(
     return types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=items, result_id=state)
 
 
-def _state(problem: JSON) -> tuple[object, ...]:
-    return problem["line"], problem["column"], problem["code"], problem["message"]
-
-
 def _of_index(problem: JSON, text: Text | None) -> types.Diagnostic:
     line = int(problem["line"] or 1)
     if text is None:
-        whole = types.Range(types.Position(line - 1, 0), types.Position(line - 1, 0))
+        whole = start_of_line(line)
     elif problem["column"] is None:
         whole = text.whole_line(line)
     else:
@@ -104,9 +109,7 @@ def _of_link(text: Text, target: Target, spot: Spot) -> types.Diagnostic:
     place = target.link.place or Place(target.link.line, 0, 0)
     candidates = target.answer["candidates"] if target.problem == "ambiguous" else ()
     related = [
-        types.DiagnosticRelatedInformation(
-            types.Location(spot.uri(path), types.Range(types.Position(0, 0), types.Position(0, 0))), path
-        )
+        types.DiagnosticRelatedInformation(types.Location(spot.uri(path), start_of_line(1)), path)
         for path in (*([target.path] if candidates and target.path else ()), *candidates)
     ]
     return types.Diagnostic(

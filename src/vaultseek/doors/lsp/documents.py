@@ -93,6 +93,12 @@ class Text:
         return self.range(Place(number, 0, len(self.line(number))))
 
 
+def start_of_line(number: int) -> types.Range:
+    """Return the empty range at the beginning of a line, 1-based."""
+    start = types.Position(number - 1, 0)
+    return types.Range(start, start)
+
+
 def text_on_disk(root: str, path: str, codec: PositionCodec) -> Text | None:
     """Return the text of a note on disk; None if it cannot be read."""
     file = read_note(Path(root), path)

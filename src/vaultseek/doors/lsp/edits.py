@@ -1,12 +1,14 @@
-"""Edits that the editor makes: vaultseek proposes them and writes nothing."""
+"""Previews, and edits that the editor makes: vaultseek proposes them and writes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from lsprotocol import types
 
 from vaultseek.base.model import JSON, Place
+from vaultseek.base.text import remove_hidden
 from vaultseek.core.notes.rename import Edit
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.session import Session, Spot
@@ -14,8 +16,8 @@ from vaultseek.doors.lsp.session import Session, Spot
 FileOperation = types.CreateFile | types.RenameFile
 
 
-def edits_of_answer(answer: JSON) -> list[Edit]:
-    """Return the edits of the daemon's answer to ``vault/rename``."""
+def edits_of_answer(answer: JSON, without: Container[str]) -> list[Edit]:
+    """Return the edits of the daemon's answer to ``vault/rename``, of all paths but those ``without``."""
     return [
         Edit(
             item["path"],
@@ -24,6 +26,7 @@ def edits_of_answer(answer: JSON) -> list[Edit]:
             item["new"],
         )
         for item in answer["edits"]
+        if item["path"] not in without
     ]
 
 
@@ -34,32 +37,40 @@ def workspace_edit(
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
-    texts = {path: session.text_of(spot, path) for path in by_path}
     changes = {
-        path: list(_text_edits(text, by_path[path])) for path, text in texts.items() if text is not None
+        path: list(_text_edits(text, own))
+        for path, own in by_path.items()
+        if (text := session.text_of(spot, path)) is not None
     }
-    if not _takes_documents(session):
-        return types.WorkspaceEdit(changes={spot.uri(path): made for path, made in changes.items()})
-    documents = [_document_edit(session, spot.uri(path), made) for path, made in changes.items()]
-    return types.WorkspaceEdit(document_changes=[*documents, *operations])
+    return _proposed(session, {spot.uri(path): made for path, made in changes.items()}, operations)
 
 
 def replacing(session: Session, uri: str, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
     """Return edits of one document."""
-    if not _takes_documents(session):
-        return types.WorkspaceEdit(changes={uri: list(edits)})
-    return types.WorkspaceEdit(document_changes=[_document_edit(session, uri, edits)])
+    return _proposed(session, {uri: edits})
+
+
+def _proposed(
+    session: Session,
+    changes: Mapping[str, Sequence[types.TextEdit]],
+    operations: Sequence[FileOperation] = (),
+) -> types.WorkspaceEdit:
+    # Neovim 0.7 takes the newer form of edits, but names only the operations on files.
+    edit = "workspace.workspace_edit"
+    if not (session.can(f"{edit}.document_changes") or session.can(f"{edit}.resource_operations")):
+        return types.WorkspaceEdit(changes=changes)
+    documents = [
+        types.TextDocumentEdit(
+            types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=session.version(uri)), list(edits)
+        )
+        for uri, edits in changes.items()
+    ]
+    return types.WorkspaceEdit(document_changes=[*documents, *operations])
 
 
 def can_do(session: Session, operation: types.ResourceOperationKind) -> bool:
     """True if the client creates or renames files for us."""
     return operation in (session.can("workspace.workspace_edit.resource_operations") or ())
-
-
-def _takes_documents(session: Session) -> bool:
-    """True for the newer form of edits; Neovim 0.7 takes it, but names only the operations on files."""
-    edit = "workspace.workspace_edit"
-    return bool(session.can(f"{edit}.document_changes") or session.can(f"{edit}.resource_operations"))
 
 
 def _text_edits(text: Text, edits: Iterable[Edit]) -> Iterable[types.TextEdit]:
@@ -69,6 +80,36 @@ def _text_edits(text: Text, edits: Iterable[Edit]) -> Iterable[types.TextEdit]:
             yield types.TextEdit(text.range(edit.place), edit.new)
 
 
-def _document_edit(session: Session, uri: str, edits: Sequence[types.TextEdit]) -> types.TextDocumentEdit:
-    document = types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=session.version(uri))
-    return types.TextDocumentEdit(text_document=document, edits=list(edits))
+_PICTURE = re.compile(r"!(?=\[)")
+_HTML = re.compile(r"<(?=[A-Za-z/!?])")
+_COMMAND = re.compile(r"\]\(\s*<?\s*(?:command|javascript|data|vbscript):[^)]*\)", re.IGNORECASE)
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_FRONTMATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?---[ \t]*(?:\n|\Z)")
+
+
+def harmless(markdown: str) -> str:
+    """Return a note's Markdown without what makes an editor load or run something."""
+    text = _CONTROL.sub("", remove_hidden(markdown))
+    text = _COMMAND.sub("]", _PICTURE.sub("", text))
+    return _HTML.sub("&lt;", text)
+
+
+def escaped(text: str) -> str:
+    """Return a note's words as Markdown that shows them as they are."""
+    line = " ".join(_CONTROL.sub("", remove_hidden(text)).split())
+    return re.sub(r"([\\`*_{}\[\]()#!|<>~&])", r"\\\1", line)
+
+
+def without_frontmatter(text: str) -> str:
+    """Return a text without the frontmatter that it begins with."""
+    match = _FRONTMATTER.match(text)
+    return text[match.end() :].lstrip("\n") if match else text
+
+
+def markup(session: Session, text: str, capability: str) -> types.MarkupContent:
+    """Return a note's text in the form that the client reads, by the name of its capability."""
+    formats = session.can(f"text_document.{capability}") or ()
+    body = without_frontmatter(text).strip()
+    if types.MarkupKind.Markdown in formats:
+        return types.MarkupContent(types.MarkupKind.Markdown, harmless(body))
+    return types.MarkupContent(types.MarkupKind.PlainText, _CONTROL.sub("", remove_hidden(body)))

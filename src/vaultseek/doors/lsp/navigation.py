@@ -10,11 +10,10 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.base.text import count, fold
-from vaultseek.core.notes.anchors import find_heading
-from vaultseek.core.notes.tag_places import tag_places
+from vaultseek.core.notes.anchors import find_heading, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
-from vaultseek.doors.lsp.documents import Text
-from vaultseek.doors.lsp.preview import escaped, harmless, without_frontmatter
+from vaultseek.doors.lsp.documents import Text, start_of_line
+from vaultseek.doors.lsp.edits import escaped, harmless, without_frontmatter
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 from vaultseek.errors import VaultseekError
@@ -29,13 +28,11 @@ LIKE_MS = 400
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
 
 
-async def definition(session: Session, params: types.DefinitionParams) -> list[types.Location] | None:
+async def definition(
+    session: Session, spot: Spot, text: Text, params: types.DefinitionParams
+) -> list[types.Location] | None:
     """Return where the link at a position leads."""
-    at = await _at(session, params)
-    if at is None:
-        return None
-    spot, text, line, column = at
-    link = link_at(text.note, line, column)
+    link = link_at(text.note, *text.place(params.position))
     if link is None:
         return None
     (target,) = await targets(session, spot, [link])
@@ -43,29 +40,22 @@ async def definition(session: Session, params: types.DefinitionParams) -> list[t
 
 
 async def document_links(
-    session: Session, params: types.DocumentLinkParams
-) -> list[types.DocumentLink] | None:
+    session: Session, spot: Spot, text: Text, params: types.DocumentLinkParams
+) -> list[types.DocumentLink]:
     """Return every link of a note that leads somewhere."""
-    document = await session.document(params.text_document.uri)
-    if document is None:
-        return None
-    spot, text = document
     links = [link for link in text.note.links if link.place]
-    found = await targets(session, spot, links)
     return [
         types.DocumentLink(text.range(target.link.place), _address(spot, target), target.path)
-        for target in found
+        for target in await targets(session, spot, links)
         if target.path is not None and target.link.place is not None
     ]
 
 
-async def references(session: Session, params: types.ReferenceParams) -> list[types.Location] | None:
+async def references(
+    session: Session, spot: Spot, text: Text, params: types.ReferenceParams
+) -> list[types.Location]:
     """Return the links to what is at a position: the target of a link, a heading, a tag, or the note."""
-    at = await _at(session, params)
-    if at is None:
-        return None
-    spot, text, line, column = at
-    own = params.context.include_declaration
+    line, column = text.place(params.position)
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
     path, heading = spot.path, heading_at(text.note, line)
@@ -83,19 +73,16 @@ async def references(session: Session, params: types.ReferenceParams) -> list[ty
     wanted = _fragments(session, spot, path, heading, block)
     locations = await _links_to(session, spot, path, wanted)
     locations += await _links_of_texts(session, spot, path, wanted, part=bool(heading or block))
-    locations.sort(key=_order)
-    if own:
+    locations.sort(key=lambda each: (each.uri, each.range.start.line, each.range.start.character))
+    if params.context.include_declaration:
         line_of_own = heading.line if heading else own_block.line if own_block and path == spot.path else None
         locations.insert(0, _location(session, spot, path, line_of_own))
     return locations
 
 
-async def hover(session: Session, params: types.HoverParams) -> types.Hover | None:
-    """Return what a link leads to, who else links there, and what it is like; of a tag its notes."""
-    at = await _at(session, params)
-    if at is None:
-        return None
-    spot, text, line, column = at
+async def hover(session: Session, spot: Spot, text: Text, params: types.HoverParams) -> types.Hover | None:
+    """Return what a link leads to, its backlinks, and notes like it; of a tag the number of its notes."""
+    line, column = text.place(params.position)
     if link := link_at(text.note, line, column):
         return await _hover_link(session, spot, text, link)
     if tag := tag_at(text.note, line, column):
@@ -116,19 +103,9 @@ async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
     return []
 
 
-async def _at(
-    session: Session, params: types.DefinitionParams | types.ReferenceParams | types.HoverParams
-) -> tuple[Spot, Text, int, int] | None:
-    document = await session.document(params.text_document.uri)
-    return None if document is None else (*document, *document.text.place(params.position))
-
-
 def _location(session: Session, spot: Spot, path: str, line: int | None) -> types.Location:
     text = session.text_of(spot, path) if line else None
-    whole = (
-        text.whole_line(line) if text and line else types.Range(types.Position(0, 0), types.Position(0, 0))
-    )
-    return types.Location(spot.uri(path), whole)
+    return types.Location(spot.uri(path), text.whole_line(line) if text and line else start_of_line(1))
 
 
 def _address(spot: Spot, target: Target) -> str:
@@ -181,15 +158,11 @@ async def _links_of_texts(
     locations = []
     for source, (uri, text) in texts.items():
         links = [link for link in text.note.links if link.place and wanted(link.heading, link.block)]
-        leading = await targets(session, Spot(spot.root, source, spot.shown), links) if links else ()
+        leading = await targets(session, spot.beside(source), links)
         for target in leading:
             if target.path == path and target.link.place:
                 locations.append(types.Location(uri, text.range(target.link.place)))
     return locations
-
-
-def _order(location: types.Location) -> tuple[str, int, int]:
-    return location.uri, location.range.start.line, location.range.start.character
 
 
 def _place(link: JSON, text: Text) -> Place:

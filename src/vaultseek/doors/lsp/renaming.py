@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from lsprotocol import types
@@ -39,23 +40,17 @@ class Renamed(NamedTuple):
 
 
 async def prepare(
-    session: Session, params: types.PrepareRenameParams
+    session: Session, spot: Spot, text: Text, params: types.PrepareRenameParams
 ) -> types.PrepareRenamePlaceholder | None:
     """Return the range and the name of what can be renamed at a position."""
-    document = await session.document(params.text_document.uri)
-    if document is None:
-        return None
-    spot, text = document
     wanted = await _at(session, spot, text, params.position)
     return None if wanted is None else types.PrepareRenamePlaceholder(text.range(wanted.place), wanted.name)
 
 
-async def rename(session: Session, params: types.RenameParams) -> types.WorkspaceEdit | None:
+async def rename(
+    session: Session, spot: Spot, text: Text, params: types.RenameParams
+) -> types.WorkspaceEdit | None:
     """Return the edits that rename what is at a position, in all notes. Raises VaultseekError."""
-    document = await session.document(params.text_document.uri)
-    if document is None:
-        return None
-    spot, text = document
     wanted = await _at(session, spot, text, params.position)
     if wanted is None:
         raise UsageError("nothing to rename here; put the cursor on a link, a heading or a tag")
@@ -136,12 +131,11 @@ async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -
     """Return the edits of the daemon; for notes with changes that are not saved, those of their own text."""
     answer = await session.ask("vault/rename", spot.root, moves=list(moves))
     open_texts = await session.open_texts(spot.root)
-    edits = [edit for edit in edits_of_answer(answer) if edit.path not in open_texts]
+    edits = edits_of_answer(answer, without=open_texts)
     for path, (_, text) in open_texts.items():
-        own = Spot(spot.root, path, spot.shown)
         links = [link for link in text.note.links if link.written]
         seen = set()
-        for target in await targets(session, own, links, moves=moves):
+        for target in await targets(session, spot.beside(path), links, moves=moves):
             written, moved = target.link.written, target.answer.get("moved")
             if moved is not None and written is not None and written not in seen:
                 seen.add(written)
@@ -160,49 +154,24 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     at = headings.index(heading)
     edits = [heading_edit(own.note, heading, new)]
     if find_heading(heading.text, headings) == heading:
-        edits += await _links_elsewhere(session, spot, wanted.path, heading.text, new, set(texts))
+        with suppress(NotFound):  # it is not saved yet: nothing links there
+            asked = {"note": wanted.path, "heading": heading.text, "to": new}
+            answer = await session.ask("vault/rename", spot.root, **asked)
+            edits += edits_of_answer(answer, without=texts)
     for path, text in texts.items():
-        edits += await _open_links(session, spot, path, text, wanted.path, headings, at, new)
-    return workspace_edit(session, spot, _distinct(edits))
-
-
-async def _links_elsewhere(
-    session: Session, spot: Spot, path: str, heading: str, new: str, without: set[str]
-) -> list[Edit]:
-    try:
-        answer = await session.ask("vault/rename", spot.root, note=path, heading=heading, to=new)
-    except NotFound:  # it is not saved yet: nothing links there
-        return []
-    return [edit for edit in edits_of_answer(answer) if edit.path not in without]
-
-
-async def _open_links(
-    session: Session,
-    spot: Spot,
-    source: str,
-    text: Text,
-    path: str,
-    headings: Sequence[Heading],
-    at: int,
-    new: str,
-) -> list[Edit]:
-    """Return the edits of the links of an open note to a heading of another one, or of its own."""
-    links = [link for link in text.note.links if link.heading]
-    own = Spot(spot.root, source, spot.shown)
-    leading = {target.link.place for target in await targets(session, own, links) if target.path == path}
-    edits = heading_links(text.note, path, headings, at, new, leading=leading)
-    return list(edits)
+        links = [link for link in text.note.links if link.heading]
+        found = await targets(session, spot.beside(path), links)
+        leading = {target.link.place for target in found if target.path == wanted.path}
+        edits += heading_links(text.note, wanted.path, headings, at, new, leading=leading)
+    distinct = {(edit.path, edit.place): edit for edit in edits}
+    return workspace_edit(session, spot, distinct.values())
 
 
 async def _rename_tag(session: Session, spot: Spot, old: str, new: str) -> types.WorkspaceEdit:
     answer = await session.ask("vault/rename", spot.root, tag=old, to=new)
     new = new.lstrip("#").strip("/")
     open_texts = await session.open_texts(spot.root)
-    edits = [edit for edit in edits_of_answer(answer) if edit.path not in open_texts]
+    edits = edits_of_answer(answer, without=open_texts)
     for _, text in open_texts.values():
         edits += tag_edits(text.note, old, new)
     return workspace_edit(session, spot, edits)
-
-
-def _distinct(edits: Sequence[Edit]) -> list[Edit]:
-    return list({(edit.path, edit.place): edit for edit in edits}.values())

@@ -24,7 +24,7 @@ from vaultseek.base.text import printable
 from vaultseek.doors.lsp import actions, completion, diagnostics, navigation, renaming, symbols
 from vaultseek.doors.lsp.commands import Commands, choices
 from vaultseek.doors.lsp.daemon import Daemon
-from vaultseek.doors.lsp.documents import NoteWorkspace
+from vaultseek.doors.lsp.documents import NoteWorkspace, start_of_line
 from vaultseek.doors.lsp.session import Options, Session
 from vaultseek.errors import Cancelled, VaultseekError
 
@@ -35,42 +35,52 @@ DIAGNOSE_SECONDS = 0.25
 REFRESH_SECONDS = 1.0
 """Least time between two requests to the client to ask again."""
 
-Feature = Callable[[Session, Any], Awaitable[Any]]
+Feature = Callable[..., Awaitable[Any]]
+"""Function of the session and the parameters; between them, if it is about a note, its place and text."""
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )
-_FEATURES: dict[str, tuple[Feature, Any]] = {
-    types.TEXT_DOCUMENT_COMPLETION: (
-        completion.complete,
-        types.CompletionOptions(trigger_characters=completion.TRIGGERS, resolve_provider=True),
-    ),
-    types.COMPLETION_ITEM_RESOLVE: (completion.resolve, None),
-    types.TEXT_DOCUMENT_DEFINITION: (navigation.definition, None),
-    types.TEXT_DOCUMENT_REFERENCES: (navigation.references, None),
-    types.TEXT_DOCUMENT_DOCUMENT_LINK: (navigation.document_links, None),
-    types.TEXT_DOCUMENT_HOVER: (navigation.hover, None),
-    types.WORKSPACE_SYMBOL: (symbols.search_symbols, None),
-    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (symbols.document_symbols, None),
-    types.TEXT_DOCUMENT_FOLDING_RANGE: (symbols.folding_ranges, None),
-    types.TEXT_DOCUMENT_CODE_LENS: (symbols.code_lenses, None),
-    types.TEXT_DOCUMENT_INLAY_HINT: (symbols.inlay_hints, None),
-    types.TEXT_DOCUMENT_CODE_ACTION: (
-        actions.code_actions,
-        types.CodeActionOptions(
-            code_action_kinds=[
-                types.CodeActionKind.QuickFix,
-                types.CodeActionKind.RefactorRewrite,
-                types.CodeActionKind.Source,
-            ],
-            resolve_provider=True,
-        ),
-    ),
-    types.CODE_ACTION_RESOLVE: (actions.resolve, None),
-    types.TEXT_DOCUMENT_RENAME: (renaming.rename, None),
-    types.TEXT_DOCUMENT_PREPARE_RENAME: (renaming.prepare, None),
-    types.WORKSPACE_WILL_RENAME_FILES: (renaming.will_rename, _FILES),
+_OF_A_NOTE: dict[str, Feature] = {
+    types.TEXT_DOCUMENT_DEFINITION: navigation.definition,
+    types.TEXT_DOCUMENT_REFERENCES: navigation.references,
+    types.TEXT_DOCUMENT_DOCUMENT_LINK: navigation.document_links,
+    types.TEXT_DOCUMENT_HOVER: navigation.hover,
+    types.TEXT_DOCUMENT_CODE_LENS: symbols.code_lenses,
+    types.TEXT_DOCUMENT_INLAY_HINT: symbols.inlay_hints,
+    types.TEXT_DOCUMENT_CODE_ACTION: actions.code_actions,
+    types.TEXT_DOCUMENT_RENAME: renaming.rename,
+    types.TEXT_DOCUMENT_PREPARE_RENAME: renaming.prepare,
 }
-_TOLD = {types.TEXT_DOCUMENT_RENAME, types.WORKSPACE_WILL_RENAME_FILES}
+"""Features of a note in a vault; for other documents there is no answer."""
+_OTHERS: dict[str, Feature] = {
+    types.TEXT_DOCUMENT_COMPLETION: completion.complete,
+    types.COMPLETION_ITEM_RESOLVE: completion.resolve,
+    types.WORKSPACE_SYMBOL: symbols.search_symbols,
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: symbols.document_symbols,
+    types.TEXT_DOCUMENT_FOLDING_RANGE: symbols.folding_ranges,
+    types.TEXT_DOCUMENT_DIAGNOSTIC: diagnostics.pull,
+    types.WORKSPACE_DIAGNOSTIC: diagnostics.pull_all,
+    types.CODE_ACTION_RESOLVE: actions.resolve,
+    types.WORKSPACE_WILL_RENAME_FILES: renaming.will_rename,
+}
+_OPTIONS: dict[str, Any] = {
+    types.TEXT_DOCUMENT_COMPLETION: types.CompletionOptions(
+        trigger_characters=completion.TRIGGERS, resolve_provider=True
+    ),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions(
+        code_action_kinds=[
+            types.CodeActionKind.QuickFix,
+            types.CodeActionKind.RefactorRewrite,
+            types.CodeActionKind.Source,
+        ],
+        resolve_provider=True,
+    ),
+    types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
+        inter_file_dependencies=True, workspace_diagnostics=True, identifier="vaultseek"
+    ),
+    types.WORKSPACE_WILL_RENAME_FILES: _FILES,
+}
+_SHOWN_FAILURES = {types.TEXT_DOCUMENT_RENAME, types.WORKSPACE_WILL_RENAME_FILES}
 """Requests whose failure the user has to see; others have nothing to say without an answer."""
 
 log = logging.getLogger(__name__)
@@ -96,7 +106,7 @@ def make_server(start: Callable[[], object], options: Options | None = None) -> 
 
 
 class _Server(LanguageServer):
-    """The server of pygls; what goes wrong is told to the client by its answers alone."""
+    """The server of pygls; errors reach the client in answers alone."""
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         log.debug("%s: %s", source, error)
@@ -115,13 +125,12 @@ class _Protocol(LanguageServerProtocol):
 
 
 class _Editor:
-    """The client of a server: its session, and what the daemon tells of meanwhile."""
+    """The client of a server: its session, and the notifications of the daemon."""
 
     def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
         self._server = server
-        self._start = start
-        self._daemon: Daemon | None = None
-        self._session = Session(self._ask, options)
+        self._daemon = Daemon(start, self._notified, self._reconnected, self._show_failure)
+        self._session = Session(self._daemon.ask, options)
         self._commands = Commands(self._session, self._choose, self._show)
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
@@ -131,15 +140,8 @@ class _Editor:
     def register(self) -> None:
         """Register every feature with the server."""
         feature = self._server.feature
-        for method, (answer, options) in _FEATURES.items():
-            feature(method, options)(self._handler(method, answer))
-        pull = types.DiagnosticOptions(
-            inter_file_dependencies=True, workspace_diagnostics=True, identifier="vaultseek"
-        )
-        feature(types.TEXT_DOCUMENT_DIAGNOSTIC, pull)(
-            self._handler(types.TEXT_DOCUMENT_DIAGNOSTIC, self._pull)
-        )
-        feature(types.WORKSPACE_DIAGNOSTIC)(self._handler(types.WORKSPACE_DIAGNOSTIC, self._pull_all))
+        for method, answer in (_OTHERS | _OF_A_NOTE).items():
+            feature(method, _OPTIONS.get(method))(self._handler(method, answer))
         for method, note in (
             (types.INITIALIZE, self._initialize),
             (types.INITIALIZED, self._initialized),
@@ -149,7 +151,7 @@ class _Editor:
             (types.TEXT_DOCUMENT_DID_CLOSE, self._closed),
             (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed),
         ):
-            feature(method)(partial(_call, note))
+            feature(method)(partial(note))
         for name, command in self._commands.all().items():
             self._server.command(name)(self._command(command))
 
@@ -158,11 +160,14 @@ class _Editor:
     def _handler(self, method: str, answer: Feature) -> Callable[[Any], Awaitable[Any]]:
         async def handle(params: Any) -> Any:
             try:
-                return await answer(self._session, params)
+                if method not in _OF_A_NOTE:
+                    return await answer(self._session, params)
+                document = await self._session.document(params.text_document.uri)
+                return None if document is None else await answer(self._session, *document, params)
             except Cancelled as error:
                 raise JsonRpcException(str(error), REQUEST_CANCELLED) from None
             except VaultseekError as error:
-                if method in _TOLD:
+                if method in _SHOWN_FAILURES:
                     raise JsonRpcException(printable(str(error), 500), REQUEST_FAILED) from None
                 log.debug("%s: %s", method, error)
                 resolved = method in (types.COMPLETION_ITEM_RESOLVE, types.CODE_ACTION_RESOLVE)
@@ -179,11 +184,6 @@ class _Editor:
 
         return command
 
-    async def _ask(self, method: str, params: JSON) -> Any:
-        if self._daemon is None:
-            self._daemon = Daemon(self._start, self._told, self._back, self._failed)
-        return await self._daemon.ask(method, params)
-
     # -- the client's life ---------------------------------------------------------------------------------
 
     def _initialize(self, params: types.InitializeParams) -> None:
@@ -199,16 +199,14 @@ class _Editor:
         self._session.begin(workspace, params)
 
     def _initialized(self, params: types.InitializedParams) -> None:
-        self._daemon = self._daemon or Daemon(self._start, self._told, self._back, self._failed)
         self._later("", self._begin())
 
     async def _begin(self) -> None:
         try:
-            await self._ask("index/status", {})
+            await self._daemon.ask("index/status", {})
         except VaultseekError:
-            return  # the client has been told
-        if self._daemon is not None:
-            self._daemon.subscribe()
+            return  # the client shows it
+        self._daemon.subscribe()
         folders = self._session.folders()
         if folders and not await self._session.roots():
             message = f"vaultseek: {printable(folders[0])} is in no vault; run `vaultseek vault add` there"
@@ -248,16 +246,9 @@ class _Editor:
                 types.PublishDiagnosticsParams(uri, items, self._session.version(uri))
             )
 
-    async def _pull(self, session: Session, params: types.DocumentDiagnosticParams) -> Any:
-        items = await diagnostics.of_document(session, params.text_document.uri)
-        return types.RelatedFullDocumentDiagnosticReport(items=items)
+    # -- notifications of the daemon -------------------------------------------------------------------------
 
-    async def _pull_all(self, session: Session, params: types.WorkspaceDiagnosticParams) -> Any:
-        return await diagnostics.of_workspace(session, params.previous_result_ids)
-
-    # -- what the daemon tells -------------------------------------------------------------------------------
-
-    def _told(self, method: str, params: JSON) -> None:
+    def _notified(self, method: str, params: JSON) -> None:
         vault = params.get("vault_path")
         if vault is not None and vault not in self._vaults:
             self._vaults.add(vault)
@@ -268,10 +259,10 @@ class _Editor:
         elif method == "index/progress":
             self._report(params)
 
-    def _back(self) -> None:
+    def _reconnected(self) -> None:
         """Have the client ask again: the daemon was away, and vaults and notes may have changed since."""
         self._vaults.clear()
-        self._told("index/changed", {})
+        self._notified("index/changed", {})
 
     async def _refresh(self) -> None:
         """Have the client ask again: links may lead elsewhere now."""
@@ -287,11 +278,11 @@ class _Editor:
         if options.inlay_hints and self._session.can("workspace.inlay_hint.refresh_support"):
             self._server.workspace_inlay_hint_refresh(None)
 
-    def _report(self, told: JSON) -> None:
+    def _report(self, state: JSON) -> None:
         """Show the progress of a vault in the client, if it can, has the vault open, and there is any."""
-        if not self._session.has_vault(str(told["vault_path"])):
+        if not self._session.has_vault(str(state["vault_path"])):
             return
-        vault, share = str(told["vault"]), float(told["share"])
+        vault, share = str(state["vault"]), float(state["share"])
         token = f"vaultseek/{vault}"
         progress = self._server.work_done_progress
         if vault not in self._progress:
@@ -311,11 +302,11 @@ class _Editor:
                 progress.tokens.pop(token, None)
                 del self._progress[vault]
             else:
-                message = f"{told['notes']} notes, {told['embedded']} of {told['chunks']} passages"
+                message = f"{state['notes']} notes, {state['embedded']} of {state['chunks']} passages"
                 percentage = int(share * 100)
                 progress.report(token, types.WorkDoneProgressReport(message=message, percentage=percentage))
 
-    def _failed(self, message: str) -> None:
+    def _show_failure(self, message: str) -> None:
         self._server.window_show_message(
             types.ShowMessageParams(types.MessageType.Warning, f"vaultseek: {printable(message, 500)}")
         )
@@ -333,11 +324,5 @@ class _Editor:
         )
 
     async def _show(self, uri: str, line: int) -> None:
-        at = types.Range(types.Position(line - 1, 0), types.Position(line - 1, 0))
-        await self._server.window_show_document_async(
-            types.ShowDocumentParams(uri, take_focus=True, selection=at)
-        )
-
-
-def _call(note: Callable[[Any], None], params: Any) -> None:
-    note(params)
+        params = types.ShowDocumentParams(uri, take_focus=True, selection=start_of_line(line))
+        await self._server.window_show_document_async(params)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -35,6 +35,10 @@ class Spot(NamedTuple):
         """Return the address of another file of the vault."""
         return from_fs_path(f"{self.shown}/{path}") or ""
 
+    def beside(self, path: str) -> Spot:
+        """Return the place of another file of the vault."""
+        return self._replace(path=path)
+
 
 class Document(NamedTuple):
     """A document in a vault: its place there, and the text of it that the editor shows."""
@@ -50,7 +54,6 @@ class Options(NamedTuple):
     inlay_hints: bool = False
     diagnostics: bool = True
     vault: str | None = None
-    results: int = 50
 
 
 class Session:
@@ -88,14 +91,10 @@ class Session:
         except AttributeError:
             return None
 
-    async def ask(self, method: str, root: str, **params: Any) -> JSON:
-        """Return the daemon's answer about the vault at ``root``. Raises VaultseekError."""
-        answer: JSON = await self._ask(method, {"vault": root, **params})
-        return answer
-
-    async def ask_daemon(self, method: str, **params: Any) -> JSON:
-        """Return the daemon's answer to a request about no vault. Raises VaultseekError."""
-        answer: JSON = await self._ask(method, params)
+    async def ask(self, method: str, root: str | None, **params: Any) -> JSON:
+        """Return the daemon's answer about the vault at ``root``, or about none. Raises VaultseekError."""
+        vault = {} if root is None else {"vault": root}
+        answer: JSON = await self._ask(method, {**vault, **params})
         return answer
 
     # -- where -------------------------------------------------------------------------------------------
@@ -121,10 +120,6 @@ class Session:
         roots = await self.roots() if any(self.folders()) else []
         return Spot(roots[0], DRAFT, roots[0]) if len(roots) == 1 else None
 
-    def spot_in(self, root: str, path: str) -> Spot:
-        """Return the place of a file in a vault that some open document or folder has named."""
-        return Spot(root, path, root)
-
     async def roots(self) -> list[str]:
         """Return the vaults of the workspace folders, else of the open documents; none means all vaults."""
         roots = [await self._root(_real(folder)) for folder in self.folders()]
@@ -148,13 +143,8 @@ class Session:
 
     async def _root(self, folder: str) -> str | None:
         if folder not in self._roots:
-            params = {
-                "source": "x",
-                "links": [],
-                **({"vault": self.options.vault} if self.options.vault else {}),
-            }
             try:
-                answer = await self._ask("links/resolve", {"cwd": folder, **params})
+                answer = await self.ask("links/resolve", self.options.vault, cwd=folder, source="x", links=[])
             except VaultseekError:
                 return None
             root = str(answer["vault_path"])
@@ -204,7 +194,7 @@ class Session:
 
     def text_of(self, spot: Spot, path: str) -> Text | None:
         """Return the text of another file of the same vault."""
-        return self.text(spot.uri(path), Spot(spot.root, path, spot.shown))
+        return self.text(spot.uri(path), spot.beside(path))
 
     def _open(self, uri: str) -> Any:
         documents = self.workspace.text_documents
@@ -224,10 +214,4 @@ def _options(wishes: Any, known: Options) -> Options:
         inlay_hints=bool(wishes.get("inlayHints", known.inlay_hints)),
         diagnostics=bool(wishes.get("diagnostics", known.diagnostics)),
         vault=wishes.get("vault") if isinstance(wishes.get("vault"), str) else known.vault,
-        results=known.results,
     )
-
-
-def listed(items: Iterable[Any]) -> list[Any]:
-    """Return the items without those that are None."""
-    return [item for item in items if item is not None]

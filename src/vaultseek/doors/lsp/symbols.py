@@ -12,12 +12,13 @@ from vaultseek.base.model import JSON, Heading, Place
 from vaultseek.base.text import count
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.core.notes.anchors import find_heading
-from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
 """Editors that drop a symbol without the letters of the query in its name; these show the query first."""
+RESULTS = 50
 RECENT_NOTES = "ext:md"
 """Query of every note, the last modified first."""
 
@@ -31,35 +32,32 @@ async def search_symbols(
     """Return the results of the hybrid search, best first, each at the line of its passage."""
     query = params.query.strip()
     roots = await session.roots()
-    limit = session.options.results
-    wanted = {"query": query or RECENT_NOTES, "limit": limit, "typing": bool(query)}
-    if len(roots) == 1:
-        answer = await session.ask("search", roots[0], **wanted)
-        results = [{**result, "vault_path": answer["vault_path"]} for result in answer["results"]]
-    elif roots:
+    wanted = {"query": query or RECENT_NOTES, "limit": RESULTS, "typing": bool(query)}
+    if roots:
         answers = await asyncio.gather(*(session.ask("search", root, **wanted) for root in roots))
         results = [
             {**result, "vault_path": answer["vault_path"]}
             for answer in answers
             for result in answer["results"]
         ]
-        results.sort(key=lambda result: -float(result.get("confidence") or result["score"]))
+        if len(roots) > 1:
+            results.sort(key=lambda result: -float(result["certainty"]))
     else:
-        results = (await session.ask_daemon("search/all", **wanted))["results"]
+        results = (await session.ask("search/all", None, **wanted))["results"]
     prefix = query if session.client.startswith(COMPARING_CLIENTS) else ""
-    return [_symbol(session, result, number, prefix) for number, result in enumerate(results[:limit], 1)]
+    return [_symbol(session, result, number, prefix) for number, result in enumerate(results[:RESULTS], 1)]
 
 
 def _symbol(session: Session, result: JSON, number: int, prefix: str) -> types.SymbolInformation:
-    spot = session.spot_in(str(result["vault_path"]), str(result["path"]))
+    root = str(result["vault_path"])
+    spot = Spot(root, str(result["path"]), root)
     headings = [heading for heading in result.get("heading_path") or () if heading != result["title"]]
     name = " › ".join([str(result["title"]), *headings])
     if prefix:
         name = f"{prefix} · {number:02} {name}"
     line, column = int(result.get("line") or 1), int(result.get("column") or 1)
     text = session.text_of(spot, spot.path)
-    place = Place(line, column - 1, len(text.line(line))) if text else Place(line, 0, 0)
-    at = text.range(place) if text else types.Range(types.Position(line - 1, 0), types.Position(line - 1, 0))
+    at = text.range(Place(line, column - 1, len(text.line(line)))) if text else start_of_line(line)
     return types.SymbolInformation(
         location=types.Location(spot.uri(spot.path), at),
         name=name,
@@ -146,31 +144,27 @@ async def folding_ranges(
 # -- counts of backlinks
 
 
-async def code_lenses(session: Session, params: types.CodeLensParams) -> list[types.CodeLens] | None:
+async def code_lenses(
+    session: Session, spot: Spot, text: Text, params: types.CodeLensParams
+) -> list[types.CodeLens] | None:
     """Return the numbers of backlinks of a note and of its headings, above their lines, if that is wanted."""
     if not session.options.code_lens:
         return None
     uri = params.text_document.uri
-    document = await session.document(uri)
-    if document is None:
-        return None
     return [
         types.CodeLens(
-            document.text.whole_line(line),
-            types.Command(label, "vaultseek.backlinks", arguments=[uri, line]),
+            text.whole_line(line), types.Command(label, "vaultseek.backlinks", arguments=[uri, line])
         )
-        for line, label in await _counts(session, *document)
+        for line, label in await _counts(session, spot, text)
     ]
 
 
-async def inlay_hints(session: Session, params: types.InlayHintParams) -> list[types.InlayHint] | None:
+async def inlay_hints(
+    session: Session, spot: Spot, text: Text, params: types.InlayHintParams
+) -> list[types.InlayHint] | None:
     """Return the same numbers behind the lines, if that is wanted."""
     if not session.options.inlay_hints:
         return None
-    document = await session.document(params.text_document.uri)
-    if document is None:
-        return None
-    spot, text = document
     first, last = params.range.start.line + 1, params.range.end.line + 1
     return [
         types.InlayHint(text.position(line, len(text.line(line))), label, padding_left=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from vaultseek.base.model import JSON, Link
 from vaultseek.core.notes.anchors import find_block, find_heading
@@ -40,7 +41,10 @@ async def targets(
     """Return where links of the note at ``spot`` lead; with ``wait`` also to what was saved a moment ago."""
     answers: list[JSON] = []
     for start in range(0, len(links), LINKS_AT_ONCE):
-        written = [_as_json(link) for link in links[start : start + LINKS_AT_ONCE]]
+        written = [
+            {"target": link.target, "kind": link.kind, "heading": link.heading, "block": link.block}
+            for link in links[start : start + LINKS_AT_ONCE]
+        ]
         more = {name: True for name, wanted in (("similar", similar), ("wait", wait)) if wanted}
         answer = await session.ask(
             "links/resolve", spot.root, source=spot.path, links=written, moves=list(moves), **more
@@ -54,20 +58,18 @@ def _target(session: Session, spot: Spot, link: Link, answer: JSON) -> Target:
     message = answer["message"]
     if not link.target and (link.heading or link.block):
         path, problem = spot.path, None  # the note itself, which may not be saved yet
-    open_text = _open_text(session, spot, path)
-    if open_text is not None and (link.heading or link.block) and path and path.endswith(".md"):
-        line = _line(link, open_text)
-        missing = "missing_block" if link.block else "missing_heading"
+    is_part = path and path.endswith(".md") and (link.heading or link.block)
+    text = session.text_of(spot, path) if is_part and session.is_open(spot.uri(path)) else None
+    if text is not None:
+        line = _line(link, text)
+        missing: Literal["missing_block", "missing_heading"] = (
+            "missing_block" if link.block else "missing_heading"
+        )
         if line is None:
-            problem = missing
-            message = problem_message("missing_block" if link.block else "missing_heading", link, ())
+            problem, message = missing, problem_message(missing, link, ())
         elif problem == missing:
             problem = message = None
     return Target(link, path, answer["title"], line, problem, message if problem else None, answer)
-
-
-def _open_text(session: Session, spot: Spot, path: str | None) -> Text | None:
-    return session.text_of(spot, path) if path and session.is_open(spot.uri(path)) else None
 
 
 def _line(link: Link, text: Text) -> int | None:
@@ -76,7 +78,3 @@ def _line(link: Link, text: Text) -> int | None:
         return block.line if block else None
     heading = find_heading(link.heading or "", text.note.headings)
     return heading.line if heading else None
-
-
-def _as_json(link: Link) -> JSON:
-    return {"target": link.target, "kind": link.kind, "heading": link.heading, "block": link.block}

@@ -54,6 +54,13 @@ class Links(Listing):
     links: list[dict[str, Any]]
 
 
+class Graph(ToolAnswer):
+    """Hubs and clusters, steps of a path, or links that may be missing; each with the kind of item it is."""
+
+    vault: str
+    items: list[dict[str, Any]]
+
+
 class Notes(Listing):
     """Notes of a folder."""
 

@@ -21,7 +21,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vaultseek.base import paths
-from vaultseek.client.on_demand import Daemon
+from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Place
 from vaultseek.doors.mcp.server import server
 from vaultseek.errors import Forbidden, Unavailable
@@ -56,7 +56,7 @@ def serve_http(
     with listen_on(port) as listening:
         number: int = listening.getsockname()[1]
         app = http_app(
-            server(Daemon(start, "vaultseek.mcp").call, place, structured=structured), token, number
+            server(on_demand(start, "vaultseek.mcp").call, place, structured=structured), token, number
         )
         running = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
         announce(f"http://{HOST}:{number}{PATH}", file)

@@ -37,9 +37,8 @@ def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
 
 def links(answer: JSON, page: Page, form: Form) -> Reply:
     """Format links, which have a ``direction``; ``answer`` names the note."""
-    shown = Page([_link(item) for item in page.items], page.first, page.total)
     title = f"{count(page.total, 'link')} of {line(answer.get('path') or '')}"
-    return _listing("links", shown, _each(_link_text), title, head_of(answer), form)
+    return _listing("links", page, _link, _each(_link_text), title, head_of(answer), form)
 
 
 def notes(
@@ -49,7 +48,6 @@ def notes(
 
     Notes that are ``dated`` follow each other by date, which stands above them.
     """
-    shown = Page([_note(item) for item in page.items], page.first, page.total)
     head = head_of(answer)
     where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
     title = f"{count(page.total, 'note')} {where}"
@@ -57,7 +55,7 @@ def notes(
         head["folders"] = folders
         named = ", ".join(f"{name}/ {number}" for name, number in folders.items())
         title += f"; folders: {named}"
-    return _listing("notes", shown, _dated_lines if dated else _note_lines, title, head, form)
+    return _listing("notes", page, _note, _dated_lines if dated else _note_lines, title, head, form)
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
@@ -80,27 +78,34 @@ def _spelled_alike(folder: str, folders: Collection[str]) -> list[str]:
 
 def tags(answer: JSON, page: Page, form: Form) -> Reply:
     """Format tags; a tag counts the notes of those nested in it, too."""
-    shown = Page([{**tag, "tag": line(tag["tag"])} for tag in page.items], page.first, page.total)
     head = head_of(answer)
     title = f"{count(page.total, 'tag')} in vault {head['vault']!r}, with the number of notes"
-    return _listing("tags", shown, _each(_tag_text), title, head, form)
+    return _listing(
+        "tags", page, lambda tag: {**tag, "tag": line(tag["tag"])}, _each(_tag_text), title, head, form
+    )
 
 
 def properties(answer: JSON, page: Page, form: Form) -> Reply:
     """Format properties, each with its commonest values."""
-    shown = Page([_property(item) for item in page.items], page.first, page.total)
     head = head_of(answer)
     names = count(page.total, "property", "properties")
     title = f"{names} in vault {head['vault']!r}, with the number of notes"
-    return _listing("properties", shown, _each(_property_text), title, head, form)
+    return _listing("properties", page, _property, _each(_property_text), title, head, form)
 
 
 def values(answer: JSON, page: Page, form: Form) -> Reply:
     """Format the values of one property."""
-    shown = Page([{**value, "value": line(value["value"])} for value in page.items], page.first, page.total)
     head = {**head_of(answer), "property": line(answer["property"])}
     title = f"{count(page.total, 'value')} of {head['property']}, with the number of notes"
-    return _listing("values", shown, _each(_value_text), title, head, form)
+    return _listing(
+        "values",
+        page,
+        lambda value: {**value, "value": line(value["value"])},
+        _each(lambda value: f"- {value['value']} | {value['count']}"),
+        title,
+        head,
+        form,
+    )
 
 
 def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
@@ -108,12 +113,19 @@ def tables(answer: JSON, first: int, last: int, form: Form) -> Reply:
     head = head_of(answer)
     head["tables"] = [_table(table) for table in answer["tables"]]
     rows = [
-        _row(row, number, table) for number, table in enumerate(answer["tables"]) for row in table["rows"]
+        {**row, "table": number} for number, table in enumerate(answer["tables"]) for row in table["rows"]
     ]
     total = sum(int(table["total"]) for table in answer["tables"])
     title = f"{count(total, 'row')} in vault {head['vault']!r}"
-    shown = Page(rows[first - 1 : last], first, total)
-    return _listing("rows", shown, lambda items: _table_lines(items, head["tables"]), title, head, form)
+    return _listing(
+        "rows",
+        Page(rows[first - 1 : last], first, total),
+        lambda row: _row(row, answer["tables"][row["table"]]),
+        lambda items: _table_lines(items, head["tables"]),
+        title,
+        head,
+        form,
+    )
 
 
 def _table(table: JSON) -> JSON:
@@ -129,9 +141,9 @@ def _table(table: JSON) -> JSON:
     }
 
 
-def _row(row: JSON, number: int, table: JSON) -> JSON:
+def _row(row: JSON, table: JSON) -> JSON:
     cells = [_cell(row["cells"].get(column["id"])) for column in table["columns"]]
-    return {"path": line(row["path"]), "cells": cells, "table": number}
+    return {"path": line(row["path"]), "cells": cells, "table": row["table"]}
 
 
 def _cell(value: object) -> str:
@@ -155,22 +167,78 @@ def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
     return lines
 
 
+def overview(answer: JSON, form: Form) -> Reply:
+    """Format the hubs and clusters of the links."""
+    hubs = [{"kind": "hub", **_note(hub), "backlinks": hub["backlinks"]} for hub in answer["hubs"]]
+    clusters = [
+        {
+            "kind": "cluster",
+            "words": [line(word) for word in cluster["words"]],
+            "count": cluster["count"],
+            "notes": [line(each["path"]) for each in cluster["notes"]],
+        }
+        for cluster in answer["clusters"]
+    ]
+    numbers = (count(answer["notes"], "note"), count(answer["links"], "link"))
+    title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks"
+    return _graph([*hubs, *clusters], title, answer, form)
+
+
+def suggestions(answer: JSON, form: Form) -> Reply:
+    """Format links that may be missing, with the reasons."""
+    items = [
+        {"kind": "suggestion", **_note(each), "reasons": [reason["kind"] for reason in each["reasons"]]}
+        for each in answer["suggestions"]
+    ]
+    return _graph(items, count(len(items), "link") + " that may be missing", answer, form)
+
+
+def route(answer: JSON, form: Form) -> Reply:
+    """Format the steps of the shortest path, each with the line of its link."""
+    steps: list[JSON] = next(iter(answer["routes"]), [])
+    items = [
+        {"kind": "step", **_note(step), "by": step["by"], "text": line(step.get("text") or "")}
+        for step in steps
+    ]
+    title = f"path of {count(len(steps) - 1, 'step')}" if steps else "no path"
+    return _graph(items, title, answer, form)
+
+
+def _graph(items: Sequence[JSON], title: str, answer: JSON, form: Form) -> Reply:
+    page = Page(items, 1, len(items))
+    return _listing("items", page, dict, _each(_graph_text), title, head_of(answer), form, pages=False)
+
+
+def _graph_text(item: JSON) -> str:
+    match item["kind"]:
+        case "hub":
+            return f"- hub {item['path']} | {count(item['backlinks'], 'backlink')}"
+        case "cluster":
+            words, notes = ", ".join(item["words"]), ", ".join(item["notes"])
+            return f"- cluster {words} | {count(item['count'], 'note')} | {notes}"
+        case "suggestion":
+            return f"- {item['path']} | {', '.join(item['reasons'])}"
+    text = "no link, near in meaning" if item["by"] == "meaning" else item["text"]
+    return f"- {item['path']}" + (f" | {text}" if text else "")
+
+
 def status(answer: JSON, form: Form) -> Reply:
     """Format the answer to ``index/status``."""
     daemon = answer.get("daemon") or {}
     worker = daemon.get("worker") or {}
-    vaults = [_vault(vault) for vault in answer.get("vaults") or ()]
+    vaults = answer.get("vaults") or ()
     model = {name: worker.get(name) for name in ("model", "status", "code", "reason")}
     head: JSON = {"untrusted": True, "version": daemon.get("version"), "model": model}
     title = f"{count(len(vaults), 'vault')} open in vaultseek {head['version']}; "
     title += f"model {worker.get('model')} {worker.get('status')}"
     page = Page(vaults, 1, len(vaults))
-    return _listing("vaults", page, _each(_vault_text), title, head, form, pages=False)
+    return _listing("vaults", page, _vault, _each(_vault_text), title, head, form, pages=False)
 
 
 def _listing(
     key: str,
     page: Page,
+    item: Callable[[JSON], JSON],
     lines: Callable[[Sequence[JSON]], list[str]],
     title: str,
     head: JSON,
@@ -178,7 +246,11 @@ def _listing(
     *,
     pages: bool = True,
 ) -> Reply:
-    """Return as many items as fit; ``next_first`` begins the next page, if the list has ``pages``."""
+    """Return as many items as fit, each as ``item`` makes it and as ``lines``.
+
+    ``next_first`` begins the next page, if the list has ``pages``.
+    """
+    items = [item(each) for each in page.items]
     start = f", from number {page.first}" if page.first > 1 else ""
 
     def reply(number: int) -> Reply:
@@ -187,14 +259,14 @@ def _listing(
         more = pages and omitted and number and last < LISTED_ITEMS_MOST
         next_first = last + 1 if more else None
         advice = f"go on with first={next_first}" if next_first else "ask again with a larger max_tokens"
-        structured: JSON = {**head, "partial": [], key: page.items[:number]}
+        structured: JSON = {**head, "partial": [], key: items[:number]}
         if pages:
             structured |= {"first": page.first, "total": page.total, "next_first": next_first}
         structured |= {"truncated": omitted > 0, "omitted": omitted}
         marks = [f"[cut: {omitted} more; {advice}]"] if omitted else []
-        return Reply(title + start, lines(page.items[:number]), marks, structured)
+        return Reply(title + start, lines(items[:number]), marks, structured)
 
-    return largest(reply, len(page.items), form)
+    return largest(reply, len(items), form)
 
 
 def _each(text: Callable[[JSON], str]) -> Callable[[Sequence[JSON]], list[str]]:
@@ -251,10 +323,6 @@ def _tag_text(tag: JSON) -> str:
     return f"- #{tag['tag']} | {tag['total']}{nested}"
 
 
-def _value_text(value: JSON) -> str:
-    return f"- {value['value']} | {value['count']}"
-
-
 def _property(item: JSON) -> JSON:
     common = [
         {"value": one_line(line(each["value"]), VALUE_CHARS), "count": each["count"]}
@@ -272,22 +340,9 @@ def _property_text(item: JSON) -> str:
 
 
 def _vault(vault: JSON) -> JSON:
-    names = (
-        "name",
-        "path",
-        "state",
-        "code",
-        "reason",
-        "notes",
-        "chunks",
-        "embedded",
-        "pending",
-        "problem_count",
-    )
-    down = {
-        name: lane.get("reason") for name, lane in (vault.get("lanes") or {}).items() if not lane.get("up")
-    }
-    return {**{name: vault.get(name) for name in names}, "lanes_down": down}
+    lanes = (vault.get("lanes") or {}).items()
+    down = {name: lane.get("reason") for name, lane in lanes if not lane.get("up")}
+    return {**{name: vault.get(name) for name in _VAULT_FIELDS}, "lanes_down": down}
 
 
 def _vault_text(vault: JSON) -> str:
@@ -302,6 +357,10 @@ def _vault_text(vault: JSON) -> str:
     return f"- {line(vault['name'])} | {line(vault['path'])} | {vault['state']}{reason} | {', '.join(parts)}"
 
 
+_VAULT_FIELDS = (
+    *("name", "path", "state", "code", "reason"),
+    *("notes", "chunks", "embedded", "pending", "problem_count"),
+)
 _COUNTED = (
     ("pending", ("text to embed", "texts to embed")),
     ("problem_count", ("note with problems", "notes with problems")),

@@ -11,7 +11,7 @@ from typing import Any
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
-from vaultseek.doors.addresses import Address, part, passage, readings, section
+from vaultseek.doors.addresses import Address, part, readings
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, VaultseekError
 
 NEAREST_NAMES = 5
@@ -84,16 +84,10 @@ class Notes:
 
     async def _part(self, anchor: str, about: JSON, vault: str | None) -> Address:
         """Return the lines of a note's heading, or block if ``anchor`` begins with a caret."""
-        if (place := part(anchor, about)) is not None:
-            return place
         if not anchor.startswith("^"):
-            return section(anchor, about)
+            return part(anchor, about)
         params = {"kind": "block", "note": about["path"], "text": anchor}
-        items = (await self.ask("complete", params, vault))["items"]
-        line = next((item["line"] for item in items if item["text"] == anchor[1:]), None)
-        if line is None:
-            raise NotFound(f"{about['path']} has no block {quote(anchor)}; look for it in the whole note")
-        return passage(line, about)
+        return part(anchor, about, (await self.ask("complete", params, vault))["items"])
 
     async def _checked(self, method: str, params: JSON, vault: str | None) -> JSON:
         answer = await self._answer(method, params, vault)

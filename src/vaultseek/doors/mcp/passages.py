@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -103,17 +104,14 @@ def _not_read(problems: Sequence[str], budget: int) -> list[str]:
 def _fitting(answer: JSON, budget: int, form: Form) -> _Passage | None:
     """Return as much of a note as fits, whole lines if one does; None if nothing of its text does."""
     visible = remove_hidden(str(answer["text"]))
-    low, high = 0, min(len(visible), budget * TOKEN_BYTES)
     complete = _passage(answer, visible, complete=True)
     if complete.tokens(form) <= budget:
         return complete
-    while low < high:
-        middle = (low + high + 1) // 2
-        if _beginning(answer, visible, middle).tokens(form) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return _beginning(answer, visible, low) if low else None
+    lengths = range(1, min(len(visible), budget * TOKEN_BYTES) + 1)
+    fitting = bisect_right(
+        lengths, budget, key=lambda length: _beginning(answer, visible, length).tokens(form)
+    )
+    return _beginning(answer, visible, fitting) if fitting else None
 
 
 def _beginning(answer: JSON, visible: str, length: int) -> _Passage:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -75,14 +76,8 @@ def largest(reply: Callable[[int], Reply], limit: int, form: Form) -> Reply:
     complete = reply(limit)
     if complete.tokens(form) <= form.budget:
         return complete
-    low, high = 0, limit - 1
-    while low < high:
-        middle = (low + high + 1) // 2
-        if reply(middle).tokens(form) <= form.budget:
-            low = middle
-        else:
-            high = middle - 1
-    return reply(max(0, low))
+    fitting = bisect_right(range(limit), form.budget, key=lambda number: reply(number).tokens(form))
+    return reply(max(0, fitting - 1))
 
 
 def line(text: object) -> str:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from vaultseek.base.model import JSON, STAGES
 from vaultseek.base.text import count
-from vaultseek.core.search.certainty import monotone_certainty
+from vaultseek.core.search.certainty import less_certain
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,
@@ -26,10 +27,13 @@ NextPage = Callable[[int], str | None]
 """A function from the number of results shown to the cursor of those after them, None if there are none."""
 
 
-def results(answer: JSON, form: Form, *, offset: int = 0, next_page: NextPage | None = None) -> Reply:
+def results(
+    answer: JSON, form: Form, *, offset: int = 0, next_page: NextPage | None = None, rest: str = "more"
+) -> Reply:
     """Format the answer to ``search`` or ``note/related``, whose results follow ``offset`` others.
 
-    Without ``next_page``, those that do not fit the budget are counted.
+    Without ``next_page``, those that do not fit the budget are counted. ``rest`` says what follows the last
+    one.
     """
     scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # filters alone match equally
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
@@ -50,15 +54,15 @@ def results(answer: JSON, form: Form, *, offset: int = 0, next_page: NextPage | 
             cut["next_cursor"] = cursor
         title = f"{count(number, 'result')}{total} in vault {head['vault']!r}{start}"
         body = [text for item in items[:number] for text in _result_lines(item)]
-        remarks = [*_remarks(head), *_cut(omitted, cursor)]
+        remarks = [*_remarks(head), *_cut(omitted, cursor, "more" if omitted else rest)]
         return Reply(title, body, remarks, {**head, "results": items[:number], **cut})
 
     return largest(reply, len(items), form)
 
 
-def _cut(omitted: int, cursor: str | None) -> list[str]:
+def _cut(omitted: int, cursor: str | None, rest: str) -> list[str]:
     if cursor:
-        return [f'[more: search again with cursor="{cursor}"]']
+        return [f'[{rest}: search again with cursor="{cursor}"]']
     return [f"[cut: {omitted} more; ask again with a larger max_tokens]"] if omitted else []
 
 
@@ -67,8 +71,7 @@ def _notes(answer: JSON) -> list[str]:
     if answer.get("weak") and answer.get("results"):
         notes.append("no match; these come nearest in meaning, but not near")
     if nearest := answer.get("nearest"):
-        confidence = f"confidence {nearest['confidence']:.2f}"
-        notes.append(f"nothing found; {line(nearest['path'])} comes nearest, but not near ({confidence})")
+        notes.append(f"nothing found; {line(nearest['path'])} comes nearest, but not near")
     return notes
 
 
@@ -114,9 +117,8 @@ def _result(result: JSON, *, scored: bool) -> JSON:
             item[name] = result[name]
     if scored:
         # The best note has score 1, however little it has to do with the question.
-        certainty = result.get("certainty", result.get("confidence"))
-        name, value = ("score", result["score"]) if certainty is None else ("confidence", certainty)
-        item[name] = round(float(value), 2)
+        name = "certainty" if "certainty" in result else "score"
+        item[name] = round(float(result[name]), 2)
     if name := result.get("property"):
         item["property"] = line(name)
     if via := result.get("via"):
@@ -148,8 +150,8 @@ def _result_lines(result: JSON) -> list[str]:
         about.append(f"line {result['line']}")
     if result.get("heading") or result.get("file_name"):
         about.append(result.get("heading") or result["title"])
-    if "confidence" in result:
-        about.append(f"confidence {result['confidence']:.2f}")
+    if "certainty" in result:
+        about.append(f"certainty {result['certainty']:.2f}")
     elif "score" in result:
         about.append(f"score {result['score']:.2f}")
     if result.get("property"):
@@ -204,27 +206,25 @@ def _digest(question: tuple[object, ...]) -> str:
 def merge_wordings(answers: Sequence[JSON]) -> JSON:
     """Return one answer with the notes of all, best first, each once, with the passage of its best wording.
 
-    The best note of every wording has score 1, however bad it is. So a score counts as much as its wording's
-    best note is certain, and the scores of the wordings that have a note are added up.
+    The certainties of the wordings that have a note are added up for the order. It has the greatest of them,
+    or that of the note before it, if that is less.
     """
     total: dict[str, float] = {}
-    best: dict[str, tuple[float, JSON]] = {}
+    best: dict[str, JSON] = {}
     for answer in answers:
-        certainty = _certainty(answer)
         for result in answer["results"]:
-            path, score = result["path"], certainty * float(result["score"])
-            total[path] = total.get(path, 0.0) + score
-            if path not in best or score > best[path][0]:
-                best[path] = (score, result)
+            path = result["path"]
+            total[path] = total.get(path, 0.0) + result["certainty"]
+            if path not in best or result["certainty"] > best[path]["certainty"]:
+                best[path] = result
     order = sorted(total, key=lambda path: -total[path])
-    most = max(total.values(), default=0.0) or 1.0
-    certainties = monotone_certainty([float(best[path][1].get("confidence", 1.0)) for path in order])
+    certainties = [*accumulate((best[path]["certainty"] for path in order), min)]
     results = [
-        {**best[path][1], "score": total[path] / most, "certainty": certainty}
-        for path, certainty in zip(order, certainties, strict=True)
+        {**best[path], "certainty": certainty} for path, certainty in zip(order, certainties, strict=True)
     ]
     lanes = {(lane["lane"], lane.get("code")): lane for answer in answers for lane in answer["partial"]}
     merged = {**answers[0], "results": results, "partial": [*lanes.values()]}
+    merged["less_certain"] = less_certain(certainties)
     merged["weak"] = all(answer.get("weak") for answer in answers if answer["results"])
     interpreted: list[JSON] = [answer.get("interpreted") or {} for answer in answers]
     rank_texts = [each.get("rank_text") for each in interpreted]
@@ -235,8 +235,3 @@ def merge_wordings(answers: Sequence[JSON]) -> JSON:
     if results:
         merged.pop("nearest", None)
     return merged
-
-
-def _certainty(answer: JSON) -> float:
-    """Return the greatest confidence of a wording's results; 1 for notes that only pass filters."""
-    return max((float(result.get("confidence", 1.0)) for result in answer["results"]), default=0.0)

@@ -29,7 +29,7 @@ from pydantic import ValidationError
 
 from vaultseek import __version__
 from vaultseek.base.model import JSON
-from vaultseek.client.on_demand import Daemon
+from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Ask, Notes, Place
 from vaultseek.doors.mcp.passages import note_text
 from vaultseek.doors.mcp.reply import WARNING, Reply, one_line, wrong_argument
@@ -58,7 +58,7 @@ def serve(start: Callable[[], object], place: Place, *, structured: bool = False
     # A read of standard input cannot be interrupted; nothing is lost by an immediate exit.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(os.getppid())
-    server(Daemon(start, "vaultseek.mcp").call, place, structured=structured).run("stdio")
+    server(on_demand(start, "vaultseek.mcp").call, place, structured=structured).run("stdio")
 
 
 def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any]:
@@ -78,6 +78,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any
         tools.list_properties,
         tools.list_links,
         tools.table,
+        tools.graph,
         tools.vault_status,
     ):
         description = f"{inspect.getdoc(tool)}\n\n{WARNING}"

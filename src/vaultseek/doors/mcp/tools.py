@@ -86,7 +86,7 @@ class Tools:
         """Search the user's notes by word and by meaning; each result is a note with its best passage.
 
         Plain words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:, after: and OR
-        filter. A result says its lines, which read_note takes, and the confidence (0-1) that the note fits.
+        filter. A result says its lines, which read_note takes, and how certain (0-1) the note is right.
         """
         wordings = [query] if isinstance(query, str) else query
         question = (wordings, mode, vault)
@@ -103,14 +103,20 @@ class Tools:
                 answer, "notes have changed since the last page: a result may be missing or come twice"
             )
         every: list[JSON] = answer["results"]
-        shown = every[page.offset : page.offset + limit]
+        certain = len(every) - int(answer.get("less_certain") or 0)
+        end = page.offset + limit
+        # The less certain ones are pages of their own.
+        ends_certain = page.offset < certain <= end
+        shown = every[page.offset : certain if ends_certain else end]
 
         def next_page(number: int) -> str | None:
             after = page.offset + number
             return write_cursor(Cursor(after, revision), *question) if after < len(every) else None
 
         form = self._form(max_tokens)
-        return results({**answer, "results": shown}, form, offset=page.offset, next_page=next_page)
+        rest = "less certain ones" if ends_certain else "more"
+        found = {**answer, "results": shown}
+        return results(found, form, offset=page.offset, next_page=next_page, rest=rest)
 
     async def read_note(
         self,
@@ -242,6 +248,26 @@ class Tools:
         params["file" if is_file else "query"] = source
         answer = await self._notes.ask("vault/table", params, vault)
         return lists.tables(answer, first, last, self._form(max_tokens))
+
+    async def graph(
+        self,
+        note: Annotated[
+            str | None, Field(description="Note that may lack links, or that a path begins at.")
+        ] = None,
+        other: Annotated[str | None, Field(description="Note that the path ends at.")] = None,
+        vault: Vault = None,
+        max_tokens: Budget = AGENT_TOKENS,
+    ) -> Annotated[Reply, answers.Graph]:
+        """Show hubs and clusters of the links; with note, links it may lack; with other, the path there."""
+        form = self._form(max_tokens)
+        if note is None and other is None:
+            return lists.overview(await self._notes.ask("graph/overview", {}, vault), form)
+        if note is None:
+            raise UsageError("a path needs both ends; add note")
+        if other is None:
+            return lists.suggestions(await self._notes.ask("graph/suggest", {"note": note}, vault), form)
+        params = {"note": note, "other": other, "limit": 1}
+        return lists.route(await self._notes.ask("graph/path", params, vault), form)
 
     async def vault_status(
         self, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS

@@ -53,7 +53,7 @@ class API:
         self._editor = editor
         self._open_editor = open_editor
         self._folders: set[str] = set()
-        self._turns: dict[str, asyncio.Task[JSON]] = {}
+        self._turns: dict[str, asyncio.Future[JSON]] = {}
 
     async def about(self, body: JSON) -> JSON:
         """Return what the page shows first: the vaults, which of them is meant, the editor."""
@@ -61,12 +61,8 @@ class API:
         return {
             "version": __version__,
             "vaults": [
-                {
-                    "name": vault["name"],
-                    "path": vault["path"],
-                    "obsidian": has_obsidian(Path(vault["path"])),
-                }
-                for vault in vaults["vaults"]
+                {"name": it["name"], "path": it["path"], "obsidian": has_obsidian(Path(it["path"]))}
+                for it in vaults["vaults"]
             ],
             "vault": self._vault,
             "editor": self._editor,
@@ -144,7 +140,7 @@ class API:
             former.cancel()
         if len(self._turns) >= TURNS:
             self._turns.pop(next(iter(self._turns))).cancel()
-        task = asyncio.create_task(_answer(self._ask, method, params))
+        task = asyncio.ensure_future(self._ask(method, params))
         self._turns[turn] = task
         try:
             return await task
@@ -153,10 +149,6 @@ class API:
         finally:
             if self._turns.get(turn) is task:
                 del self._turns[turn]
-
-
-async def _answer(ask: Ask, method: str, params: JSON) -> JSON:
-    return await ask(method, params)
 
 
 def _text(body: Any, name: str) -> str:

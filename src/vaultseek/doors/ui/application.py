@@ -1,13 +1,19 @@
-"""The application: the files of the page, and the API behind the gate."""
+"""The application: the files of the page, the API behind the gate, and the server of both."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import os
+import socket
+import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
@@ -16,10 +22,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from vaultseek.base.model import JSON
-from vaultseek.doors.ui.api import API
+from vaultseek.client.asynchronous import on_demand
+from vaultseek.doors.ui.api import API, OpenEditor
 from vaultseek.doors.ui.gate import OPEN_SESSION, Gate, Session, cookie_name, is_welcome
 from vaultseek.doors.ui.pictures import Picture
 from vaultseek.errors import UsageError, VaultseekError
+from vaultseek.protocol.wire.http import http_server
+from vaultseek.protocol.wire.loopback import HOST, listen_on
 
 BODY_BYTES = 64 * 1024
 """Largest body of a request."""
@@ -34,6 +43,7 @@ STATUS = {"not_found": 404, "bad_request": 400, "bad_query": 400, "bad_path": 40
 
 _log = logging.getLogger(__name__)
 Answer = Callable[[JSON], Awaitable[Any]]
+Respond = Callable[[Request, JSON], Awaitable[Response]]
 
 
 def application(api: API, session: Session, port: int, used: Callable[[], object]) -> ASGIApp:
@@ -49,8 +59,8 @@ def application(api: API, session: Session, port: int, used: Callable[[], object
     }
     routes = [
         *(Route(path, _file(name), methods=["GET"]) for path, name in page_files().items()),
-        Route(OPEN_SESSION, _opening(session, port), methods=["POST"]),
-        *(Route(f"/api/{name}", _call(answer, used), methods=["POST"]) for name, answer in calls.items()),
+        _route(OPEN_SESSION, _opening(session, port)),
+        *(_route(f"/api/{name}", _call(answer, used)) for name, answer in calls.items()),
     ]
     return Gate(Starlette(routes=routes, max_body_size=BODY_BYTES), port, session)
 
@@ -72,14 +82,8 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
     return answer
 
 
-def _opening(session: Session, port: int) -> Callable[[Request], Awaitable[Response]]:
-    async def answer(request: Request) -> Response:
-        try:
-            body = await _body(request)
-        except UsageError as error:
-            return _failure(error)
-        except ClientDisconnect:
-            return _disconnected()
+def _opening(session: Session, port: int) -> Respond:
+    async def respond(request: Request, body: JSON) -> Response:
         if not is_welcome(request.scope.get("client"), request.scope.get("server")):
             return _refusal("this page belongs to another user of the computer")
         if not session.exchange(body.get("token")):
@@ -88,37 +92,39 @@ def _opening(session: Session, port: int) -> Callable[[Request], Awaitable[Respo
         opened.set_cookie(cookie_name(port), session.cookie, httponly=True, samesite="strict", path="/")
         return opened
 
-    return answer
-
-
-def _disconnected() -> Response:
-    return Response(status_code=499)  # nobody reads it
+    return respond
 
 
 def _refusal(message: str) -> Response:
     return JSONResponse({"error": {"code": "forbidden", "message": message}}, 403)
 
 
-def _call(answer: Answer, used: Callable[[], object]) -> Callable[[Request], Awaitable[Response]]:
-    async def respond(request: Request) -> Response:
-        try:
-            body = await _body(request)
-            if not body.get("watching"):
-                used()
-            result = await answer(body)
-        except VaultseekError as error:
-            return _failure(error)
-        except ClientDisconnect:
-            return _disconnected()
-        except Exception:
-            _log.exception("a request of the page failed")
-            message = "something went wrong here; the terminal of `vaultseek ui` has more"
-            return JSONResponse({"error": {"code": "internal", "message": message}}, 500)
+def _call(answer: Answer, used: Callable[[], object]) -> Respond:
+    async def respond(request: Request, body: JSON) -> Response:
+        if not body.get("watching"):
+            used()
+        result = await answer(body)
         if isinstance(result, Picture):
             return Response(result.data, media_type=result.type)
         return JSONResponse(result)
 
     return respond
+
+
+def _route(path: str, respond: Respond) -> Route:
+    async def answer(request: Request) -> Response:
+        try:
+            return await respond(request, await _body(request))
+        except VaultseekError as error:
+            return _failure(error)
+        except ClientDisconnect:
+            return Response(status_code=499)  # nobody reads it
+        except Exception:
+            _log.exception("a request of the page failed")
+            message = "something went wrong here; the terminal of `vaultseek ui` has more"
+            return JSONResponse({"error": {"code": "internal", "message": message}}, 500)
+
+    return Route(path, answer, methods=["POST"])
 
 
 async def _body(request: Request) -> JSON:
@@ -141,3 +147,71 @@ def _failure(error: VaultseekError) -> Response:
     body = {"error": {"code": error.code, "message": str(error)}}
     headers = {"Connection": "close"} if isinstance(error, _LargeBody) else None
     return JSONResponse(body, STATUS.get(error.code, 503), headers)
+
+
+UNUSED_SECONDS = 3600.0
+"""Time without use after which the server ends."""
+WATCH_SECONDS = 1.0
+GRACE_SECONDS = 2
+"""Time for running requests at the end."""
+
+
+def serve(
+    start: Callable[[], object],
+    announce: Callable[[str], object],
+    open_editor: OpenEditor,
+    *,
+    vault: str | None = None,
+    editor: str | None = None,
+    port: int = 0,
+    unused_seconds: float = UNUSED_SECONDS,
+) -> None:
+    """Serve the page until a signal, the end of the parent process, or ``unused_seconds`` without use.
+
+    ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token. ``vault`` is the
+    folder that the page searches first, None for all. Raises Unavailable if the port is taken.
+    """
+    session, life = Session(), _Life(unused_seconds)
+    with listen_on(port) as listening:
+        number: int = listening.getsockname()[1]
+        api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
+        app = application(api, session, number, life.use)
+        server = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_serve(server, life, listening, lambda: announce(_address(number, session))))
+
+
+def _address(port: int, session: Session) -> str:
+    # A fragment is not sent to any server, and is in no log.
+    return f"http://{HOST}:{port}/#token={session.token}"
+
+
+class _Life:
+    """The reasons for which the server ends by itself."""
+
+    def __init__(self, unused_seconds: float) -> None:
+        self._unused_seconds = unused_seconds
+        self._parent = os.getppid()
+        self.use()
+
+    def use(self) -> None:
+        """Take note of a use."""
+        self._used = time.monotonic()
+
+    def is_over(self) -> bool:
+        """True if nobody has used the page for long, or its terminal has gone with the parent process."""
+        return os.getppid() != self._parent or time.monotonic() - self._used > self._unused_seconds
+
+
+async def _serve(
+    server: uvicorn.Server, life: _Life, listening: socket.socket, announce: Callable[[], object]
+) -> None:
+    running = asyncio.create_task(server.serve(sockets=[listening]))
+    while not server.started and not running.done():
+        await asyncio.sleep(0.01)
+    if not running.done():
+        announce()
+    while not running.done():
+        await asyncio.wait([running], timeout=WATCH_SECONDS)
+        server.should_exit = server.should_exit or life.is_over()
+    await running

@@ -10,15 +10,25 @@ from vaultseek.base.text import printable
 from vaultseek.content.files.read import read_note
 from vaultseek.errors import BadPath, NotFound, Unavailable
 
-SVG = "image/svg+xml"
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
 """Endings of files that are shown as pictures. An SVG can hold programs, which run in no ``img`` element."""
-_DRAWING = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>\[]*>\s*)?"
-    rb"(?:<!--.*?-->\s*)*<svg[\s>]",
-    re.DOTALL,
+_BEGINNINGS = (
+    ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
+    ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
+    ("image/gif", re.compile(rb"GIF8[79]a")),
+    ("image/webp", re.compile(rb"RIFF....WEBP", re.DOTALL)),
+    ("image/avif", re.compile(rb"....ftypavi[fs]", re.DOTALL)),
+    (
+        "image/svg+xml",
+        # Without entities of its own, which a few bytes can make endless.
+        re.compile(
+            rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>\[]*>\s*)?"
+            rb"(?:<!--.*?-->\s*)*<svg[\s>]",
+            re.DOTALL,
+        ),
+    ),
 )
-"""Beginning of an SVG, without entities of its own, which a few bytes can make endless."""
+"""Types with the beginnings of their files."""
 
 
 class Picture(NamedTuple):
@@ -47,14 +57,4 @@ def read_picture(root: Path, path: str) -> Picture:
 
 def _type_of(data: bytes) -> str | None:
     """Return the type that the first bytes show, whatever the file is called."""
-    if data.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if data.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if data.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return "image/webp"
-    if data[4:12] in (b"ftypavif", b"ftypavis"):
-        return "image/avif"
-    return SVG if _DRAWING.match(data) else None
+    return next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)

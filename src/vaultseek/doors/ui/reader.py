@@ -14,7 +14,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.paths import obsidian_url
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.markdown.frontmatter import read_frontmatter
-from vaultseek.doors.addresses import section
+from vaultseek.doors.addresses import part
 from vaultseek.errors import NotFound, VaultseekError
 
 RENDERED_CHARS = 200_000
@@ -55,27 +55,27 @@ async def read_note(
     if at:
         with suppress(NotFound):
             line = part_of(at, answer, lines).first
-    part = _window(lines, whole, line)
+    window = _window(lines, whole, line)
     targets = await _targets(ask, vault, answer["path"])
-    shown = lines[part.first - 1 : part.last]
+    shown = lines[window.first - 1 : window.last]
     text = "\n".join(
-        piece_of(each, column if number == line else 1) for number, each in enumerate(shown, part.first)
+        piece_of(each, column if number == line else 1) for number, each in enumerate(shown, window.first)
     )
     from vaultseek.doors.ui.rendering import as_html, as_paragraphs
 
     def render() -> str:
         if answer.get("kind") in PLAIN:
-            return as_paragraphs(text, part.first)
+            return as_paragraphs(text, window.first)
         breaks = answer.get("kind", NOTE) != NOTE or keeps_line_breaks(Path(vault))
-        return as_html(text, targets, part.first, breaks)
+        return as_html(text, targets, window.first, breaks)
 
     return {
         **{key: value for key, value in answer.items() if key not in ("text", "chunks")},
         "html": await asyncio.to_thread(render),
         "places": _places(answer.get("chunks", ())),
-        "first_line": part.first,
-        "last_line": part.last,
-        "cut": part != whole or bool(answer["truncated"]),
+        "first_line": window.first,
+        "last_line": window.last,
+        "cut": window != whole or bool(answer["truncated"]),
         "cut_lines": any(len(each) > LINE_CHARS for each in shown),
         "obsidian_url": _address(answer),
     }
@@ -89,12 +89,8 @@ def _address(answer: JSON) -> str:
 
 def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:
     """Return the lines of a heading, of the block with the ``^id``, or of a page or card. Raises NotFound."""
-    for place in _places(note.get("chunks", ())):
-        if place["place"] == anchor:
-            ends = [each["end_line"] for each in note["chunks"] if each.get("place") == anchor]
-            return Part(place["line"], max(ends))
     if not anchor.startswith("^"):
-        address = section(anchor, note)
+        address = part(anchor, note)
         return Part(address.first, address.last or len(lines))
     for number, line in enumerate(lines, start=1):
         if line.rstrip().endswith(f" {anchor}") or line.strip() == anchor:

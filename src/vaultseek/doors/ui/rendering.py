@@ -14,26 +14,9 @@ from mdit_py_plugins.footnote import footnote_plugin
 from vaultseek.doors.ui.notation import LINE_BREAKS, TARGETS, obsidian
 
 ELEMENTS = {
-    *(
-        "a",
-        "blockquote",
-        "br",
-        "code",
-        "dd",
-        "del",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "hr",
-        "img",
-        "input",
-        "li",
-        "mark",
-    ),
-    *("h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "s", "section", "span", "strong", "sub"),
-    *("summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("a", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "hr", "img", "input"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "li", "mark", "ol", "p", "pre", "s", "section", "span", "strong"),
+    *("sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {
     "*": {"data-line", "data-end"},

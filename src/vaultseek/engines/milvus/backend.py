@@ -1,31 +1,37 @@
 """Milvus as an engine: a server, or a file of Milvus Lite.
 
-All vaults of a team share the collections; each row has the number of its vault's *shard*. Filters are pushed
-down: as an expression where there is one, and as the ids of the notes where there are few of them. What the
-engine lets through is looked at again.
+All vaults of a team share the collections; each row has the number of its vault's *shard*. A filter is
+the ids of the notes that pass it, as the ledger knows them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
+import uuid
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vaultseek.base import paths
 from vaultseek.engines.milvus import schema
 from vaultseek.engines.milvus.client import MilvusClient
-from vaultseek.engines.milvus.connection import MilvusConnection
-from vaultseek.engines.milvus.expression import expression_of
+from vaultseek.engines.milvus.connection import MilvusConnection, check_installed
 from vaultseek.engines.milvus.schema import ID_MASK
-from vaultseek.engines.milvus.shard_batch import ShardBatch
-from vaultseek.engines.milvus.shard_rows import KINDS, NOTES_IN_FILTER, ShardRows
-from vaultseek.engines.milvus.shard_search import ShardSearch
-from vaultseek.engines.milvus.tables import CopyTable, StateTable
+from vaultseek.engines.milvus.shard_rows import (
+    KINDS,
+    NOTES_IN_FILTER,
+    CopyTable,
+    ShardRows,
+    StateTable,
+    parts,
+)
 from vaultseek.engines.port import (
-    ALL,
     NOTES_AND_TEXT,
     BackendStatistics,
     Batch,
@@ -33,12 +39,14 @@ from vaultseek.engines.port import (
     ByWords,
     Hits,
     Kind,
+    NoteEntry,
     Query,
-    Restriction,
+    VectorEntries,
 )
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.engine import MilvusOptions
+from vaultseek.store.keyword.candidates import term_number
 
 UNINDEXED_NOTES, UNINDEXED_VECTORS = 50, 500
 """Rows that a file of Milvus Lite may keep without an index."""
@@ -54,8 +62,7 @@ class MilvusBackend:
         self.connection: MilvusConnection = self._client
         self._rows = ShardRows(self._client, self.shard)
         self._search = ShardSearch(self._rows)
-        self._batch = ShardBatch(self._rows)
-        self.copies = CopyTable(self._client, self.shard)
+        self.copies = CopyTable(self._rows)
         """The copies of notes, for searchers."""
         self.states = StateTable(self._client, self.shard)
         """Names with what is said of the shard, by its writer among others."""
@@ -63,64 +70,17 @@ class MilvusBackend:
 
     # -- reading ---------------------------------------------------------------------------------------
 
-    def candidates(self, query: Query, k: int, within: Restriction = ALL) -> Hits:
+    def candidates(self, query: Query, k: int, notes: NoteIds | None = None) -> Hits:
         """See ``Backend.candidates``."""
-        if k <= 0 or (isinstance(query, ByWords) and not query.weights):
+        if (
+            k <= 0
+            or (isinstance(query, ByWords) and not query.weights)
+            or (notes is not None and not len(notes))
+        ):
             return Hits.none()
         if isinstance(query, ByMeaning) and not self._client.has(self._rows.vectors(query.space, query.kind)):
             return Hits.none()
-        within = self._decided(within)
-        if within.notes is not None and not len(within.notes):
-            return Hits.none()
-        return self._search.find(query, k, within)
-
-    def scores(self, query: Query, numbers: Sequence[int]) -> dict[int, float]:
-        """See ``Backend.scores``."""
-        if isinstance(query, ByMeaning) and not self._client.has(self._rows.vectors(query.space, query.kind)):
-            return {}
-        scores: dict[int, float] = {}
-        for start in range(0, len(numbers), NOTES_IN_FILTER):
-            keys = [self._rows.key(number) for number in numbers[start : start + NOTES_IN_FILTER]]
-            hits = self._search.nearest(query, len(keys), f"id in {keys}")
-            scores |= dict(zip(hits.numbers.tolist(), hits.scores.tolist(), strict=True))
-        return scores
-
-    def matching(self, condition: Any) -> NoteIds:
-        """Return the ids of the notes that match a condition, sorted; decided by the engine's rows alone."""
-        from vaultseek.engines.milvus.rows import RowFacts
-
-        expression = expression_of(condition)
-        fields = ["note", "cut", *([] if expression.is_exact else ["row", "links"])]
-        ids: list[int] = []
-        for row in self._rows.select("notes", expression.with_cut, fields, in_search=True):
-            if expression.is_exact and not row["cut"]:
-                ids.append(row["note"])
-                continue
-            full = row if "row" in row else self.note_rows([row["note"]])[row["note"]]
-            if condition.matches(RowFacts(full, self)):
-                ids.append(row["note"])
-        return np.array(sorted(ids), np.int64)
-
-    def note_rows(self, notes: Sequence[int]) -> dict[int, Any]:
-        """Return what is stored of these notes, by id: ``row``, as JSON, and ``links``, paths."""
-        keys = [self._rows.key(note) for note in notes]
-        fields = ["note", "row", "links", "modified", "created"]
-        return {row["note"]: row for row in self._client.get("notes", keys, fields, in_search=True)}
-
-    def passage_rows(self, notes: Sequence[int]) -> dict[int, list[Any]]:
-        """Return the passages of these notes in their order, by note: ``text``, and ``row`` as JSON."""
-        passages: dict[int, list[Any]] = {note: [] for note in notes}
-        fields = ["id", "note", "ordinal", "text", "row"]
-        for row in self._rows.of_notes("passages", notes, fields, in_search=True):
-            passages[row["note"]].append(row)
-        return {note: sorted(rows, key=lambda row: row["ordinal"]) for note, rows in passages.items()}
-
-    def sources_of(self, path: str) -> list[str]:
-        """Return the rows of the notes that link to a path."""
-        from vaultseek.engines.milvus.expression import quoted
-
-        condition = f"array_contains(links, {quoted(path)})"
-        return [row["row"] for row in self._rows.select("notes", condition, ["row"], in_search=True)]
+        return self._search.find(query, k, notes)
 
     def vectors(self, space: str, kind: Kind, notes: Sequence[int]) -> dict[int, Vectors]:
         """Return the vectors of these notes; of several that of the least number."""
@@ -163,9 +123,8 @@ class MilvusBackend:
             for kind in KINDS
         }
         counts = {key: count for key, count in counts.items() if count}
-        return BackendStatistics(
-            self._rows.count("notes"), self._rows.count("passages"), counts, self.position()
-        )
+        passages = [row["passages"] for row in self._rows.select("notes", "", ["passages"])]
+        return BackendStatistics(len(passages), sum(passages), counts, self.position())
 
     def position(self) -> str | None:
         """Return the position of the last batch; None before the first."""
@@ -185,22 +144,17 @@ class MilvusBackend:
         ]
         return sorted(name for name in names if "/" not in name)
 
-    @property
-    def version(self) -> str:
-        """The version of the server."""
-        return self._client.version
-
     # -- writing ---------------------------------------------------------------------------------------
 
     def apply(self, batch: Batch) -> None:
         """See ``Backend.apply``."""
         with self._writing:
             if batch.removed:
-                self._batch.remove(batch.removed)
+                self._remove(batch.removed)
             if batch.notes:
-                self._batch.put_notes(batch.notes)
+                self._put_notes(batch.notes)
             for entries in batch.vectors:
-                self._batch.put_vectors(entries)
+                self._put_vectors(entries)
             for space, kind, numbers in batch.forgotten:
                 self._client.delete(
                     self._rows.vectors(space, kind), [self._rows.key(number) for number in numbers.tolist()]
@@ -211,8 +165,33 @@ class MilvusBackend:
             if batch.vectors:
                 self._client.index_rows(UNINDEXED_VECTORS)
 
-    def settle(self) -> None:
-        """Make what was written last as fast to search as the rest."""
+    def _put_notes(self, entries: Sequence[NoteEntry]) -> None:
+        """Replace notes whole; of their copies the parts that are no longer needed are deleted."""
+        ids = [entry.note for entry in entries]
+        copies = [row for entry in entries for row in schema.copy_values(self.shard, entry)]
+        old = {row["id"] for row in self._rows.of_notes("copies", ids, ["id"])}
+        self._client.upsert("copies", copies)
+        self._client.delete("copies", list(old - {row["id"] for row in copies}))
+        self._client.upsert("notes", [schema.note_values(self.shard, entry) for entry in entries])
+
+    def _put_vectors(self, entries: VectorEntries) -> None:
+        name = self._rows.vectors(entries.space, entries.kind)
+        if not self._client.has(name):
+            self._client.create(name, schema.vector_fields(entries.vectors.shape[1]))
+        rows = zip(entries.numbers.tolist(), entries.notes.tolist(), entries.vectors, strict=True)
+        self._client.upsert(
+            name, [schema.vector_values(self.shard, number, note, vector) for number, note, vector in rows]
+        )
+
+    def _remove(self, notes: Sequence[int]) -> None:
+        names = ["copies", *self._rows.vector_collections()]
+        for part in parts(notes, NOTES_IN_FILTER):
+            for name in names:
+                self._client.delete_where(name, self._rows.within(f"note in {part}"))
+        self._client.delete("notes", [self._rows.key(note) for note in notes])
+
+    def optimize(self) -> None:
+        """Index what was written last, so that it is as fast to search as the rest."""
         with self._writing:
             self._client.index_rows(UNINDEXED_NOTES)
 
@@ -237,7 +216,7 @@ class MilvusBackend:
             ]
             if NOTES_AND_TEXT in wanted:
                 self._client.delete("state", [self.options.shard])
-                names += ["notes", "passages", "copies"]
+                names += ["notes", "copies"]
             for name in names:
                 if self._client.has(name):
                     self._client.delete_where(name, f"shard == {self.shard}")
@@ -246,22 +225,128 @@ class MilvusBackend:
         """Close the connection for good."""
         self._client.close()
 
-    # -- candidates ------------------------------------------------------------------------------------
-
-    def _decided(self, within: Restriction) -> Restriction:
-        """Return a restriction that an expression or a list of notes decides exactly."""
-        if within.condition is None or within.notes is not None:
-            return within
-        expression = expression_of(within.condition)
-        if expression.is_exact and not self._has_cut():
-            return within
-        return Restriction(within.condition, self.matching(within.condition))
-
-    def _has_cut(self) -> bool:
-        """True if the fields of a note do not hold all there is, so that no expression is exact for it."""
-        return self._client.first("notes", self._rows.within("cut == true"), "id", in_search=True) is not None
-
 
 def shard_number(name: str) -> int:
     """Return the number of a shard, which stands above the ids of its notes: 22 bits, never negative."""
     return int.from_bytes(hashlib.blake2s(name.encode(), digest_size=4).digest()) >> 10
+
+
+def open_backend(options: MilvusOptions, name: str, folder: Path) -> MilvusBackend:
+    """Return the engine, which connects when it is asked first.
+
+    Raises ConfigError, one line, for settings that cannot work.
+    """
+    check_installed()
+    options.check()
+    options.token()
+    return MilvusBackend(replace(options, shard=options.shard or _shard(name, folder)))
+
+
+def _shard(name: str, folder: Path) -> str:
+    """Return the name of a vault in an engine that others use as well; it stays when the vault is renamed."""
+    file = paths.private_directory(folder) / "shard"
+    try:
+        _given[file] = file.read_text().strip()
+        return _given[file]
+    except OSError:
+        if file in _given:  # the folder was deleted while its vault was open
+            paths.write_atomically(file, _given[file])
+            return _given[file]
+        plain = re.sub(r"[^A-Za-z0-9]+", "-", name)[:40].strip("-") or "vault"
+        shard = f"{plain}-{uuid.uuid4().hex[:12]}"
+        paths.write_atomically(file, shard)
+        _given[file] = shard
+        return shard
+
+
+def forget_name(folder: Path) -> None:
+    """Forget the shard's name that is kept in a folder, which is to be deleted: another vault has it."""
+    _given.pop(folder / "shard", None)
+
+
+_given: dict[Path, str] = {}
+"""Names of shards by their files, of this process."""
+
+
+MOST_HITS = 16_384
+"""Most candidates of one search, by the engine's own limit."""
+PASSAGES_PER_NOTE = 4
+"""Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
+
+
+class ShardSearch:
+    """The searches of one shard. Every method raises ``Unavailable``."""
+
+    def __init__(self, rows: ShardRows) -> None:
+        self._rows = rows
+
+    def find(self, query: Query, k: int, notes: NoteIds | None) -> Hits:
+        """Return the ``k`` best notes, or the passages of the ``k`` best, among ``notes``.
+
+        Few notes are a filter of the engine as their ids. Of more, the hits are compared with them first, and
+        only if too few remain is the engine asked for parts of them.
+        """
+        if notes is None or len(notes) > NOTES_IN_FILTER:
+            hits = self._deepened(query, k, "", notes)
+            if notes is None or hits.is_whole or _note_count(hits) >= min(k, len(notes)):
+                return hits
+        of_parts = [
+            self._deepened(query, min(k, len(part)), f"note in {part}", None)
+            for part in parts(notes.tolist(), NOTES_IN_FILTER)
+        ]
+        return _first_notes(_merged(of_parts), k)
+
+    def _deepened(self, query: Query, k: int, condition: str, notes: NoteIds | None) -> Hits:
+        """Search deeper and deeper, until there are ``k`` notes or no more of them."""
+        is_passages = isinstance(query, ByMeaning) and query.kind == "passages"
+        depth = min(MOST_HITS, k * PASSAGES_PER_NOTE if is_passages else k + 1)
+        while True:
+            hits = self.nearest(query, depth, condition)
+            is_whole = len(hits) < depth
+            if notes is not None:
+                inside = np.isin(hits.notes, notes)
+                hits = Hits(hits.numbers[inside], hits.notes[inside], hits.scores[inside], False)
+            if is_whole or depth == MOST_HITS or _note_count(hits) >= k:
+                whole = Hits(hits.numbers, hits.notes, hits.scores, is_whole)
+                return _first_notes(whole, k)
+            depth = min(MOST_HITS, depth * 4)
+
+    def nearest(self, query: Query, limit: int, condition: str) -> Hits:
+        """Return the first hits that satisfy a condition; of equal ones those of lower numbers first."""
+        if isinstance(query, ByWords):
+            name, field, metric = "notes", "terms", "IP"
+            vector: Any = {}
+            for term, weight in query.weights.items():
+                number = term_number(term)
+                vector[number] = max(vector.get(number, 0.0), float(weight))
+        else:
+            name, field, metric = self._rows.vectors(query.space, query.kind), "vector", "COSINE"
+            vector = np.asarray(query.vector, np.float32)
+        rows = self._rows.client.search(name, field, metric, vector, self._rows.within(condition), limit)
+        numbers = np.array([key & ID_MASK for key, _, _ in rows], np.int64)
+        notes = np.array([note for _, note, _ in rows], np.int64)
+        scores = np.array([score for _, _, score in rows], np.float64)
+        order = np.lexsort((numbers, -scores))
+        return Hits(numbers[order], notes[order], scores[order])
+
+
+def _note_count(hits: Hits) -> int:
+    return len(np.unique(hits.notes))
+
+
+def _merged(parts: Sequence[Hits]) -> Hits:
+    numbers, notes = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("numbers", "notes")
+    )
+    scores = np.concatenate([part.scores for part in parts])
+    order = np.lexsort((numbers, -scores))
+    return Hits(numbers[order], notes[order], scores[order], all(part.is_whole for part in parts))
+
+
+def _first_notes(hits: Hits, k: int) -> Hits:
+    _, firsts = np.unique(hits.notes, return_index=True)
+    if len(firsts) <= k:
+        return hits
+    best = hits.notes[np.sort(firsts)[:k]]
+    inside = np.isin(hits.notes, best)
+    return Hits(hits.numbers[inside], hits.notes[inside], hits.scores[inside], False)

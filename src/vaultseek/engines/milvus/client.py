@@ -201,8 +201,6 @@ class MilvusClient(MilvusConnection):
             indexes = self._client.prepare_index_params()
             for field, kind, parameters in fields:
                 values = dict(parameters)
-                if "element_type" in values:
-                    values["element_type"] = types[values["element_type"]]
                 if field == "shard" and options.partitions:
                     values["is_partition_key"] = True
                 made.add_field(field, types[kind], **values)
@@ -212,7 +210,7 @@ class MilvusClient(MilvusConnection):
                     index = self._vector_index
                     parameters = dict(options.index_parameters) if index == "HNSW" else {}
                     indexes.add_index(field, index_type=index, metric_type="COSINE", params=parameters)
-                elif field == "note" or (kind == "ARRAY" and not options.is_lite):
+                elif field == "note":
                     indexes.add_index(field, index_type="INVERTED")
             more = {"num_partitions": options.partitions} if options.partitions else {}
             self._client.create_collection(
@@ -229,8 +227,8 @@ class MilvusClient(MilvusConnection):
     def _consistency(self, *, in_search: bool) -> str:
         """Return the consistency of a request: searches have that of the settings.
 
-        Whatever keeps the engine true has to see all that was written, or it would take what is not to be
-        seen yet for lost.
+        Whatever maintains the engine has to see all that was written; it would take hidden rows for lost
+        ones.
         """
         return self.options.consistency if in_search else "Strong"
 
@@ -245,7 +243,7 @@ class MilvusClient(MilvusConnection):
         return "FLAT"
 
     def _prepare(self) -> None:
-        """See that the server is new enough and that the collections are there, with the right fields."""
+        """Check that the server is new enough, and that the collections exist with the right fields."""
         version = str(self._client.get_server_version(timeout=self.options.seconds))
         if (known := _version(version)) is not None and known < OLDEST and "lite" not in version:
             raise Unavailable(
@@ -256,7 +254,6 @@ class MilvusClient(MilvusConnection):
             return
         for name, fields in (
             ("notes", schema.NOTES),
-            ("passages", schema.PASSAGES),
             ("copies", schema.COPIES),
             ("state", schema.STATE),
         ):

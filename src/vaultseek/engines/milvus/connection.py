@@ -14,19 +14,20 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from vaultseek.base.extras import missing_extra, require_extra
 from vaultseek.base.limits import MIB
 from vaultseek.engines.milvus.lite import START_SECONDS, lite_server
-from vaultseek.errors import ConfigError, Unavailable
-from vaultseek.settings.engine import EXTRA, MilvusOptions
+from vaultseek.errors import Unavailable
+from vaultseek.settings.engine import MilvusOptions
 
 CONNECT_FAILED = 2
 """Code of the client for a server that was not reached."""
 PAUSE_SECONDS = 2.0
-"""Time for which requests fail at once after one was not answered: not every search has to wait."""
+"""Time for which requests fail at once after one was not answered, so that not every search waits."""
 AGAIN_SECONDS = 2.0
 """Longest wait for a connection to an engine that did not answer before."""
 CAUSES = 5
@@ -206,7 +207,6 @@ class MilvusConnection:
         self._disconnect(client)
 
     def _disconnect(self, client: Any) -> None:
-        """Close a connection; a later request makes another."""
         with self._changing:
             if self._client is client:
                 self._client = None
@@ -216,7 +216,6 @@ class MilvusConnection:
             _quietly(client.close)
 
     def _new_client(self) -> Any:
-        from vaultseek.engines.milvus.channel import connected_client
 
         options = self.options
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
@@ -233,7 +232,7 @@ class MilvusConnection:
         )
 
     def _prepare(self) -> None:
-        """See that the server can be used, before it is asked anything else. Raises Unavailable."""
+        """Check that the server can be used, before any other request. Raises Unavailable."""
         raise NotImplementedError
 
     def _no_answer(self, seconds: float = 0.0) -> str:
@@ -247,7 +246,7 @@ class MilvusConnection:
 
     def _unavailable(self, error: Exception, is_lost: bool, seconds: float) -> Unavailable:
         if isinstance(error, ImportError):
-            return Unavailable(EXTRA, "unavailable")
+            return Unavailable(missing_extra("milvus", "Milvus"), "unavailable")
         if reason := _refusal(error):
             return Unavailable(f"Milvus at {self.options.place} {reason}", "unavailable")
         if is_lost:
@@ -267,10 +266,7 @@ def _fulfil(attempt: Future[None], work: Callable[[], None]) -> None:
 
 def check_installed() -> None:
     """Raise ConfigError, one line, if the client is not installed."""
-    from importlib.util import find_spec
-
-    if find_spec("pymilvus") is None:
-        raise ConfigError(EXTRA)
+    require_extra("milvus", "Milvus")
 
 
 def _client_errors() -> tuple[type[Exception], ...]:
@@ -352,3 +348,44 @@ def _quietly(action: Callable[[], object]) -> None:
 def existing_folder(file: Path) -> Path:
     """Return the nearest folder above a file that exists."""
     return next(folder for folder in (file, *file.parents) if folder.is_dir())
+
+
+def connected_client(uri: str, **options: Any) -> Any:
+    """Return a client that is connected. Raises the errors of pymilvus.
+
+    Those of pymilvus share a lock, which is held while one of them connects or comes back: an engine that
+    is frozen would hold up every request of every vault, one after the other.
+    """
+    return _client_class()(uri, **options)
+
+
+@cache
+def _client_class() -> Any:
+    import pymilvus
+    from grpc import RpcError, StatusCode
+
+    try:
+        from pymilvus.client.connection_manager import ConnectionConfig, ConnectionManager
+    except ImportError:  # of another version, with no such lock
+        return pymilvus.MilvusClient
+
+    class Manager(ConnectionManager):  # type: ignore[misc]
+        """The one connection of a client, which is not made again in the middle of a request."""
+
+        def handle_error(self, handler: Any, error: Exception) -> bool:
+            """End the request if the server is not there; otherwise leave it to the client."""
+            if isinstance(error, RpcError) and error.code() == StatusCode.UNAVAILABLE:
+                raise error
+            return False
+
+    class Client(pymilvus.MilvusClient):  # type: ignore[misc]
+        def __init__(self, uri: str, *, token: str, db_name: str, timeout: float, **more: Any) -> None:
+            self._config = ConnectionConfig.from_uri(uri, token=token, db_name=db_name, **more)
+            self._manager = Manager()
+            self._handler = self._manager.get_or_create(
+                self._config, dedicated=True, client=self, timeout=timeout
+            )
+            self._using = f"cm-{id(self._handler)}"
+            self.is_self_hosted = bool(self.get_server_type() == "milvus")
+
+    return Client

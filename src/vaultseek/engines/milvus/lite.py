@@ -10,14 +10,16 @@ import tempfile
 import threading
 import weakref
 from pathlib import Path
-from selectors import EVENT_READ, DefaultSelector
 
 from vaultseek.base import paths
+from vaultseek.base.child_process import ChildEnded, ChildProcess
 from vaultseek.base.limits import MIB
 from vaultseek.errors import Unavailable
 
 START_SECONDS = 60.0
 """Time that opening a file may take: what was written last is read again."""
+END_SECONDS = 15.0
+"""Time for the process to close the file before it is killed."""
 UNINDEXED_BYTES = 1 * MIB
 """Rows of a collection that wait in memory for an index: every search goes through them one by one."""
 SOCKET_BYTES = 100
@@ -30,7 +32,7 @@ class LiteServer:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._socket: Path | None = None
         self._users = 0
 
@@ -50,7 +52,7 @@ class LiteServer:
     def address(self) -> str:
         """Return the address of the server. Raises Unavailable if the file cannot be served."""
         with self._lock:
-            if self._process is None or self._process.poll() is not None:
+            if self._process is None or self._process.has_ended:
                 self._socket = self._socket_file()
                 self._process = self._start(self._socket)
             return f"unix:{self._socket}"
@@ -59,14 +61,14 @@ class LiteServer:
     def process(self) -> int | None:
         """The id of the process; None if there is none."""
         process = self._process
-        return None if process is None or process.poll() is not None else process.pid
+        return None if process is None or process.has_ended else process.pid
 
     def stop(self) -> None:
         """End the process, which closes the file."""
         with self._lock:
             process, self._process = self._process, None
         if process is not None:
-            _end(process)
+            process.end(END_SECONDS)
 
     def _socket_file(self) -> Path:
         digest = hashlib.sha256(f"{os.path.realpath(self._file)} {os.getpid()}".encode()).hexdigest()[:12]
@@ -75,30 +77,26 @@ class LiteServer:
             return socket
         return Path(tempfile.gettempdir()) / f"vaultseek-{digest}" / "milvus.sock"
 
-    def _start(self, socket: Path) -> subprocess.Popen[bytes]:
+    def _start(self, socket: Path) -> ChildProcess:
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         paths.private_directory(socket.parent)
-        process = subprocess.Popen(
-            [
-                sys.executable,
-                "-m",
-                f"{__package__}.lite_main",
-                str(self._file),
-                str(socket),
-                str(os.getpid()),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+        process = ChildProcess(
+            [sys.executable, "-m", f"{__package__}.lite_main"],
+            str(self._file),
+            str(socket),
             stderr=subprocess.DEVNULL,
             env={**os.environ, "MILVUS_LITE_MEMTABLE_MEMORY_LIMIT_BYTES": str(UNINDEXED_BYTES)},
         )
-        weakref.finalize(self, _end, process)
-        answer = _first_line(process)
-        if answer != "ready":
-            _end(process)
-            raise Unavailable(
-                f"the file {self._file} cannot be opened by Milvus Lite: {answer or 'its process ended'}"
+        weakref.finalize(self, process.end, END_SECONDS)
+        try:
+            fault = process.receive(START_SECONDS)[0]["fault"]
+        except ChildEnded:
+            fault = (
+                "its process ended" if process.has_ended else f"not ready after {START_SECONDS:.0f} seconds"
             )
+        if fault:
+            process.end(END_SECONDS)
+            raise Unavailable(f"the file {self._file} cannot be opened by Milvus Lite: {fault}")
         return process
 
 
@@ -110,24 +108,3 @@ def lite_server(file: Path) -> LiteServer:
 
 _servers: dict[Path, LiteServer] = {}
 _lock = threading.Lock()
-
-
-def _first_line(process: subprocess.Popen[bytes]) -> str:
-    assert process.stdout is not None
-    with DefaultSelector() as selector:
-        selector.register(process.stdout, EVENT_READ)
-        if not selector.select(START_SECONDS):
-            return f"not ready after {START_SECONDS:.0f} seconds"
-    return process.stdout.readline().decode(errors="replace").strip()
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process by the end of its input, or by force."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            pipe.close()
-    try:
-        process.wait(15)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

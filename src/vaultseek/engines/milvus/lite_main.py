@@ -12,8 +12,10 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import IO
 
 from vaultseek.base import paths
+from vaultseek.base.child_process import claim_pipes, write
 
 THREADS = 8
 END_SECONDS = 10.0
@@ -21,12 +23,13 @@ END_SECONDS = 10.0
 MESSAGE_BYTES = 256 * 1024 * 1024
 
 
-def main(file: str, socket: str, parent: int) -> None:
+def main(parent: int, file: str, socket: str) -> None:
     """Serve the file on the socket, until the process that started this one ends or closes its input."""
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() != parent:
         return
+    incoming, outgoing = claim_pipes()
     import grpc
     from milvus_lite.adapter.grpc.servicer import MilvusServicer
     from milvus_lite.db import MilvusLite
@@ -36,10 +39,12 @@ def main(file: str, socket: str, parent: int) -> None:
     try:
         database = MilvusLite(file)
     except DataDirLockedError:
-        _say("it is in use by another program; end that, or give this vault a file of its own")
+        write(
+            outgoing, {"fault": "it is in use by another program; end that, or give this vault another file"}
+        )
         return
     except (MilvusLiteError, OSError, ValueError) as error:
-        _say(f"it cannot be opened ({type(error).__name__})")
+        write(outgoing, {"fault": f"it cannot be opened ({type(error).__name__})"})
         return
     limits = [(f"grpc.max_{way}_message_length", MESSAGE_BYTES) for way in ("receive", "send")]
     server = grpc.server(ThreadPoolExecutor(THREADS), options=limits)
@@ -47,10 +52,10 @@ def main(file: str, socket: str, parent: int) -> None:
     Path(socket).unlink(missing_ok=True)
     server.add_insecure_port(f"unix:{socket}")
     server.start()
-    _say("ready")
+    write(outgoing, {"fault": ""})
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    threading.Thread(target=_end_with_input, args=[ended], daemon=True).start()
+    threading.Thread(target=_end_with_input, args=[incoming, ended], daemon=True).start()
     ended.wait()
     threading.Timer(END_SECONDS, os._exit, [1]).start()
     server.stop(grace=2).wait()
@@ -59,23 +64,18 @@ def main(file: str, socket: str, parent: int) -> None:
     os._exit(0)
 
 
-def _end_with_input(ended: threading.Event) -> None:
+def _end_with_input(incoming: IO[bytes], ended: threading.Event) -> None:
     """Wait for the end of the input, which comes with that of the parent, however that ends."""
-    sys.stdin.buffer.read()
+    incoming.read()
     ended.set()
 
 
 def _remove(socket: Path) -> None:
-    """Remove the socket, and its folder if that was made for it alone."""
     with contextlib.suppress(OSError):
         socket.unlink(missing_ok=True)
         if socket.parent != paths.runtime_directory():
             socket.parent.rmdir()
 
 
-def _say(text: str) -> None:
-    os.write(1, f"{text}\n".encode())
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3])

@@ -5,6 +5,6 @@ from __future__ import annotations
 import json
 import sys
 
-from vaultseek.protocol.messages.schema import schemas
+from vaultseek.protocol.messages.check import schemas
 
 sys.stdout.write(f"{json.dumps(schemas(), indent=1, sort_keys=True)}\n")

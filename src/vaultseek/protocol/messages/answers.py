@@ -96,8 +96,8 @@ class Reranked(Answer):
 class Arithmetic(Answer):
     """The figures that a score is made of.
 
-    ``score = min(1, (max(0, gain + company) * recency * anchors * bound + name) / best) * vault``; 1 in place
-    of the quotient if ``best`` is 0.
+    ``score = min(1, (max(0, gain + company) * recency * anchors * bound + name) / best)``; 1 if ``best``
+    is 0.
     """
 
     gain: float
@@ -105,7 +105,7 @@ class Arithmetic(Answer):
     company: float
     """Gain or loss by similar candidates."""
     recency: float
-    """Factor for the note's age."""
+    """Factor for the note's age: of the share of the score that it multiplies."""
     anchors: float
     """Factor for the identifiers, phrases and names of the query in it."""
     bound: float
@@ -114,8 +114,6 @@ class Arithmetic(Answer):
     """Gain of a note whose name is the query."""
     best: float
     """The value that all scores are divided by."""
-    vault: NotRequired[float]
-    """In an answer of all vaults: the vault's share."""
 
 
 class Via(Answer):
@@ -140,6 +138,8 @@ class Result(Titled):
     kind: NotRequired[str]
     """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
     score: float
+    certainty: float
+    """Likelihood that the note is right, in [0, 1]: falls as the order does; 1 for filters alone."""
     modified: str
 
 
@@ -169,9 +169,7 @@ class FullResult(Result, total=False):
     """The linked note that led to this one, if no lane proposed it by itself."""
     recency: float
     confidence: float | None
-    """Confidence that the note is relevant to the query, in [0, 1]."""
-    certainty: float | None
-    """Confidence as lists show it: the nearest to it that falls as the order does."""
+    """Nearness of the note to the query, whatever the other results are, in [0, 1]."""
     rerank: Reranked | None
     """None if the result was not reranked."""
     arithmetic: Arithmetic | None
@@ -212,7 +210,9 @@ class Summary(Answer):
     took_ms: float
     count: int
     weak: NotRequired[bool]
-    """True if none of the best notes has a word of the query or is near to it in meaning."""
+    """True if none of the best notes has many of the query's words or is near to it in meaning."""
+    less_certain: NotRequired[int]
+    """The number of results at the end that are hardly right; lists for people fold them."""
 
 
 class VaultSearch(OfVault, Summary):
@@ -432,6 +432,127 @@ class Neighbors(OfNote):
     notes: list[Neighbor]
     edges: list[list[str]]
     total: int
+
+
+class Linked(About):
+    """A note with the numbers of its links."""
+
+    outgoing: int
+    backlinks: int
+
+
+class Hub(Linked):
+    """A note that much leads to; ``rank`` is its PageRank, those of all notes sum to 1."""
+
+    rank: float
+
+
+class Bridge(Linked):
+    """A note between others; ``share`` is the part of shortest paths that pass it, estimated."""
+
+    share: float
+
+
+class Cluster(Answer):
+    """Notes that link to each other more than to others.
+
+    ``words`` are those in which their names and headings differ most from other notes. ``created`` and
+    ``changed`` count notes of the last 30 days, those that are new and those that were changed. ``notes`` are
+    the first by rank.
+    """
+
+    words: list[str]
+    count: int
+    created: int
+    changed: int
+    notes: list[About]
+
+
+class Components(Answer):
+    """The connected parts of the graph with two notes or more, and the number of notes in the largest."""
+
+    count: int
+    largest: int
+
+
+class Overview(OfVault):
+    """The structure of the links of a vault, each list with the largest first."""
+
+    notes: int
+    links: int
+    orphans: int
+    components: Components
+    hubs: list[Hub]
+    bridges: list[Bridge]
+    clusters: list[Cluster]
+    cluster_count: int
+
+
+class Step(About):
+    """A note on a route, reached ``by`` a link or by meaning from the one before; None for the first.
+
+    A link is in ``line`` of the note ``source``, and ``text`` is that line.
+    """
+
+    by: Literal["link", "meaning"] | None
+    direction: NotRequired[Literal["out", "in", "both"]]
+    source: NotRequired[str]
+    line: NotRequired[int | None]
+    text: NotRequired[str | None]
+    cosine: NotRequired[float]
+
+
+class Routes(OfNote):
+    """The shortest routes from a note to another; none if they are not connected."""
+
+    routes: list[list[Step]]
+
+
+class LinkReason(Answer):
+    """A reason for a link.
+
+    ``mentioned``: the note names the other in ``line``; ``mentions``: the other names it in ``line``;
+    ``links_back``: the other links to it; ``cited_together``: ``count`` notes link to both;
+    ``common_links``: ``count`` notes are linked with both; ``meaning``: they are near by ``cosine``.
+    """
+
+    kind: Literal["mentioned", "mentions", "links_back", "cited_together", "common_links", "meaning"]
+    line: NotRequired[int]
+    count: NotRequired[int]
+    cosine: NotRequired[float]
+
+
+class Suggestion(About):
+    """A note that may be linked; ``score`` grows with what speaks for it."""
+
+    score: float
+    reasons: list[LinkReason]
+    source: NotRequired[Titled]
+    """The note that would link it, if none was asked about."""
+
+
+class Suggestions(OfVault):
+    """Links that may be missing, the likeliest first."""
+
+    suggestions: list[Suggestion]
+
+
+class GraphNode(Answer):
+    """A note of an export; ``cluster`` is the number of its cluster."""
+
+    path: str
+    title: str
+    modified: str
+    rank: float
+    cluster: int | None
+
+
+class GraphExport(OfVault):
+    """All notes and links; each link is a pair of places in ``nodes``, ``clusters`` has their words."""
+
+    nodes: list[GraphNode]
+    links: list[list[int]]
+    clusters: list[str]
 
 
 class Tag(Answer):

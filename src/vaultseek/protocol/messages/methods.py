@@ -33,7 +33,7 @@ METHODS: dict[str, Method] = {
         params.AllVaultsParams,
         answers.SearchAll,
         "Search every vault and return notes, best first, each with its vault.\n\n"
-        "Scores of a vault count as much as its best note is certain. ``vaults`` has the state of each.",
+        "The most certain come first. ``vaults`` has the state of each.",
         "BadQuery, Unavailable if no lane can answer, UsageError if there is no vault",
     ),
     "search/why": Method(
@@ -81,6 +81,31 @@ METHODS: dict[str, Method] = {
         answers.Neighbors,
         "Return the notes around a note, nearest first, and the links between them.",
         _NOTE,
+    ),
+    "graph/overview": Method(
+        params.OverviewParams,
+        answers.Overview,
+        "Return the structure of the links: hubs by PageRank, bridges by betweenness, clusters by Louvain.",
+        "Unavailable while the links are being read",
+    ),
+    "graph/path": Method(
+        params.PathParams,
+        answers.Routes,
+        "Return the shortest routes between two notes, each step with the line of its link.\n\n"
+        "Where no links lead, one step is between the nearest notes in meaning.",
+        _NOTE,
+    ),
+    "graph/suggest": Method(
+        params.SuggestParams,
+        answers.Suggestions,
+        "Return links that may be missing, of a note or of the notes that changed last, with the reasons.",
+        _NOTE,
+    ),
+    "graph/export": Method(
+        params.VaultParams,
+        answers.GraphExport,
+        "Return every note with its rank and cluster, and every link.",
+        "Unavailable while the links are being read",
     ),
     "vault/tags": Method(params.ListParams, answers.Tags, "Return every tag of the vault."),
     "vault/properties": Method(

@@ -127,6 +127,35 @@ class NeighborsParams(NoteParams):
     )
 
 
+class OverviewParams(VaultParams):
+    """Limit of the lists in the structure of the links."""
+
+    limit: int = Field(
+        default=limits.GRAPH_ITEMS,
+        ge=1,
+        le=limits.LISTED_ITEMS_MOST,
+        description="Maximum number of hubs, of bridges and of clusters.",
+    )
+
+
+class PathParams(NoteParams):
+    """Two notes between which routes are wanted."""
+
+    other: str = Field(description="Note at the other end, named like ``note``.")
+    limit: int = Field(default=3, ge=1, le=limits.GRAPH_ROUTES, description="Maximum number of routes.")
+
+
+class SuggestParams(VaultParams):
+    """The note that may lack links, or none for the notes that changed last."""
+
+    note: str | None = Field(
+        default=None, description="Note that may lack links; by default those that changed last."
+    )
+    limit: int = Field(
+        default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS, description="Maximum number of suggestions."
+    )
+
+
 class PropertiesParams(ListParams):
     """All properties, or all values of one."""
 

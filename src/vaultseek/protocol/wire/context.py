@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
@@ -41,29 +41,17 @@ class ClientInfo:
     """Whose connections this one counts among; "" for the user."""
 
 
-class Connection(Protocol):
-    """The part of the connection to the client that handlers may use."""
-
-    disconnected: bool
-
-    def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Send a notification or drop it. Return true if it will be sent."""
-
-    def on_disconnect(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` when the client has disconnected."""
-
-
-class NoConnection:
-    """A null connection, for calls that no client made."""
+class Connection:
+    """The part of the connection to the client that handlers may use; by itself that of no client."""
 
     disconnected = False
 
     def notify(self, method: str, params: JSON, *, latest: bool) -> bool:
-        """Send nothing."""
+        """Send a notification or drop it. Return true if it will be sent."""
         return False
 
     def on_disconnect(self, callback: Callable[[], None]) -> None:
-        """Ignore the callback: there is no client to disconnect."""
+        """Call ``callback`` when the client has disconnected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +65,7 @@ class RequestContext:
     client: ClientInfo = field(default_factory=ClientInfo)
     request_id: Id | None = None
     deadline: float | None = None
-    connection: Connection = field(default_factory=NoConnection)
+    connection: Connection = field(default_factory=Connection)
     cancelled: Callable[[], bool] = lambda: False
     """True once the request is cancelled; for work in threads, which cannot be interrupted."""
 

@@ -269,14 +269,14 @@ def _inherited_socket(path: Path) -> socket.socket | None:
 
 def _socket_fault(inherited: socket.socket, path: Path) -> str | None:
     if inherited.family != socket.AF_UNIX or inherited.type != socket.SOCK_STREAM:
-        return "what is no stream socket of the Unix family"
+        return "something other than a Unix stream socket"
     if not inherited.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
         return "a socket that does not listen"
     place = inherited.getsockname()
     if not isinstance(place, str) or _inode(path) is None or not _same_place(place, path):
         return f"the socket {place!r}, but clients look for {path}"
     if os.lstat(path).st_mode & _OTHERS:
-        return f"the socket {path}, which others may use (SocketMode=0600 is expected)"
+        return f"the socket {path}, which other users may use (SocketMode=0600 is expected)"
     return None
 
 

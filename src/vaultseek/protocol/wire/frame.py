@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 _HEADERS = (b"content-length", b"content-type")
+_LINE_FEED = re.compile(rb"(?<!\r)\n")
 _INTEGER_DIGITS = len(str(1 << INTEGER_BITS))
 _INFINITE = float("inf")
-# An unclosed string matches to the end, so that no byte is scanned twice.
-_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|([\[{])|([\]}])', re.DOTALL)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -45,24 +44,18 @@ class FrameReader:
     start of the next frame is unknown; every later call raises it again.
     """
 
-    __slots__ = ("_body_length", "_buffer", "_error", "_head", "_length", "_limit", "_scanned")
+    __slots__ = ("_buffer", "_error", "_length", "_limit")
 
     def __init__(self, limit: int = FRAME_BYTES) -> None:
         self._limit = limit
         self._buffer = bytearray()
         self._error: ProtocolError | None = None
-        self._begin()
-
-    def _begin(self) -> None:
-        self._head = 0
-        self._scanned = 0
         self._length: int | None = None
-        self._body_length: int | None = None
 
     @property
     def partial(self) -> bool:
         """True if part of a frame was received."""
-        return bool(self._buffer) or self._head > 0
+        return bool(self._buffer) or self._length is not None
 
     def feed(self, data: bytes) -> None:
         """Append the next bytes of the stream."""
@@ -71,73 +64,55 @@ class FrameReader:
     def next(self) -> bytes | None:
         """Return the next whole body, or None if more bytes are needed.
 
-        Raises FrameTooLarge as soon as the header announces too much, FrameLost if the header is broken.
+        Raises FrameTooLarge if the header announces too much, FrameLost if it is broken.
         """
         if self._error is not None:
             raise self._error
-        try:
-            return self._take_body() if self._read_head() else None
-        except ProtocolError as error:
-            self._error = error
-            self._buffer.clear()
-            raise
-
-    def _read_head(self) -> bool:
-        while self._body_length is None:
-            line = self._take_line()
-            if line is None:
-                return False
-            if line:
-                self._take_header(line)
-            elif self._length is None:
-                raise FrameLost("a header must name Content-Length")
-            else:
-                self._body_length = self._length
-        return True
-
-    def _take_line(self) -> bytes | None:
-        if self._head == 0 and self._buffer and not self._buffer[:1].isalpha():
-            raise FrameLost("a message must start with the line 'Content-Length: <bytes>'")
-        end = self._buffer.find(b"\n", self._scanned)
-        size = len(self._buffer) if end < 0 else end + 1
-        if self._head + size > HEADER_BYTES:
-            raise FrameLost(f"the header of a message must not be longer than {HEADER_BYTES} bytes")
-        if end < 0:
-            self._scanned = size
+        if self._length is None:
+            try:
+                self._length = self._take_header()
+            except ProtocolError as error:
+                self._error = error
+                self._buffer.clear()
+                raise
+        if self._length is None or len(self._buffer) < self._length:
             return None
-        line = bytes(self._buffer[:size])
-        if not line.endswith(b"\r\n"):
-            raise FrameLost("the lines of a header must end in CRLF")
-        del self._buffer[:size]
-        self._scanned = 0
-        self._head += size
-        return line[:-2]
+        body = bytes(self._buffer[: self._length])
+        del self._buffer[: self._length]
+        self._length = None
+        return body
 
-    def _take_header(self, line: bytes) -> None:
+    def _take_header(self) -> int | None:
+        """Remove the header from the buffer and return the length of the body; None if it is incomplete."""
+        end = self._buffer.find(b"\r\n\r\n", 0, HEADER_BYTES)
+        head = bytes(self._buffer[: HEADER_BYTES if end < 0 else end])
+        if self._buffer and not self._buffer[:1].isalpha():
+            raise FrameLost("a message must start with the line 'Content-Length: <bytes>'")
+        if _LINE_FEED.search(head):
+            raise FrameLost("the lines of a header must end in CRLF")
+        if end >= 0:
+            del self._buffer[: end + 4]
+            return _body_length(head, self._limit)
+        if len(head) == HEADER_BYTES:
+            raise FrameLost(f"the header of a message must not be longer than {HEADER_BYTES} bytes")
+        return None
+
+
+def _body_length(head: bytes, limit: int) -> int:
+    lengths = []
+    for line in head.split(b"\r\n"):
         name, colon, value = line.partition(b":")
         if not colon or name.lower() not in _HEADERS:
             raise FrameLost("a header must hold Content-Length and Content-Type only")
         if name.lower() == b"content-length":
-            if self._length is not None:
-                raise FrameLost("a header must name Content-Length once")
-            self._length = self._number(value.strip(b" \t"))
-
-    def _number(self, digits: bytes) -> int:
-        if not digits.isdigit():
-            raise FrameLost("Content-Length must be a number of bytes")
-        length = int(digits)
-        if length > self._limit:
-            raise FrameTooLarge(f"a message must not be longer than {self._limit} bytes")
-        return length
-
-    def _take_body(self) -> bytes | None:
-        length = self._body_length or 0
-        if len(self._buffer) < length:
-            return None
-        body = bytes(self._buffer[:length])
-        del self._buffer[:length]
-        self._begin()
-        return body
+            lengths.append(value.strip(b" \t"))
+    if len(lengths) != 1:
+        raise FrameLost("a header must name Content-Length once")
+    if not lengths[0].isdigit():
+        raise FrameLost("Content-Length must be a number of bytes")
+    if int(lengths[0]) > limit:
+        raise FrameTooLarge(f"a message must not be longer than {limit} bytes")
+    return int(lengths[0])
 
 
 class Decoded:
@@ -161,11 +136,13 @@ def examine(body: bytes) -> Decoded:
         text = body.decode()
     except UnicodeDecodeError as error:
         return Decoded(None, f"not UTF-8 at byte {error.start}")
-    if _too_deep(text):
-        return Decoded(None, f"nested deeper than {JSON_DEPTH} levels")
     strict = _Strict()
     try:
         value = strict.read(text)
+        if text.count("[") + text.count("{") > JSON_DEPTH and _is_deeper(value, JSON_DEPTH):
+            raise RecursionError
+    except RecursionError:
+        return Decoded(None, f"nested deeper than {JSON_DEPTH} levels")
     except json.JSONDecodeError as error:
         return Decoded(None, f"not JSON: {error.msg} at character {error.pos}")
     fault = strict.fault
@@ -174,18 +151,11 @@ def examine(body: bytes) -> Decoded:
     return Decoded(value, fault)
 
 
-def _too_deep(text: str) -> bool:
-    if text.count("[") + text.count("{") <= JSON_DEPTH:
+def _is_deeper(value: object, levels: int) -> bool:
+    if not isinstance(value, list | dict):
         return False
-    depth = 0
-    for bracket in _BRACKET.finditer(text):
-        if bracket.lastindex == 1:
-            depth += 1
-            if depth > JSON_DEPTH:
-                return True
-        elif bracket.lastindex == 2:
-            depth -= 1
-    return False
+    inner = value.values() if isinstance(value, dict) else value
+    return levels == 0 or any(_is_deeper(each, levels - 1) for each in inner)
 
 
 class _Strict:
@@ -227,7 +197,7 @@ class _Strict:
     def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:
         value = dict(pairs)
         if len(value) != len(pairs):
-            self._record_fault("a key stands twice in one object")
+            self._record_fault("a key appears twice in one object")
         return value
 
 

@@ -83,17 +83,13 @@ class LoopbackPort:
 
         pair = Secrets(secrets.token_urlsafe(TOKEN_LENGTH), secrets.token_urlsafe(TOKEN_LENGTH))
         file = beside.with_suffix(SUFFIX)
-        listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        port = cls(file, listen(HOST, 0, "check the firewall"), pair)
         try:
-            listening.bind((HOST, 0))
-            listening.listen(BACKLOG)
-            listening.setblocking(False)
-            port = cls(file, listening, pair)
             _write(file, {"port": port.number, TOKEN: pair.token, PROOF: pair.proof})
         except OSError as error:
-            listening.close()
+            port.socket.close()
             raise Unavailable(
-                f"cannot listen on a port for {file}: {error.strerror or error}; check the firewall"
+                f"{file} cannot be written: {error.strerror or error}; check its folder"
             ) from error
         return port
 
@@ -104,20 +100,11 @@ class LoopbackPort:
 
 
 def listen_on(port: int) -> socket.socket:
-    """Return a socket bound to ``port`` of this computer alone; 0 is a port that the system chooses.
+    """Return a socket that listens on ``port`` of this computer alone; 0 is a port that the system chooses.
 
     Raises Unavailable if the port is taken.
     """
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((HOST, port))
-    except OSError as error:
-        listening.close()
-        raise Unavailable(
-            f"port {port} cannot be used: {error.strerror}; choose another with --port"
-        ) from None
-    return listening
+    return listen(HOST, port, "choose another port with --port")
 
 
 def is_of_this_machine(host: str) -> bool:
@@ -125,8 +112,8 @@ def is_of_this_machine(host: str) -> bool:
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
-def listen(host: str, number: int) -> socket.socket:
-    """Return a socket that listens on this address and does not block. Raises Unavailable."""
+def listen(host: str, number: int, advice: str = "set another address") -> socket.socket:
+    """Return a socket that listens on this address and does not block. Raises Unavailable with ``advice``."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -136,9 +123,7 @@ def listen(host: str, number: int) -> socket.socket:
         listening.setblocking(False)
     except OSError as error:
         listening.close()
-        raise Unavailable(
-            f"cannot listen on {host}:{number}: {error.strerror or error}; set another address"
-        ) from None
+        raise Unavailable(f"{host}:{number} cannot be used: {error.strerror or error}; {advice}") from None
     return listening
 
 

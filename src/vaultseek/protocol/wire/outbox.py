@@ -25,7 +25,7 @@ class Outbox:
         self._filled = asyncio.Event()
         self._room = asyncio.Event()
         self._empty = asyncio.Event()
-        self._settle()
+        self._update_events()
 
     @property
     def full(self) -> bool:
@@ -36,7 +36,7 @@ class Outbox:
         """Append ``frame``. Callers await ``room`` first where they can."""
         self._frames.append(frame)
         self._unsent += len(frame)
-        self._settle()
+        self._update_events()
 
     def offer(self, kind: str, frame: bytes, *, latest: bool) -> bool:
         """Send a notification unless the client is behind. Return true if it was accepted.
@@ -68,7 +68,7 @@ class Outbox:
         self._frames.clear()
         self._late.clear()
         self._unsent = 0
-        self._settle()
+        self._update_events()
 
     async def run(self) -> None:
         """Send until cancelled. Raises TimeoutError if the client does not read, OSError if it is gone."""
@@ -78,7 +78,7 @@ class Outbox:
             self._frames.popleft()
             if not self._frames:
                 self._catch_up()
-            self._settle()
+            self._update_events()
 
     async def _send(self, frame: bytes) -> None:
         loop = asyncio.get_running_loop()
@@ -88,14 +88,14 @@ class Outbox:
             async with asyncio.timeout(self._patience):
                 await loop.sock_sendall(self._connection, part)
             self._unsent -= len(part)
-            self._settle()
+            self._update_events()
 
     def _catch_up(self) -> None:
         late, self._late = self._late, {}
         for frame in late.values():
             self.put(frame)
 
-    def _settle(self) -> None:
+    def _update_events(self) -> None:
         for event, holds in (
             (self._filled, bool(self._frames)),
             (self._room, not self.full),

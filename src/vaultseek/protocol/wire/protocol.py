@@ -123,7 +123,7 @@ def unknown_method(method: str) -> VaultseekError:
 
 def duplicate_id(id: Id) -> VaultseekError:
     """Return the error for a request with the id of one that is still running."""
-    text = f"request {quote(id)} is still being worked on; every request needs an id of its own"
+    text = f"request {quote(id)} is still running; every request needs its own id"
     return _coded(ProtocolError(text), "duplicate_id", INVALID_REQUEST)
 
 
@@ -141,7 +141,10 @@ def negotiate(params: JSON) -> int:
     if not isinstance(version, int) or isinstance(version, bool):
         raise UsageError("initialize needs 'protocol_version', a whole number")
     if version < OLDEST_VERSION:
-        text = f"protocol version {version} is not spoken, only {OLDEST_VERSION} and later; update the client"
+        text = (
+            f"protocol version {version} is not supported; the oldest supported one is {OLDEST_VERSION}; "
+            "update the client"
+        )
         raise _coded(UsageError(text), "unsupported_version", UsageError.number)
     return min(version, VERSION)
 
@@ -163,7 +166,7 @@ def _request(value: JSON) -> Request | Rejected:
     if "id" in value and id is None:
         return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
     if value.get("jsonrpc") != "2.0":
-        return Rejected(id, _invalid("a message must say 'jsonrpc': '2.0'"))
+        return Rejected(id, _invalid("a message must contain 'jsonrpc': '2.0'"))
     method = value.get("method")
     if not isinstance(method, str):
         return Rejected(id, _invalid("a request must name its method"))

@@ -96,7 +96,7 @@ def connect(path: Path | str, until: float | None) -> socket.socket:
 
 def answers(path: Path | str, until: float) -> bool:
     """Wait for a daemon at ``path`` until the monotonic time ``until``. Return true if one answers."""
-    hello = protocol.request(
+    initialize = protocol.request(
         1, protocol.INITIALIZE, {"protocol_version": protocol.VERSION, "client": __name__}
     )
     try:
@@ -104,7 +104,7 @@ def answers(path: Path | str, until: float) -> bool:
             connection.settimeout(max(RECONNECT_FIRST_SECONDS, until - time.monotonic()))
             # A daemon with too many clients answers and disconnects before it reads this.
             with contextlib.suppress(ConnectionError):
-                connection.sendall(encode(hello))
+                connection.sendall(encode(initialize))
             return bool(connection.recv(1))
     except Busy:
         return True
@@ -136,7 +136,6 @@ def reach(path: Path | str, until: float | None) -> tuple[socket.socket, Secrets
 
 
 def _beside(name: str, suffix: str) -> str:
-    """Return the path ``name`` with another suffix."""
     return os.path.splitext(name)[0] + suffix
 
 

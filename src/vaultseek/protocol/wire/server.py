@@ -159,10 +159,10 @@ class Server:
         number = listening.fileno()
         loop.remove_reader(number)
         if error.errno in _TRANSIENT:
-            log.warning("a client could not be let in: %s", error.strerror)
+            log.warning("a client could not be accepted: %s", error.strerror)
             loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
         else:
-            failure = Unavailable(f"the socket can no longer be listened on: {error.strerror}")
+            failure = Unavailable(f"the socket no longer accepts connections: {error.strerror}")
             self._listeners[number].set_exception(failure)
 
     def _accept_local(self, connection: socket.socket) -> None:

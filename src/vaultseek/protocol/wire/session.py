@@ -16,7 +16,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
 from vaultseek.errors import Cancelled, FrameLost, FrameTooLarge, ProtocolError, UsageError, VaultseekError
 from vaultseek.protocol.wire import protocol
-from vaultseek.protocol.wire.context import ClientInfo, Handler, Limits, RequestContext
+from vaultseek.protocol.wire.context import ClientInfo, Connection, Handler, Limits, RequestContext
 from vaultseek.protocol.wire.frame import FrameReader, encode
 from vaultseek.protocol.wire.outbox import Outbox
 from vaultseek.protocol.wire.protocol import Id, Rejected, Request
@@ -27,7 +27,7 @@ HANG_UP_POLL_SECONDS = 0.05
 log = logging.getLogger(__name__)
 
 
-class Session:
+class Session(Connection):
     """Serves one client over a non-blocking connected socket, until the client disconnects.
 
     Reading continues while requests run, so that a cancel and a disconnect are noticed; it pauses while too

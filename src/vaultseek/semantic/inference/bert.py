@@ -17,17 +17,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base.child_process import processor_count
-from vaultseek.semantic.inference.bert_graph import OnnxNetwork, Tensors, embeddings
+from vaultseek.semantic.inference.bert_graph import OnnxNetwork, Tensors, Weights, embeddings
 from vaultseek.semantic.inference.bert_torch import TorchNetwork
-from vaultseek.semantic.inference.weights import Weights
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json, window_of
+from vaultseek.semantic.models.packed_file import QuantizedMatrix
 
 Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
 """A function from embeddings, lengths and shares, as `encoder_graph` describes them, to pooled vectors."""
@@ -125,12 +125,6 @@ def _pooling(config: Mapping[str, object]) -> str | None:
     return modes[0] if len(modes) == 1 and len(others) <= 1 else None
 
 
-class Tokens(Protocol):
-    """A table with the vectors of the tokens, as rows of float32."""
-
-    def __getitem__(self, tokens: NDArray[np.int64], /) -> Vectors: ...
-
-
 @dataclass(frozen=True, slots=True)
 class BertParts:
     """Contents of a model's files.
@@ -143,7 +137,7 @@ class BertParts:
     fingerprint: str
     shape: BertShape
     tensors: Tensors
-    words: Tokens
+    words: Vectors | QuantizedMatrix
     positions: Vectors
     tokenize: Callable[[list[str]], list[list[int]]]
     prompts: tuple[str, str]

@@ -5,15 +5,78 @@ Source of the computation: Devlin et al., *BERT* (2019), encoder with post-layer
 
 from __future__ import annotations
 
+import json
+import math
 import os
-from typing import Any, Protocol
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.semantic.inference.onnx import FUSED, Graph
+from vaultseek.base import limits
 from vaultseek.semantic.models.metadata import BertShape
-from vaultseek.semantic.models.quantized import BLOCK, QuantizedMatrix
+from vaultseek.semantic.models.packed_file import BLOCK, PackedFile, QuantizedMatrix
+
+_PREFIX = 8
+_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}
+
+
+class Weights:
+    """The tensors of a file by name, as float32. Raises ValueError if the file is damaged."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = memoryview(data)
+        length = int.from_bytes(data[:_PREFIX], "little")
+        self._start = _PREFIX + length
+        if len(data) < self._start or length > limits.MODEL_JSON_BYTES:
+            raise ValueError("the weights are cut off")
+        try:
+            header = json.loads(data[_PREFIX : self._start])
+        except RecursionError:
+            raise ValueError("the list of tensors is nested too deeply") from None
+        if not isinstance(header, dict):
+            raise ValueError("the weights have no list of tensors")
+        self._places: dict[str, Mapping[str, Any]] = {
+            name.removeprefix("bert."): place for name, place in header.items() if name != "__metadata__"
+        }
+
+    def get(self, name: str, *shape: int) -> NDArray[np.float32]:
+        """Return the tensor ``name``.
+
+        Raises:
+            KeyError: there is no such tensor.
+            ValueError: its shape or size is wrong.
+        """
+        place = self._places[name]
+        try:
+            lengths = [int(length) for length in place["shape"]]
+            begin, end = (int(offset) for offset in place["data_offsets"])
+            kind = np.dtype(_TYPES[place["dtype"]])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"the tensor {name} is described in a way that is not known") from None
+        if tuple(lengths) != shape:
+            raise ValueError(f"the tensor {name} has the shape {lengths}, not {list(shape)}")
+        if not 0 <= begin <= end <= len(self._data) - self._start or end - begin != kind.itemsize * math.prod(
+            lengths
+        ):
+            raise ValueError(f"the tensor {name} is cut off")
+        array = np.frombuffer(self._data[self._start + begin : self._start + end], kind).reshape(lengths)
+        if place["dtype"] == "BF16":  # the upper half of a float32
+            return (array.astype(np.uint32) << 16).view(np.float32)
+        return np.asarray(array, dtype=np.float32)
+
+    def quantized(self, name: str, rows: int, width: int) -> None:
+        """Return None: no tensor has four bits."""
+
+    def rows(self, name: str) -> int:
+        """Return the number of rows of the tensor ``name``. Raises KeyError or ValueError, as `get` does."""
+        try:
+            return int(self._places[name]["shape"][0])
+        except (TypeError, IndexError, ValueError, AttributeError):
+            raise ValueError(f"the tensor {name} is described in a way that is not known") from None
+
 
 _EIGHT_BITS = 4
 """Accuracy of a product with four-bit weights: the other side has eight bits, with a scale for 32 numbers.
@@ -22,19 +85,8 @@ The vectors have a cosine of 0.9999 to those of float32, and a query takes three
 """
 
 Matrix = NDArray[np.float32]
-
-
-class Tensors(Protocol):
-    """The tensors of a model by the names that BERT models give them."""
-
-    def get(self, name: str, *shape: int) -> Matrix:
-        """Return a tensor. Raises KeyError if there is none, ValueError if it is damaged."""
-
-    def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | None:
-        """Return the weights of a linear map if they have four bits, else None. Raises as `get` does."""
-
-    def rows(self, name: str) -> int:
-        """Return the number of rows of a table of embeddings. Raises KeyError or ValueError."""
+Tensors = Weights | PackedFile
+"""The tensors of a model by the names that BERT models give them."""
 
 
 def embeddings(shape: BertShape, weights: Tensors) -> tuple[Matrix, Matrix]:
@@ -183,3 +235,113 @@ class OnnxNetwork:
             None, {"embeddings": embeddings, "lengths": lengths, "shares": shares}
         )[0]
         return pooled[:, 0]
+
+
+IR_VERSION = 10
+OPSET = 20
+FUSED = "com.microsoft"
+"""Domain of the operators that onnxruntime adds to the standard ones."""
+
+_ELEMENTS = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7}
+_EXTERNAL = 1
+_ANYWHERE = "constants"
+"""Name of the file that would hold the constants; they are handed over in memory instead."""
+
+_Field = tuple[int, int | float | str | bytes]
+Attribute = int | float | str
+
+
+class Graph:
+    """A graph under construction. ``constants`` are its weights by name; the session gets them separately."""
+
+    def __init__(self) -> None:
+        self.constants: dict[str, NDArray[np.generic]] = {}
+        self._inputs: list[bytes] = []
+        self._outputs: list[bytes] = []
+        self._nodes: list[bytes] = []
+
+    def input(self, name: str, shape: Sequence[int | str], element: str = "float32") -> str:
+        """Declare an input and return its name. A length that varies has a name."""
+        self._inputs.append(_value(name, shape, element))
+        return name
+
+    def output(self, name: str, shape: Sequence[int | str]) -> None:
+        """Declare that the value ``name`` is an output."""
+        self._outputs.append(_value(name, shape, "float32"))
+
+    def constant(self, array: NDArray[np.generic]) -> str:
+        """Add a constant and return its name."""
+        name = f"constant{len(self.constants)}"
+        self.constants[name] = np.ascontiguousarray(array)
+        return name
+
+    def add(self, operator: str, *inputs: str, domain: str = "", **attributes: Attribute) -> str:
+        """Add a node with one output and return the name of that. An input left out is empty."""
+        name = f"value{len(self._nodes)}"
+        self._nodes.append(
+            _message(
+                *((1, value) for value in inputs),
+                (2, name),
+                (4, operator),
+                *((5, _attribute(key, value)) for key, value in attributes.items()),
+                (7, domain),
+            )
+        )
+        return name
+
+    def to_bytes(self) -> bytes:
+        """Return the model."""
+        graph = _message(
+            *((1, node) for node in self._nodes),
+            (2, "encoder"),
+            *((5, _tensor(name, array)) for name, array in self.constants.items()),
+            *((11, value) for value in self._inputs),
+            *((12, value) for value in self._outputs),
+        )
+        opsets = [_message((1, domain), (2, version)) for domain, version in (("", OPSET), (FUSED, 1))]
+        return _message((1, IR_VERSION), (7, graph), *((8, opset) for opset in opsets))
+
+
+def _tensor(name: str, array: NDArray[np.generic]) -> bytes:
+    """Return the description of a constant whose data is elsewhere."""
+    places = {"location": _ANYWHERE, "offset": "0", "length": str(array.nbytes)}
+    return _message(
+        *((1, length) for length in array.shape),
+        (2, _ELEMENTS[array.dtype.name]),
+        (8, name),
+        *((13, _message((1, key), (2, value))) for key, value in places.items()),
+        (14, _EXTERNAL),
+    )
+
+
+def _value(name: str, shape: Sequence[int | str], element: str) -> bytes:
+    lengths = [_message((1 if isinstance(length, int) else 2, length)) for length in shape]
+    tensor = _message((1, _ELEMENTS[element]), (2, _message(*((1, length) for length in lengths))))
+    return _message((1, name), (2, _message((1, tensor))))
+
+
+def _attribute(name: str, value: Attribute) -> bytes:
+    field, kind = {int: (3, 2), float: (2, 1), str: (4, 3)}[type(value)]
+    return _message((1, name), (field, value), (20, kind))
+
+
+def _message(*fields: _Field) -> bytes:
+    return b"".join(_field(number, value) for number, value in fields)
+
+
+def _field(number: int, value: int | float | str | bytes) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    if isinstance(value, float):
+        return _varint(number << 3 | 5) + struct.pack("<f", value)
+    data = value.encode() if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def _varint(number: int) -> bytes:
+    """Return a number that is not negative, seven bits a byte, the lowest first."""
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes((*data, number))

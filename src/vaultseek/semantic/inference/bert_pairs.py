@@ -24,8 +24,7 @@ from vaultseek.semantic.inference.bert import (
     processors,
     tokenizer_of,
 )
-from vaultseek.semantic.inference.bert_graph import OnnxNetwork, embeddings
-from vaultseek.semantic.inference.weights import Weights
+from vaultseek.semantic.inference.bert_graph import OnnxNetwork, Weights, embeddings
 from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json
 
 PAIR_TOKENS = 256
@@ -60,6 +59,8 @@ class BertReranker:
 
     Raises KeyError, ValueError or `ConfigError` if the folder is damaged or its tensors have other names.
     """
+
+    all_at_once = False
 
     def __init__(self, directory: Path) -> None:
         tensors = Weights((directory / WEIGHTS).read_bytes())

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.base.extras import has_extra
 from vaultseek.semantic.inference.bert_graph import Matrix, Tensors
 from vaultseek.semantic.models.metadata import BertShape
 
@@ -19,7 +20,12 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def has_bfloat16() -> bool:
-    """True if the processor says that it multiplies bfloat16; false also where the system does not tell."""
+    """True if torch is installed and the processor says that it multiplies bfloat16.
+
+    False also where the system does not tell.
+    """
+    if not has_extra("torch"):
+        return False
     try:
         flags = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -6,18 +6,22 @@ only run in the semantic worker.
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from vaultseek.base import limits
+from vaultseek.base.extras import require_extra
 from vaultseek.base.text import one_line, replace_surrogates
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference.bert import BertEncoder, BertParts, pooling_of, read_folder
 from vaultseek.semantic.inference.bert_graph import position_embeddings
-from vaultseek.semantic.inference.hashing import HashingEncoder
 from vaultseek.semantic.models.directories import is_bundled, model_directory
 from vaultseek.semantic.models.encoder import Encoder, Vectors
 from vaultseek.semantic.models.metadata import WEIGHTS, fingerprint, window_of
@@ -110,6 +114,7 @@ class SentenceEncoder:
     computing = "float32 by sentence-transformers"
 
     def __init__(self, directory: Path, *, fingerprint: str) -> None:
+        require_extra("torch", f"the model in {directory}")
         import sentence_transformers
 
         self._model = sentence_transformers.SentenceTransformer(
@@ -191,3 +196,58 @@ def read_parts(model: PackedModel) -> BertParts:
         model.prompts,
         model.window,
     )
+
+
+HASHING_DIMENSION = 64
+
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"hashing(?:-(\d{1,4}))?")
+
+
+class HashingEncoder:
+    """Feature hashing of lower-case words: texts that share words are similar, others nearly orthogonal.
+
+    ``hashing-<n>`` has ``n`` dimensions instead of the default, for testing a change of model.
+    """
+
+    window = limits.MODEL_WINDOW
+    computing = "by hashing words"
+
+    def __init__(self, dimension: int = HASHING_DIMENSION) -> None:
+        self.dimension = dimension
+        is_default = dimension == HASHING_DIMENSION
+        self.fingerprint = "hashing" if is_default else f"hashing-{dimension}"
+
+    @classmethod
+    def from_name(cls, name: str) -> HashingEncoder | None:
+        """Return the encoder called ``name``, or None if it is the name of a real model."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        dimension = int(match[1] or HASHING_DIMENSION)
+        if dimension < 2:
+            raise ConfigError(f"model {name!r}: a hashing model needs at least two dimensions")
+        return cls(dimension)
+
+    def encode(
+        self,
+        texts: Sequence[str],
+        *,
+        query: bool = False,
+        pause: Callable[[], None] | None = None,
+    ) -> NDArray[np.float32]:
+        """Return unit vectors, one per text: ``(len(texts), dimension)``. The options have no effect."""
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for row, text in zip(vectors, texts, strict=True):
+            for word in _WORD.findall(text.lower()):
+                number = _hash(word)
+                row[(number >> 1) % self.dimension] += 1.0 if number & 1 else -1.0
+            if not row.any():
+                row[0] = 1.0
+        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.asarray(vectors / norms, dtype=np.float32)
+
+
+def _hash(word: str) -> int:
+    data = word.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")

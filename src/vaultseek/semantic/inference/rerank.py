@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -17,59 +17,92 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.base.extras import require_extra
 from vaultseek.base.text import one_line, replace_surrogates
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.inference.bert_pairs import Batch, BertReranker, is_bert_cross_encoder
 from vaultseek.semantic.models.directories import model_directory
 from vaultseek.semantic.models.safety import refuse_code
 
+Scores = NDArray[np.float32]
 _ERROR_CHARS = 200
 _SENTENCE_BATCH = 2
 log = logging.getLogger(__name__)
 
 
 class Reranker(Protocol):
-    """A cross-encoder with one score per pair. ``threads`` is the number of batches at a time."""
+    """A cross-encoder with one score per pair. ``threads`` is the number of batches at a time.
+
+    One that reads ``all_at_once`` gives scores that can be compared within a call alone.
+    """
 
     threads: int
+    all_at_once: bool
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
         """Return the work in parts, the first texts first; each gives the relevance of its own, in (0, 1)."""
 
 
-def score(
-    reranker: Reranker, query: str, texts: Sequence[str], until: float | None = None
-) -> NDArray[np.float32]:
-    """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
+class TimedReranker:
+    """A cross-encoder that is asked for as many pairs as fit a time limit, by the time that one takes."""
 
-    It returns at ``until``, on the clock of `time.monotonic`, with what it has; the rest is NaN. Raises
-    ValueError if the model gives something else than scores.
-    """
-    scores = np.full(len(texts), np.nan, dtype=np.float32)
-    if not texts:
+    def __init__(self, model: Reranker) -> None:
+        self._model = model
+        self._pair_seconds: float | None = None
+        self._measuring = ThreadPoolExecutor(1)
+        self._measurement: Future[Scores] | None = None
+
+    def score(self, query: str, texts: Sequence[str], until: float | None = None) -> Scores:
+        """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
+
+        What does not fit before ``until``, on the clock of `time.monotonic`, is NaN, the last texts first. If
+        that is all, a pair is measured after the answer, lest a machine that was busy once counts as slow for
+        ever. Raises ValueError if the model gives something else than scores.
+        """
+        scores = np.full(len(texts), np.nan, dtype=np.float32)
+        done = 0
+        while done < len(texts) and (count := self._fitting(until, len(texts) - done)):
+            scores[done : done + count] = self._timed(query, texts[done : done + count])
+            done += count
+        if texts and not done and (self._measurement is None or self._measurement.done()):
+            self._measurement = self._measuring.submit(self._timed, query, texts[:1])
         return scores
-    encodable = [replace_surrogates(text) for text in texts]
-    # New threads, because they take over the priority of the caller.
-    threads = ThreadPoolExecutor(reranker.threads)
-    batches = reranker.batches(replace_surrogates(query), encodable)
-    tasks = {threads.submit(batch.score): batch.texts for batch in batches}
-    done, _ = wait(tasks, None if until is None else max(0.0, until - time.monotonic()))
-    # A batch that is late ends by itself; nobody waits for it.
-    threads.shutdown(wait=False, cancel_futures=True)
-    for task in done:
-        values = np.asarray(task.result(), dtype=np.float32)
-        if values.shape != (len(tasks[task]),) or not np.isfinite(values).all():
-            raise ValueError(f"the reranker gave scores of shape {values.shape} or not finite")
-        scores[tasks[task]] = values
-    return scores
+
+    def _fitting(self, until: float | None, most: int) -> int:
+        """Return how many pairs fit half of the time that is left; one while nothing is known.
+
+        Half, since a pair may take longer than the one before, and what is left is used by the next ones.
+        """
+        if until is None or (self._model.all_at_once and time.monotonic() < until):
+            return most
+        left = until - time.monotonic()
+        if left <= 0 or self._pair_seconds is None:
+            return int(left > 0)
+        return min(most, int(left / 2 / self._pair_seconds))
+
+    def _timed(self, query: str, texts: Sequence[str]) -> Scores:
+        """Score the texts, and keep the time that a pair took."""
+        began = time.monotonic()
+        scores = np.full(len(texts), np.nan, dtype=np.float32)
+        batches = self._model.batches(replace_surrogates(query), [replace_surrogates(text) for text in texts])
+        # New threads, because they take over the priority of the caller.
+        with ThreadPoolExecutor(self._model.threads) as threads:
+            for batch, values in zip(batches, threads.map(lambda batch: batch.score(), batches), strict=True):
+                scores[batch.texts] = values
+        if not np.isfinite(scores).all():
+            raise ValueError("the reranker gave scores that are not finite")
+        self._pair_seconds = (time.monotonic() - began) / len(texts)
+        return scores
 
 
 class SentenceReranker:
     """Any sentence-transformers ``CrossEncoder`` with one score per pair, run by that library."""
 
     threads = 1
+    all_at_once = False
 
     def __init__(self, directory: Path) -> None:
+        require_extra("torch", f"the reranker in {directory}")
         import sentence_transformers
 
         self._model = sentence_transformers.CrossEncoder(
@@ -88,8 +121,8 @@ class SentenceReranker:
         parts = [numbers[start : start + _SENTENCE_BATCH] for start in range(0, len(texts), _SENTENCE_BATCH)]
         return [Batch(part, partial(self._scores, [(query, texts[i]) for i in part])) for part in parts]
 
-    def _scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        scores: NDArray[np.float32] = self._model.predict(
+    def _scores(self, pairs: Sequence[tuple[str, str]]) -> Scores:
+        scores: Scores = self._model.predict(
             list(pairs),
             activation_fn=lambda logits: logits.sigmoid(),
             show_progress_bar=False,
@@ -107,6 +140,8 @@ def load(name: str) -> Reranker:
     refuse_code(directory)
     try:
         return _load(directory)
+    except ConfigError:
+        raise
     except Exception as error:  # each library raises its own errors
         line = one_line(str(error), _ERROR_CHARS)
         raise ConfigError(f"reranker {name!r} cannot be loaded: {line}; fetch it again") from None

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base import limits, paths
+from vaultseek.base.extras import require_extra
 from vaultseek.base.text import one_line
 from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference.bert_pairs import Batch
@@ -56,6 +57,7 @@ class Server:
         """``base`` is the class of LlamaIndex that the object's class has to be derived from."""
         if service.fault:
             raise ConfigError(service.fault)
+        require_extra("llama", "a server of your own")
         self.service = service
         self._class = _class_of(service.class_name, base)
         self._object: Any = None
@@ -308,6 +310,7 @@ class ServedReranker:
     """A reranker behind a server: one of LlamaIndex's node postprocessors."""
 
     threads = 1
+    all_at_once = True
 
     def __init__(self, service: Service) -> None:
         self._server = Server(service, "llama_index.core.postprocessor.types.BaseNodePostprocessor")

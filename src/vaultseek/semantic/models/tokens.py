@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -132,47 +132,20 @@ class _WordCounts(dict[str, int]):
     def __init__(self, count: Callable[[str], int], description: Mapping[str, Any]) -> None:
         super().__init__()
         self._count = count
-        model, normalizer = description["model"], description["normalizer"]
-        self._max_chars = int(model.get("max_input_chars_per_word") or 100)
-        prefix = str(model.get("continuing_subword_prefix") or "")
-        vocabulary = model.get("vocab") or ()
-        self._first = _Pieces(vocabulary)
-        self._inner = _Pieces(piece.removeprefix(prefix) for piece in vocabulary if piece.startswith(prefix))
-        self._lowers = normalizer.get("lowercase") is True
+        normalizer = description["normalizer"]
+        self._max_chars = int(description["model"].get("max_input_chars_per_word") or 100)
         accents = normalizer.get("strip_accents")
         strips = normalizer.get("lowercase") is True if accents is None else accents
         self._dropped = _CONTROLS | {"Mn"} if strips else _CONTROLS
 
     def __missing__(self, word: str) -> int:
-        if word.isascii() and word.isalnum():
-            tokens = self._count_ascii(word)
-        elif len(word) > TOKEN_WORD_CHARS:
+        if len(word) > TOKEN_WORD_CHARS:
             return self._count_long(word)
-        else:
-            tokens = self._count(word)
+        tokens = self._count(word)
         if len(word) <= TOKEN_CACHE_WORD_CHARS:
             if len(self) >= TOKEN_CACHE_WORDS:
                 self.clear()
             self[word] = tokens
-        return tokens
-
-    def _count_ascii(self, word: str) -> int:
-        """Split a word of ASCII letters and digits as WordPiece does, the longest piece first.
-
-        Most words take less time here than a call of the tokenizer.
-        """
-        if len(word) > self._max_chars:
-            return 1  # one unknown token, whatever it contains
-        text = word.lower() if self._lowers else word
-        pieces, start, tokens = self._first, 0, 0
-        while start < len(text):
-            end = start + pieces.longest.get(text[start : start + 2], 1)
-            while text[start:end] not in pieces.all:
-                end -= 1
-                if end == start:
-                    return 1
-            # `end` may be beyond the text, where the slice is its last piece.
-            start, tokens, pieces = end, tokens + 1, self._inner
         return tokens
 
     def _count_long(self, word: str) -> int:
@@ -190,16 +163,6 @@ class _WordCounts(dict[str, int]):
 
     def _part(self, characters: list[str]) -> int:
         return 1 if len(characters) > self._max_chars else self._count("".join(characters))
-
-
-class _Pieces:
-    """Vocabulary pieces, and the greatest length of those that begin with the same two characters."""
-
-    def __init__(self, pieces: Iterable[str]) -> None:
-        self.all = frozenset(pieces)
-        self.longest: dict[str, int] = {}
-        for piece in self.all:
-            self.longest[piece[:2]] = max(len(piece), self.longest.get(piece[:2], 0))
 
 
 _CONTROLS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})

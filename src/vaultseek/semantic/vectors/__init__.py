@@ -1,1 +1,1 @@
-"""The vector index: exact filters over a port that Chroma and a store in memory implement."""
+"""The vector index: exact, with exact filters."""

@@ -1,16 +1,15 @@
-"""The vector index: the nearest vectors with exact filters, over any store of vectors.
+"""The vector index: the nearest vectors with exact filters.
 
-The store keeps the vectors; a matrix of them, in files of its own where there is a folder, answers. So every
-store gives the same answers, exactly, and is itself needed for writing only. Beyond the matrix's budget the
-store proposes the nearest, and they are scored in full precision. Runs in the semantic worker.
+A matrix of all vectors answers, exactly; its files are the record where there is a folder. Beyond the
+matrix's budget an approximate index proposes the nearest, and they are scored in full precision; where it has
+no use, because a filter leaves little or it is not ready, all vectors are. Runs in the semantic worker.
 """
 
 from __future__ import annotations
 
-import logging
-import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,74 +18,68 @@ from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.columns import Column
 from vaultseek.semantic.vectors.matrix import Matrix, Snapshot, VectorHits
-from vaultseek.semantic.vectors.matrix_file import FileDamaged, MatrixFile
-from vaultseek.semantic.vectors.port import NoteIds, Numbers, StoreState, VectorBatch, VectorStore
+from vaultseek.semantic.vectors.matrix_file import MatrixFile
+from vaultseek.semantic.vectors.port import NoteIds, Numbers, OpenIndex, VectorBatch
+from vaultseek.semantic.vectors.proposals import Proposals
 
-VECTOR_WRITE = 1000
-"""Vectors per write to the store."""
-VECTOR_WRITE_SHARED = 64
-"""The same where the store also answers, because queries wait for its writes."""
-VECTOR_EXACT = 250
-"""Filtered vectors up to which they are scored one by one rather than searched."""
-VECTOR_EXACT_COST = 3
-"""Vectors that a search returns in the time that it takes to score one exactly."""
+VECTOR_PAGE = 1000
+"""Vectors that are copied at once when the files are made anew, and most that are replaced before that."""
+PROPOSED = 1000
+"""Most vectors that are asked of the approximate index; where more would be needed, scanning is as fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
-log = logging.getLogger(__name__)
 
 
 class VectorIndex:
-    """A collection and its matrix. One thread writes; others may search at the same time."""
+    """A collection of vectors. One thread writes; others may search at the same time."""
 
     def __init__(
-        self,
-        store: VectorStore,
-        folder: Path | None = None,
-        name: str = "",
-        pause: Callable[[], None] | None = None,
+        self, folder: Path | None = None, name: str = "", open_index: OpenIndex | None = None
     ) -> None:
-        """Open the index; ``pause`` is called between writes, to let waiting queries run.
+        """Open the index in files of this name in ``folder``, created if need be, or in memory only.
 
-        The matrix is in files of this name in ``folder``, or in memory only. Raises ``IndexDamaged`` if the
-        store has to be read and cannot be.
+        ``open_index`` opens an approximate index for it. Raises ``IndexDamaged``.
         """
-        self._store = store
-        self._name = name
-        self._pause = pause or (lambda: None)
-        self._state = store.state()
+        self._open_index = open_index
         self._file = MatrixFile(folder, name) if folder is not None else None
         self._rows: Column | None = None
-        self._matrix = self._load()
-        self._current = (self._matrix, self._matrix.snapshot(self._vectors()))
+        self.version: str | None = None
+        """The version that the last complete ``apply`` set."""
+        if self._file is not None and not self._file.exists:
+            self._file.replace([], None)
+        self._matrix, self._proposals = self._load()
+        self._publish()
 
     def __len__(self) -> int:
         """Return the number of vectors."""
         return len(self._matrix)
 
     @property
-    def version(self) -> str | None:
-        """The version that the last complete ``apply`` set."""
-        return self._state.version
+    def has_proposals(self) -> bool:
+        """True if an approximate index proposes now; where it could, asking makes it begin."""
+        snapshot, proposals = self._current
+        return proposals is not None and proposals.count(snapshot.vectors) > 0
 
     def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
-        """Delete, then store or replace, then set the version.
+        """Delete, then store or replace, then set the version if there is one.
 
         Of equal numbers the last is stored; vectors that are not finite are left out. A crash in between
-        leaves the old version. It is idempotent.
+        leaves all as it was. It is idempotent.
         """
-        batch, deletes = _unique(batch), np.unique(deletes)
-        state = self._next_state(version)
-        size = VECTOR_WRITE if self._matrix.in_budget else VECTOR_WRITE_SHARED
-        self._append(batch, deletes, state)
-        last = max(0, len(batch) - 1) // size * size
-        for start in range(0, last + 1, size):
-            self._store.write(
-                batch.slice(start, start + size),
-                deletes if start == 0 else NO_NUMBERS,
-                state if start == last else None,
-            )
-            self._pause()
-        self._state = state
+        batch, deletes, version = _unique(batch), np.unique(deletes), version or self.version
+        snapshot = self._intact().snapshot
+        if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
+            raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
+        if self._file is not None:
+            if self._matrix.gone > len(self._matrix) + VECTOR_PAGE or self._file.is_outdated:
+                self._make_anew(self._file)
+            self._file.append(batch, deletes, version)
+        elif len(batch):
+            self._rows = self._rows or Column(np.float32, batch.vectors.shape[1])
+            self._rows.append(batch.vectors)
+        self._matrix.append(batch, deletes)
+        self.version = version
+        self._publish()
 
     def search(self, vector: Vectors, k: int, allowed: NoteIds | None = None) -> VectorHits:
         """Return the best hits of the ``k`` best notes, best first, a few hits per note; ties by number.
@@ -94,37 +87,24 @@ class VectorIndex:
         Notes as near as the ``k``-th are returned, too. ``allowed`` are the notes to search in. The filter is
         exact and precedes the cut: there are ``k`` notes in the result if ``k`` allowed ones have a vector.
         """
-        matrix, snapshot = self._intact()
+        current = self._intact()
+        snapshot = current.snapshot
         if len(snapshot.numbers) and vector.shape != snapshot.vectors.shape[1:]:
             raise ValueError(f"a vector of {len(vector)} numbers, not {snapshot.vectors.shape[1]}")
-        if matrix.in_budget:
-            return snapshot.search(vector, k, allowed)
-        return self._propose(vector, k, allowed)
+        hits = current.proposed(vector, k, allowed)
+        return hits if hits is not None else snapshot.search(vector, k, allowed)
 
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
         """Return those notes that have a vector, and the vector of each; of several, that of the least
         number."""
-        _, snapshot = self._intact()
+        snapshot = self._intact().snapshot
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
         rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]
         found, first = np.unique(snapshot.notes[rows], return_index=True)
         return found, snapshot.vectors[rows[first]]
 
-    def scores(self, vector: Vectors, numbers: Numbers) -> dict[int, float]:
-        """Return the scores of those of these numbers that have a vector."""
-        matrix, snapshot = self._intact()
-        rows = matrix.rows_of(numbers)
-        rows = rows[rows < len(snapshot.numbers)]
-        products = snapshot.vectors[rows] @ vector
-        return dict(zip(snapshot.numbers[rows].tolist(), products.tolist(), strict=True))
-
-    def numbers(self, notes: Sequence[int] | NoteIds) -> Numbers:
-        """Return the numbers of all vectors of these notes."""
-        _, snapshot = self._current
-        return snapshot.numbers[snapshot.rows_of(np.asarray(notes, dtype=np.int64))]
-
-    def _intact(self) -> tuple[Matrix, Snapshot]:
-        """Return the matrix and its snapshot. Raises ``IndexDamaged`` if another program wrote its file."""
+    def _intact(self) -> _Current:
+        """Return what is searched. Raises ``IndexDamaged`` if another program wrote its file."""
         current = self._current
         if self._file is not None and not self._file.is_intact():
             raise IndexDamaged(
@@ -132,83 +112,65 @@ class VectorIndex:
             )
         return current
 
-    def _load(self) -> Matrix:
-        """Return the matrix, from its files if they are of the store's state, else from the store."""
+    def end(self) -> None:
+        """Release the approximate index and remove its files."""
+        if self._proposals is not None:
+            self._proposals.end()
+
+    def _load(self) -> tuple[Matrix, Proposals | None]:
         matrix = Matrix(limits.VECTOR_SCAN_BYTES)
         if self._file is None:
-            for page in self._store.pages():
-                self._keep(page.vectors)
-                matrix.append(page, NO_NUMBERS)
-            return matrix
-        try:
-            self._file.load(self._state, matrix)
-        except FileDamaged as error:
-            if self._state.write:  # a new store has no files yet
-                log.warning("the matrix %s is made again from the store: %s", self._name, error)
-            self._file.replace(self._store.pages(), self._state)
-            matrix = Matrix(limits.VECTOR_SCAN_BYTES)
-            self._file.load(self._state, matrix)
-        return matrix
+            return matrix, None
+        self.version = self._file.load(matrix)
+        return matrix, Proposals(self._open_index, self._file.proposals) if self._open_index else None
 
-    def _next_state(self, version: str | None) -> StoreState:
-        write = self._state.write + 1 if self._state.write else secrets.randbits(40) + 1
-        return StoreState(self._state.version if version is None else version, write)
+    def _make_anew(self, file: MatrixFile) -> None:
+        """Make the files anew where most of them is of no use."""
+        file.replace(self._pages(), self.version)
+        self.end()
+        self._matrix, self._proposals = self._load()
 
-    def _append(self, batch: VectorBatch, deletes: Numbers, state: StoreState) -> None:
-        """Write to the matrix, and make its files anew where most of them is of no use."""
-        _, snapshot = self._intact()
-        if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
-            raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
-        if self._file is not None:
-            if self._matrix.gone > len(self._matrix) + VECTOR_WRITE or self._file.has_too_many_records:
-                self._file.replace(self._pages(), self._state)
-                matrix = Matrix(limits.VECTOR_SCAN_BYTES)
-                self._file.load(self._state, matrix)
-                self._matrix = matrix
-            self._file.append(batch, deletes, state)
-        self._keep(batch.vectors)
-        self._matrix.append(batch, deletes)
-        self._current = (self._matrix, self._matrix.snapshot(self._vectors()))
+    def _publish(self) -> None:
+        proposals = None if self._matrix.in_budget else self._proposals
+        self._current = _Current(self._matrix.snapshot(self._vectors()), proposals)
 
     def _pages(self) -> list[VectorBatch]:
-        _, snapshot = self._current
+        snapshot = self._current.snapshot
         rows = np.flatnonzero(snapshot.notes >= 0)
-        size = VECTOR_WRITE
-        parts = [rows[start : start + size] for start in range(0, len(rows), size)]
+        parts = [rows[start : start + VECTOR_PAGE] for start in range(0, len(rows), VECTOR_PAGE)]
         return [
             VectorBatch(snapshot.numbers[part], snapshot.notes[part], snapshot.vectors[part])
             for part in parts
         ]
-
-    def _keep(self, vectors: Vectors) -> None:
-        """Keep vectors in memory if there is no file."""
-        if self._file is None and len(vectors):
-            self._rows = self._rows or Column(np.float32, vectors.shape[1])
-            self._rows.append(vectors)
 
     def _vectors(self) -> Vectors:
         if self._file is not None:
             return self._file.vectors()
         return self._rows.rows if self._rows is not None else np.zeros((0, 0), np.float32)
 
-    def _propose(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits:
-        """Search what the store proposes, deeper and deeper until there are enough notes or it is cheaper to
-        score all that are allowed."""
-        matrix, snapshot = self._current
-        rows = np.flatnonzero(snapshot.notes >= 0) if allowed is None else snapshot.rows_of(allowed)
-        notes = len(np.unique(snapshot.notes[rows])) if allowed is not None else k
-        enough, total = min(k, notes), len(matrix)
-        if enough <= 0 or not len(rows):
-            return VectorHits.none()
-        depth = min(total, 2 * enough * total // len(rows) + enough)
-        while len(rows) > VECTOR_EXACT and depth <= VECTOR_EXACT_COST * len(rows):
-            near = matrix.rows_of(self._store.nearest(vector, depth))
-            near = near[near < len(snapshot.notes)]
-            near = np.intersect1d(near, rows)
-            if depth >= total or len(np.unique(snapshot.notes[near])) >= enough:
-                return snapshot.score(vector, near, k)
-            depth = min(total, 4 * depth)
-        return snapshot.score(vector, rows, k)
+
+class _Current(NamedTuple):
+    """The vectors at one moment, and the index that proposes the nearest of them."""
+
+    snapshot: Snapshot
+    proposals: Proposals | None
+
+    def proposed(self, vector: Vectors, k: int, allowed: NoteIds | None) -> VectorHits | None:
+        """Return the best of what the approximate index proposes and of the rows that it lacks; None if that
+        is not ready, or has not enough of the notes."""
+        if self.proposals is None or k <= 0:
+            return None
+        is_allowed = self.snapshot.is_allowed(allowed)
+        depth = k + 2 * k * len(is_allowed) // (int(np.count_nonzero(is_allowed)) or 1)
+        count = self.proposals.count(self.snapshot.vectors) if depth <= PROPOSED else 0
+        near = self.proposals.nearest(vector, depth) if depth <= count else None
+        if near is None:
+            return None
+        rows = np.concatenate([near[near < len(is_allowed)], np.arange(count, len(is_allowed))])
+        rows = rows[is_allowed[rows]]
+        if len(np.unique(self.snapshot.notes[rows])) < k:
+            return None
+        return self.snapshot.score(vector, rows, k)
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:

@@ -127,13 +127,17 @@ class Snapshot:
 
     def rows_of(self, allowed: NoteIds) -> NDArray[np.int64]:
         """Return the rows of these notes."""
-        return np.flatnonzero(self._is_of(allowed)[self.notes])
+        return np.flatnonzero(self.is_allowed(allowed))
+
+    def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
+        """Return for each row whether its note is one of ``allowed``, or was not deleted if that is None."""
+        return self.notes != _GONE if allowed is None else self._is_of(allowed)[self.notes]
 
     def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
         """Return the rows to score, None for all, and their notes, -1 where not allowed."""
         if allowed is None:
             return None, self.notes
-        is_allowed = self._is_of(allowed)[self.notes]
+        is_allowed = self.is_allowed(allowed)
         if np.count_nonzero(is_allowed) > SCAN_GATHERED * len(is_allowed):
             return None, np.where(is_allowed, self.notes, _GONE)
         rows = np.flatnonzero(is_allowed)
@@ -235,11 +239,6 @@ class Matrix:
             self._scales.append(codes.scales)
             self._error = max(self._error, codes.error)
             self._length = max(self._length, codes.length)
-
-    def rows_of(self, numbers: Numbers) -> NDArray[np.int64]:
-        """Return the rows of those numbers that have one."""
-        rows = self._row_of.get(numbers)
-        return rows[rows >= 0]
 
     def snapshot(self, vectors: Vectors) -> Snapshot:
         """Return the matrix as it is; ``vectors`` are its rows in full precision."""

@@ -1,10 +1,10 @@
-"""The vectors of a collection in two files beside the store, so that opening it does not need the store.
+"""The vectors of a collection in two files.
 
 ``<name>.<n>.rows`` has the vectors in full precision, one after the other, and is mapped into memory.
 ``<name>.journal`` says for each write which rows it added, with their numbers and notes, what it deleted, and
-the state of the store after it, all with checksums. A write appends to the rows, then to the journal; the
-next one overwrites what a kill left behind the last whole record. Any other damage is noticed when the files
-are opened, and so is a state that is not the store's; they are then made again from the store.
+the version after it, all with checksums. A write appends to the rows, then to the journal, then says in its
+header where that ends; what a kill left behind the last whole record is overwritten. Any other damage, and
+any loss, is noticed when the files are opened.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import secrets
 import shutil
 import struct
 import zlib
@@ -22,30 +23,30 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.base import paths
-from vaultseek.errors import WorkerUnavailable
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.matrix import Matrix
-from vaultseek.semantic.vectors.port import NoteIds, Numbers, StoreState, VectorBatch
+from vaultseek.semantic.vectors.port import NoteIds, Numbers, VectorBatch
 
-_MAGIC = b"vsmat001"
-_HEADER = struct.Struct("<8sII")
-"""Magic, number in the name of the rows, checksum."""
-_RECORD = struct.Struct("<QIIIIIII")
-"""Number of the write, dimension, vectors, deletes, bytes of the version; checksums of rows, lists, this."""
+_MAGIC = b"vsmat002"
+_HEADER = struct.Struct("<8sIQI")
+"""Magic, number in the name of the rows, least length of the journal, checksum."""
+_FORMER_MAGIC = b"vsmat001"
+_FORMER_HEADER = struct.Struct("<8sII")
+"""The same without the length, of files that are read but not written any more."""
+_RECORD = struct.Struct("<8xIIIIIII")
+"""Dimension, vectors, deletes, bytes of the version; checksums of rows, lists, this. The eight bytes before
+are of no use any more."""
 _READ_ROWS = 4096
 _RECORDS = 1000
 _FLOAT = np.dtype("<f4")
-
-
-class FileDamaged(Exception):
-    """The files are missing, damaged or not of the store's state."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
     """One write: the lists in the journal, and the rows that it added."""
 
-    state: StoreState
+    version: str | None
     dimension: int
     numbers: Numbers
     notes: NoteIds
@@ -94,6 +95,7 @@ class MatrixFile:
         self._name = name
         self._journal = folder / f"{name}.journal"
         self._rows = folder
+        self._number = 0
         self._dimension = 0
         self._count = 0
         self._end = _HEADER.size
@@ -101,15 +103,22 @@ class MatrixFile:
         self.records = 0
 
     @property
-    def has_too_many_records(self) -> bool:
-        """True if the journal is so long that rewriting it pays."""
-        return self.records > _RECORDS + self._count // 64
+    def exists(self) -> bool:
+        """True if there is such a collection, which may be damaged."""
+        return self._journal.exists()
 
-    def load(self, expected: StoreState, matrix: Matrix) -> None:
-        """Fill ``matrix``. Raises ``FileDamaged`` unless the files are whole and of the expected state.
+    @property
+    def proposals(self) -> Path:
+        """The folder of an approximate index of the present rows."""
+        return self._rows.with_suffix(".proposals")
 
-        They may be one write ahead, because a write goes to them first and it is safe to repeat it.
-        """
+    @property
+    def is_outdated(self) -> bool:
+        """True if the files should be made anew: the journal is long, or of an earlier version."""
+        return not self._number or self.records > _RECORDS + self._count // 64
+
+    def load(self, matrix: Matrix) -> str | None:
+        """Fill ``matrix`` and return the version. Raises ``IndexDamaged`` unless the files are whole."""
         try:
             journal = self._journal.read_bytes()
             end = self._begin(journal)
@@ -117,29 +126,22 @@ class MatrixFile:
             while (record := _record_at(journal, end)) is not None:
                 records.append(record[0])
                 end = record[1]
-            last = records[-1].state if records else StoreState()
-            ahead = len(records) > 1 and last.write == expected.write + 1
-            if (records[-2].state if ahead else last) != expected:
-                raise FileDamaged("the files are not of the state of the store")
             self._read(records, matrix)
         except OSError as error:
-            raise FileDamaged(str(error)) from None
+            raise _damage(str(error)) from None
         self._end, self.records = end, len(records)
+        return records[-1].version if records else None
 
-    def append(self, batch: VectorBatch, deletes: Numbers, state: StoreState) -> None:
-        """Add a write, durable against a kill. Raises ``WorkerUnavailable`` if the disk is full."""
+    def append(self, batch: VectorBatch, deletes: Numbers, version: str | None) -> None:
+        """Add a write, which is durable then. Raises ``WorkerUnavailable`` if the disk is full."""
         dimension = batch.vectors.shape[1] if len(batch) else self._dimension
         rows = np.ascontiguousarray(batch.vectors, dtype=_FLOAT)
-        record = _pack(state, dimension, batch, deletes, zlib.crc32(rows.data))
-        try:
-            with self._mapping.writing(self._rows) if self._mapping else contextlib.nullcontext():
-                _write_at(self._rows, self._count * dimension * _FLOAT.itemsize, rows.data)
-            _write_at(self._journal, self._end, record)
-        except OSError as error:
-            if not paths.is_disk_full(error):
-                raise
-            message = "the disk is full; free some space, and indexing continues by itself"
-            raise WorkerUnavailable(message, "disk_full") from None
+        record = _pack(version, dimension, batch, deletes, zlib.crc32(rows.data))
+        with _full_disk_named():
+            if len(batch):
+                with self._mapping.writing(self._rows) if self._mapping else contextlib.nullcontext():
+                    _write_at(self._rows, self._count * dimension * _FLOAT.itemsize, rows.data)
+            _write_at(self._journal, self._end, record, self._header(self._end + len(record)))
         self._dimension = dimension
         self._count += len(batch)
         self._end += len(record)
@@ -161,43 +163,50 @@ class MatrixFile:
         mapping = self._mapping
         return mapping is None or mapping.is_intact()
 
-    def replace(self, pages: Iterable[VectorBatch], state: StoreState) -> None:
+    def replace(self, pages: Iterable[VectorBatch], version: str | None) -> None:
         """Make the files anew with all that is in ``pages``."""
-        paths.private_directory(self._folder)
-        number = _number_of(self._journal) + 1
         new = MatrixFile(self._folder, f"{self._name}.new")
-        new._rows = self._folder / f"{self._name}.{number}.rows"
-        for path in (new._rows, new._journal, self._journal):
-            if path.is_dir():  # damage: a file cannot take its place
-                shutil.rmtree(path)
-        new._rows.write_bytes(b"")
-        header = struct.pack("<8sI", _MAGIC, number)
-        new._journal.write_bytes(header + struct.pack("<I", zlib.crc32(header)))
+        new._number = secrets.randbelow(1 << 31) + 1
+        new._rows = self._folder / f"{self._name}.{new._number}.rows"
+        with _full_disk_named():
+            paths.private_directory(self._folder)
+            new._rows.write_bytes(b"")
+            new._journal.write_bytes(new._header(_HEADER.size))
         for path in (new._rows, new._journal):
             path.chmod(0o600)
         for page in pages:
-            new.append(page, np.zeros(0, np.int64), StoreState())
-        new.append(VectorBatch.empty(), np.zeros(0, np.int64), state)
+            new.append(page, np.zeros(0, np.int64), None)
+        new.append(VectorBatch.empty(), np.zeros(0, np.int64), version)
         new._journal.replace(self._journal)
         for path in self._folder.glob(f"{self._name}.*.rows"):
             if path != new._rows:
                 with contextlib.suppress(OSError):
                     path.unlink()
+        for path in self._folder.glob(f"{self._name}.*.proposals"):
+            shutil.rmtree(path, ignore_errors=True)
+
+    def _header(self, length: int) -> bytes:
+        head = struct.pack("<8sIQ", _MAGIC, self._number, length)
+        return head + struct.pack("<I", zlib.crc32(head))
 
     def _begin(self, journal: bytes) -> int:
         """Read the journal's header; return where the first record is."""
-        if len(journal) < _HEADER.size:
-            raise FileDamaged("the journal has no header")
-        magic, number, checksum = _HEADER.unpack_from(journal)
-        if magic != _MAGIC or checksum != zlib.crc32(journal[: _HEADER.size - 4]):
-            raise FileDamaged("the journal has another header")
+        header = _FORMER_HEADER if journal.startswith(_FORMER_MAGIC) else _HEADER
+        if len(journal) < header.size:
+            raise _damage("the journal has no header")
+        magic, number, *lengths, checksum = header.unpack_from(journal)
+        if magic not in (_MAGIC, _FORMER_MAGIC) or checksum != zlib.crc32(journal[: header.size - 4]):
+            raise _damage("the journal has another header")
+        if lengths and lengths[0] > len(journal):
+            raise _damage("the journal was cut off")
+        self._number = number if header is _HEADER else 0
         self._rows = self._folder / f"{self._name}.{number}.rows"
-        return _HEADER.size
+        return header.size
 
     def _read(self, records: list[_Record], matrix: Matrix) -> None:
         dimensions = {record.dimension for record in records if len(record.numbers)}
         if len(dimensions) > 1:
-            raise FileDamaged("the rows have several dimensions")
+            raise _damage("the rows have several dimensions")
         self._dimension = dimensions.pop() if dimensions else 0
         self._count = sum(len(record.numbers) for record in records)
         matrix.reserve(self._count)
@@ -208,8 +217,15 @@ class MatrixFile:
                     checksum = zlib.crc32(rows.data, checksum)
                     matrix.code(rows)
                 if checksum != record.checksum:
-                    raise FileDamaged("the rows are damaged")
+                    raise _damage("the rows are damaged")
                 matrix.place(record.numbers, record.notes, record.deletes)
+
+
+def examine(folder: Path, name: str) -> tuple[int, str | None]:
+    """Return the number of vectors and the version of a collection. Raises ``IndexDamaged``."""
+    file, matrix = MatrixFile(folder, name), Matrix(0)
+    version = file.load(matrix) if file.exists else None
+    return len(matrix), version
 
 
 def _blocks(file: object, count: int, dimension: int) -> Iterator[Vectors]:
@@ -217,25 +233,29 @@ def _blocks(file: object, count: int, dimension: int) -> Iterator[Vectors]:
     for start in range(0, count, _READ_ROWS):
         rows = buffer[: min(_READ_ROWS, count - start)]
         if file.readinto(rows) != rows.nbytes:  # type: ignore[attr-defined]
-            raise FileDamaged("rows are missing")
+            raise _damage("rows are missing")
         yield rows
 
 
-def _write_at(path: Path, end: int, data: bytes | memoryview) -> None:
-    """Write ``data`` at ``end``, and cut off what a write that failed left there."""
+def _write_at(path: Path, end: int, data: bytes | memoryview, header: bytes = b"") -> None:
+    """Write ``data`` at ``end``, and cut off what a write that failed left there; then a ``header``."""
     with path.open("r+b") as file:
         file.truncate(end)
         file.seek(end)
         file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+        file.seek(0)
+        file.write(header)
 
 
-def _pack(state: StoreState, dimension: int, batch: VectorBatch, deletes: Numbers, checksum: int) -> bytes:
-    version = (state.version or "").encode()
-    lists = version + b"".join(
+def _pack(version: str | None, dimension: int, batch: VectorBatch, deletes: Numbers, checksum: int) -> bytes:
+    name = (version or "").encode()
+    lists = name + b"".join(
         np.ascontiguousarray(each, dtype="<i8").tobytes() for each in (batch.numbers, batch.notes, deletes)
     )
-    lengths = (state.write, dimension, len(batch), len(deletes), len(version))
-    head = struct.pack("<QIIIIII", *lengths, checksum, zlib.crc32(lists))
+    lengths = (dimension, len(batch), len(deletes), len(name))
+    head = struct.pack("<8xIIIIII", *lengths, checksum, zlib.crc32(lists))
     return head + struct.pack("<I", zlib.crc32(head)) + lists
 
 
@@ -243,25 +263,32 @@ def _record_at(journal: bytes, start: int) -> tuple[_Record, int] | None:
     """Return the record at ``start`` and where it ends; None if the journal ends within it."""
     if start + _RECORD.size > len(journal):
         return None
-    write, dimension, count, deletes, version, rows, lists, head = _RECORD.unpack_from(journal, start)
+    dimension, count, deletes, version, rows, lists, head = _RECORD.unpack_from(journal, start)
     if head != zlib.crc32(journal[start : start + _RECORD.size - 4]):
-        raise FileDamaged("a record of the journal is damaged")
+        raise _damage("a record of the journal is damaged")
     begin = start + _RECORD.size
     end = begin + version + 8 * (2 * count + deletes)
     if end > len(journal):
         return None
     if lists != zlib.crc32(journal[begin:end]):
-        raise FileDamaged("a record of the journal is damaged")
+        raise _damage("a record of the journal is damaged")
     name = journal[begin : begin + version].decode() or None
     each = np.frombuffer(journal, "<i8", 2 * count + deletes, begin + version).astype(np.int64)
     numbers, notes, deleted = each[:count], each[count : 2 * count], each[2 * count :]
-    return _Record(StoreState(name, write), dimension, numbers, notes, deleted, rows), end
+    return _Record(name, dimension, numbers, notes, deleted, rows), end
 
 
-def _number_of(journal: Path) -> int:
-    """Return the number in the name of the present rows; 0 if it cannot be read."""
+def _damage(what: str) -> IndexDamaged:
+    return IndexDamaged(f"the vector index has to be rebuilt: {what}")
+
+
+@contextlib.contextmanager
+def _full_disk_named() -> Iterator[None]:
+    """Raise ``WorkerUnavailable`` if the disk is full."""
     try:
-        with journal.open("rb") as file:
-            return int(_HEADER.unpack(file.read(_HEADER.size))[1]) % (1 << 31)
-    except (OSError, struct.error):
-        return 0
+        yield
+    except OSError as error:
+        if not paths.is_disk_full(error):
+            raise
+        message = "the disk is full; free some space, and indexing continues by itself"
+        raise WorkerUnavailable(message, "disk_full") from None

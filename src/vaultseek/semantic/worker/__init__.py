@@ -1,14 +1,12 @@
 """Models and vectors run in a child process, which may crash or hang; the daemon's side of it is light."""
 
-from vaultseek.semantic.worker.answer import ChunkHit, NoteHit, SemanticAnswer
+from vaultseek.semantic.worker.answer import SemanticAnswer
 from vaultseek.semantic.worker.semantic import CHUNKS, NOTES, SemanticWorker
 from vaultseek.semantic.worker.state import WorkerSettings, WorkerState
 
 __all__ = [
     "CHUNKS",
     "NOTES",
-    "ChunkHit",
-    "NoteHit",
     "SemanticAnswer",
     "SemanticWorker",
     "WorkerSettings",

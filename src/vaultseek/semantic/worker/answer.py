@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,21 +14,6 @@ from vaultseek.semantic.worker.pipe import Frame
 
 Numbers = NDArray[np.int64]
 Scores = NDArray[np.float32]
-
-
-class ChunkHit(NamedTuple):
-    """A passage near to the query: chunk id, note, cosine."""
-
-    id: str
-    note: int
-    score: float
-
-
-class NoteHit(NamedTuple):
-    """A note whose own vector is near to the query: note, cosine."""
-
-    note: int
-    score: float
 
 
 def _no_numbers() -> Numbers:
@@ -64,20 +48,6 @@ class SemanticAnswer:
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
 
-    @classmethod
-    def of_hits(
-        cls, passages: Sequence[tuple[int, int, float]], notes: Sequence[tuple[int, float]], vector: Vectors
-    ) -> SemanticAnswer:
-        """Return the answer with these passages (number, note, cosine) and notes (note, cosine)."""
-        return cls(
-            np.array([number for number, _, _ in passages], dtype=np.int64),
-            np.array([note for _, note, _ in passages], dtype=np.int64),
-            np.array([score for _, _, score in passages], dtype=np.float32),
-            np.array([note for note, _ in notes], dtype=np.int64),
-            np.array([score for _, score in notes], dtype=np.float32),
-            vector,
-        )
-
     def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
         """Return the answer with the passages of these chunks only."""
         rows = np.isin(self.passage_numbers, list(numbers))
@@ -87,19 +57,6 @@ class SemanticAnswer:
             passage_notes=self.passage_notes[rows],
             passage_scores=self.passage_scores[rows],
         )
-
-    @property
-    def chunks(self) -> list[ChunkHit]:
-        """The passages as rows; made anew each time."""
-        ids = map(str, self.passage_numbers.tolist())
-        columns = (ids, self.passage_notes.tolist(), self.passage_scores.tolist())
-        return [ChunkHit(*hit) for hit in zip(*columns, strict=True)]
-
-    @property
-    def notes(self) -> list[NoteHit]:
-        """The notes as rows; made anew each time."""
-        columns = (self.note_ids.tolist(), self.note_scores.tolist())
-        return [NoteHit(*hit) for hit in zip(*columns, strict=True)]
 
 
 def answer_of(frame: Frame) -> SemanticAnswer:

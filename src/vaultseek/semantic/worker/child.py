@@ -116,7 +116,7 @@ class Child:
         self._on_exit = on_exit
         self._logging = asyncio.create_task(self._keep_log())
         self._watching = asyncio.create_task(self._watch())
-        self._reading = asyncio.create_task(self._read())
+        self._following = asyncio.create_task(self._follow())
 
     @classmethod
     async def spawn(
@@ -214,8 +214,20 @@ class Child:
     def _touch(self, queue: str) -> None:
         self._last_activity[queue] = asyncio.get_running_loop().time()
 
+    async def _follow(self) -> None:
+        """Read until the process has exited, and report that; kill it if this task is cancelled."""
+        code = -int(signal.SIGKILL)
+        try:
+            await self._read()
+            code = await self._exit_code()
+            await asyncio.wait([self._logging], timeout=_LAST_OUTPUT_SECONDS)
+        finally:
+            if self._process.returncode is None:
+                self.kill("the program ended")
+            self._finish(code)
+
     async def _read(self) -> None:
-        """Read frames until the pipe closes, then report the exit of the process."""
+        """Read frames until the pipe closes."""
         stream = self._process.stdout
         assert stream is not None
         try:
@@ -223,9 +235,6 @@ class Child:
                 self._dispatch(frame)
         except (ProtocolError, KeyError, TypeError, ConnectionError) as error:
             self.kill(str(error) if isinstance(error, ProtocolError) else "it sent a message without sense")
-        code = await self._exit_code()
-        await asyncio.wait([self._logging], timeout=_LAST_OUTPUT_SECONDS)
-        self._finish(code)
 
     async def _exit_code(self) -> int:
         """Return the exit code. A process that closed its pipe but does not exit is killed."""

@@ -11,15 +11,16 @@ import numpy as np
 from vaultseek.errors import ConfigError, UsageError, WorkerUnavailable
 from vaultseek.semantic.inference import rerank
 from vaultseek.semantic.inference.embed import embed
-from vaultseek.semantic.inference.rerank import Reranker
+from vaultseek.semantic.inference.rerank import Reranker, TimedReranker
 from vaultseek.semantic.models.encoder import Encoder, Vectors
+from vaultseek.semantic.models.question import without_language
 from vaultseek.semantic.models.service import SERVER, Service
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.matrix import VectorHits
-from vaultseek.semantic.vectors.port import NoteIds, OpenDirectory, VectorBatch
+from vaultseek.semantic.vectors.port import NoteIds, VectorBatch
 from vaultseek.semantic.worker.pipe import Frame
 from vaultseek.semantic.worker.queues import ANSWER, Reply
-from vaultseek.semantic.worker.store_cache import Pause, StoreCache
+from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
 """Best notes by passages, and by notes, whose own vectors come with an answer: ranking compares the best
@@ -32,21 +33,19 @@ class RequestHandlers:
     def __init__(
         self,
         encoder: Encoder,
-        open_directory: OpenDirectory,
-        pause: Pause,
+        pause: Callable[[], None],
         reranking: Service | None = None,
     ) -> None:
         """``reranking`` is the server that `SERVER` means as the name of a reranker."""
         self._reranking = reranking
         self._encoder = encoder
-        self._stores = StoreCache(open_directory, pause)
+        self._stores = StoreCache()
         self._pause = pause
-        self._rerankers: dict[str, Reranker] = {}
+        self._rerankers: dict[str, TimedReranker] = {}
         self._calls: dict[str, Callable[[Frame], Reply]] = {
             "embed": self._embed,
             "query": self._query,
             "vectors": self._vectors,
-            "numbers": self._numbers,
             "apply": self._apply,
             "version": self._version,
             "count": self._count,
@@ -92,19 +91,13 @@ class RequestHandlers:
             batch = embed(self._encoder, [text], query=True)
             if batch.failed:
                 raise WorkerUnavailable(f"the query cannot be embedded: {batch.failed[0][1]}")
-            vector = batch.vectors[0]
+            vector = without_language(batch.vectors[0], self._encoder.fingerprint)
         return vector, arrays.pop(0) if frame.header["filtered"] else None
 
     def _vectors(self, frame: Frame) -> Reply:
         header = frame.header
         with self._stores.reading(Path(header["store"])) as collection:
             return {}, _vectors_of(collection(header["collection"]), frame.arrays[0])
-
-    def _numbers(self, frame: Frame) -> Reply:
-        header = frame.header
-        with self._stores.reading(Path(header["store"])) as collection:
-            index = collection(header["collection"])
-            return {}, [np.zeros(0, np.int64) if index is None else index.numbers(frame.arrays[0])]
 
     def _apply(self, frame: Frame) -> Reply:
         header = frame.header
@@ -130,17 +123,17 @@ class RequestHandlers:
     def _rerank(self, frame: Frame) -> Reply:
         header = frame.header
         model = self._reranker(header["model"])
-        return {}, [rerank.score(model, header["query"], header["texts"], header["until"])]
+        return {}, [model.score(header["query"], header["texts"], header["until"])]
 
     def _load_reranker(self, frame: Frame) -> Reply:
         self._reranker(frame.header["model"])
         return {}, ()
 
-    def _reranker(self, name: str) -> Reranker:
+    def _reranker(self, name: str) -> TimedReranker:
         """Return the cross-encoder ``name``; it stays loaded until another one is asked for."""
         try:
             if name not in self._rerankers:
-                self._rerankers = {name: self._load(name)}
+                self._rerankers = {name: TimedReranker(self._load(name))}
         except ConfigError as error:
             raise WorkerUnavailable(str(error), "model_unusable") from None
         return self._rerankers[name]

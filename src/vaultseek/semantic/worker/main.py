@@ -46,18 +46,16 @@ def main() -> None:
 def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     from vaultseek.semantic.worker.handlers import RequestHandlers
     from vaultseek.semantic.worker.queues import Queues
-    from vaultseek.semantic.worker.store_cache import open_directory
 
     settings = hello.header
     if settings.get("service") or settings.get("reranker"):
         mask_output()
-    stores = open_directory(settings["stores"])
     encoder = _load(settings)
     with contextlib.suppress(WorkerUnavailable):  # a server may come back
         encoder.encode(["warm up"])
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     reranker = Service.from_json(settings.get("reranker"))
-    handlers = RequestHandlers(encoder, stores, queues.yield_to_answers, reranker)
+    handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker)
     outbox.encoder = encoder
     ready = {"ready": True, "model": encoder.fingerprint}
     outbox.send({**ready, "dimension": _dimension(encoder), "window": encoder.window})

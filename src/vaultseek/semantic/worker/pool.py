@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from vaultseek.errors import WorkerUnavailable
+from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.worker.semantic import SemanticWorker
-from vaultseek.semantic.worker.state import Model
 
 IDLE_SECONDS = 60.0
 """Time after which a worker that no vault keeps is ended, if nothing was asked of it."""
 
-MakeWorker = Callable[[Model], SemanticWorker]
+MakeWorker = Callable[[LocalModel], SemanticWorker]
 
 
 class WorkerPool:
@@ -30,11 +30,11 @@ class WorkerPool:
         self._leases: dict[tuple[str, Path | None], _Lease] = {}
         self._stopped = False
 
-    def worker(self, model: Model) -> SemanticWorker:
+    def worker(self, model: LocalModel) -> SemanticWorker:
         """Return the worker of the model, started or not."""
         return self._lease(model).worker
 
-    async def keep(self, model: Model) -> SemanticWorker:
+    async def keep(self, model: LocalModel) -> SemanticWorker:
         """Start the worker of the model, and let it run until it is released as often as it was kept.
 
         Raises WorkerUnavailable once the pool is stopped.
@@ -45,14 +45,14 @@ class WorkerPool:
         await lease.keep()
         return lease.worker
 
-    def release(self, model: Model) -> None:
+    def release(self, model: LocalModel) -> None:
         """Give up one ``keep``; after the last one the worker ends when it has been idle for a while."""
         lease = self._lease(model)
         lease.users -= 1
         lease.end_later(self._idle_seconds)
 
     @contextlib.asynccontextmanager
-    async def use(self, model: Model) -> AsyncIterator[SemanticWorker]:
+    async def use(self, model: LocalModel) -> AsyncIterator[SemanticWorker]:
         """Yield the worker of the model, which is started if need be and does not end meanwhile."""
         worker = await self.keep(model)
         try:
@@ -67,7 +67,7 @@ class WorkerPool:
             lease.rest()
         await asyncio.gather(*(lease.worker.stop() for lease in self._leases.values()))
 
-    def _lease(self, model: Model) -> _Lease:
+    def _lease(self, model: LocalModel) -> _Lease:
         key = (model.name, model.directory)
         if key not in self._leases:
             self._leases[key] = _Lease(self._make(model))
@@ -110,7 +110,7 @@ class _Lease:
                 await self.worker.stop()
 
 
-def log_name(model: Model) -> str:
+def log_name(model: LocalModel) -> str:
     """Return the name of the log file of a model's worker."""
     name = "".join(c if c.isalnum() or c in "-." else "-" for c in Path(model.name).name)
     return "worker.log" if name == "bundled" else f"worker-{name}.log"

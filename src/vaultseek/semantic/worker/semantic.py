@@ -7,6 +7,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +16,13 @@ from numpy.typing import NDArray
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.errors import WorkerUnavailable
+from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker.answer import SemanticAnswer, answer_of
 from vaultseek.semantic.worker.child import Child, WorkerRequest
 from vaultseek.semantic.worker.pipe import Array, Frame
 from vaultseek.semantic.worker.queues import ANSWER, EMBED, RERANK, STORE
-from vaultseek.semantic.worker.reranker import LoadedReranker
-from vaultseek.semantic.worker.state import Model, WorkerSettings, WorkerState
+from vaultseek.semantic.worker.state import WorkerSettings, WorkerState
 from vaultseek.semantic.worker.supervisor import Supervisor
 
 SEARCH_SECONDS = 1.5
@@ -45,7 +46,7 @@ class SemanticWorker:
 
     def __init__(
         self,
-        model: Model,
+        model: LocalModel,
         *,
         log: Path | None = None,
         settings: WorkerSettings | None = None,
@@ -203,19 +204,19 @@ class SemanticWorker:
     ) -> NDArray[np.float32]:
         """Return the score of each text, in (0, 1), by the cross-encoder ``model`` (a name or folder).
 
-        Texts that are not scored by the deadline have NaN, the last ones first. Urgent. Unless the model is
-        kept, the first request begins to load it and is likely to be too late.
+        Texts for which there is no time before the deadline have NaN, the last ones first. Urgent. Unless the
+        model is kept, the first request begins to load it and is likely to be too late.
         """
         remaining = _Deadline(deadline)
         child = await self._supervisor.ready_child(0)
         await self._reranker.load(child, model, remaining.seconds)
-        # The clock is the same in all processes.
-        until = None if remaining.seconds is None else time.monotonic() + remaining.seconds
+        # The clock is the same in all processes; the answer has to be back by the deadline.
+        seconds = remaining.seconds
+        until = None if seconds is None else time.monotonic() + seconds - limits.RERANK_ANSWER_SECONDS
         header: JSON = {"query": query, "texts": list(texts), "model": model, "until": until}
-        seconds = self._settings.store_seconds
-        request = WorkerRequest("rerank", RERANK, seconds, header, doing=f"reranking {len(texts)} passages")
-        longest = None if remaining.seconds is None else remaining.seconds + limits.RERANK_ANSWER_SECONDS
-        scores: NDArray[np.float32] = (await child.ask(request, longest)).arrays[0]
+        doing = f"reranking {len(texts)} passages"
+        request = WorkerRequest("rerank", RERANK, self._settings.store_seconds, header, doing=doing)
+        scores: NDArray[np.float32] = (await child.ask(request, seconds)).arrays[0]
         return scores
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
@@ -228,22 +229,6 @@ class SemanticWorker:
         """Return the number of vectors in the collection; 0 if there is none."""
         frame = await self._at_store("count", store, {"collection": collection}, _Deadline(deadline))
         return int(frame.header["count"])
-
-    async def numbers(
-        self,
-        store: Path,
-        notes: Sequence[int] | NDArray[np.int64],
-        *,
-        collection: str,
-        deadline: float | None = None,
-    ) -> NDArray[np.int64]:
-        """Return the numbers of all vectors of those notes in the collection; none if there is none."""
-        arrays = (np.asarray(notes, dtype=np.int64),)
-        frame = await self._at_store(
-            "numbers", store, {"collection": collection}, _Deadline(deadline), arrays
-        )
-        numbers: NDArray[np.int64] = frame.arrays[0]
-        return numbers
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
         """Remove the store and its collections, even if they are damaged or the child is down."""
@@ -301,3 +286,62 @@ class _Deadline:
     def seconds(self) -> float | None:
         """Seconds that remain, None without a deadline."""
         return None if self._end is None else max(0.0, self._end - asyncio.get_running_loop().time())
+
+
+CRASHES = 2
+"""Children that a model may end by being loaded before it is not tried any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Loading:
+    """A model that a child has or is given."""
+
+    child: Child
+    model: str
+    answer: asyncio.Future[Frame]
+
+
+class LoadedReranker:
+    """The cross-encoder of one child after the other, for one event loop."""
+
+    def __init__(self, seconds: float) -> None:
+        """``seconds`` is the time after which loading counts as hung."""
+        self._seconds = seconds
+        self._loading: _Loading | None = None
+        self._crashes: dict[str, int] = {}
+
+    async def load(self, child: Child, model: str, seconds: float | None) -> None:
+        """Return when the child has the model, which it loads only once.
+
+        Raises `WorkerUnavailable` if that takes longer than ``seconds`` (the loading goes on) or fails.
+        """
+        if self._crashes.get(model, 0) >= CRASHES:
+            raise WorkerUnavailable(
+                f"{model!r} ends the semantic worker; choose another one", "model_unusable"
+            )
+        loading = self._loading
+        if loading is None or loading.child is not child or loading.model != model:
+            loading = self._loading = _Loading(child, model, self._ask(child, model))
+        try:
+            async with asyncio.timeout(seconds):
+                await asyncio.shield(loading.answer)
+        except TimeoutError:
+            raise WorkerUnavailable("the reranker is still being loaded", "loading") from None
+
+    def _ask(self, child: Child, model: str) -> asyncio.Future[Frame]:
+        request = WorkerRequest(
+            "load_reranker", RERANK, self._seconds, {"model": model}, doing="loading the reranker"
+        )
+        answer = asyncio.ensure_future(child.ask(request, None))
+        answer.add_done_callback(lambda done: self._record(child, model, done))
+        return answer
+
+    def _record(self, child: Child, model: str, answer: asyncio.Future[Frame]) -> None:
+        """Record how loading ended; what failed is tried again by the next search."""
+        if not answer.cancelled() and answer.exception() is None:
+            self._crashes.pop(model, None)
+            return
+        if self._loading is not None and self._loading.answer is answer:
+            self._loading = None
+        if child.exited.done():
+            self._crashes[model] = self._crashes.get(model, 0) + 1

@@ -1,15 +1,20 @@
-"""Settings and state of the semantic worker."""
+"""Settings, state and port of the semantic worker."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vaultseek.base import limits
 from vaultseek.base.model import Reason
+from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
+from vaultseek.semantic.worker.answer import SemanticAnswer
 from vaultseek.semantic.worker.child import COMMAND
 
 WORKER_START_SECONDS = 120.0
@@ -21,22 +26,6 @@ WORKER_STABLE_SECONDS = 60.0
 """The circuit breaker's failure count is reset after the worker was ready for this long."""
 
 Status = Literal["down", "starting", "ready", "broken"]
-
-
-class Model(Protocol):
-    """The model that the child loads: its name in the settings, and its folder unless the name is enough, or
-    the service that stands for it."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def directory(self) -> Path | None: ...
-    @property
-    def fault(self) -> str | None:
-        """The reason why it cannot be loaded, so that no child is started; None if it can."""
-
-    @property
-    def service(self) -> Service | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,6 @@ class WorkerSettings:
 
     reranker: Service | None = None
     """The reranker of a server, which `SERVER` names; None if the settings have none."""
-    stores: Literal["chroma", "memory"] = "chroma"
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
     answer_seconds: float = WORKER_QUERY_SECONDS
@@ -71,3 +59,68 @@ class WorkerSettings:
     backoff_seconds: Sequence[float] = limits.WORKER_BACKOFF_SECONDS
     retry_seconds: float = limits.WORKER_RETRY_SECONDS
     stable_seconds: float = WORKER_STABLE_SECONDS
+
+
+Numbers = Sequence[int] | NDArray[np.int64]
+
+
+class VectorKeeper(Protocol):
+    """Embeds texts and keeps vectors; every method is that of ``SemanticWorker``."""
+
+    @property
+    def state(self) -> WorkerState:
+        """The current state of the worker."""
+
+    @property
+    def counts_quickly(self) -> bool:
+        """True if ``count`` takes as long for many vectors as for few."""
+
+    def want(self) -> None:
+        """Note that a request came: the pause of a worker that is down need not last any longer."""
+
+    async def ready(self, deadline: float | None = None) -> None:
+        """Start the worker if need be, and return when it is ready."""
+
+    async def embed(
+        self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
+    ) -> Vectors:
+        """Return a unit vector for each text."""
+
+    async def apply(
+        self,
+        store: Path,
+        collection: str,
+        *,
+        numbers: Numbers = (),
+        notes: Numbers = (),
+        vectors: Vectors | None = None,
+        deletes: Numbers = (),
+        version: str | None = None,
+        deadline: float | None = None,
+    ) -> None:
+        """Delete, store or replace vectors in a collection; then set the version."""
+
+    async def query(
+        self,
+        store: Path,
+        text: str | Vectors,
+        k: int,
+        *,
+        allowed: NDArray[np.int64] | None = None,
+        deadline: float | None = None,
+    ) -> SemanticAnswer:
+        """Return the ``k`` notes nearest to a text or vector."""
+
+    async def vectors(
+        self, store: Path, notes: Sequence[int], *, deadline: float | None = None
+    ) -> Mapping[int, Vectors]:
+        """Return the vectors of those notes that have one."""
+
+    async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
+        """Return the version of the last complete ``apply``; None if there is no such collection."""
+
+    async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
+        """Return the number of vectors in the collection."""
+
+    async def drop(self, store: Path, *, deadline: float | None = None) -> None:
+        """Delete the store."""

@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from vaultseek.errors import ConfigError
 from vaultseek.semantic.vectors.index import VectorIndex
-from vaultseek.semantic.vectors.port import OpenDirectory, StoreDirectory
-
-Pause = Callable[[], None]
-
-
-def open_directory(kind: str) -> OpenDirectory:
-    """Return the function that opens stores of ``kind``, chroma or memory."""
-    if kind == "memory":
-        from vaultseek.semantic.vectors.port import MemoryDirectory
-
-        return MemoryDirectory
-    if kind != "chroma":
-        raise ConfigError(f"there is no vector store {kind!r}; use chroma")
-    from vaultseek.semantic.worker.store_process import RemoteDirectory, StoreProcess
-
-    return functools.partial(RemoteDirectory, StoreProcess())
+from vaultseek.semantic.vectors.matrix_file import MatrixFile
+from vaultseek.semantic.worker.chroma_process import ChromaProcess
 
 
 class StoreCache:
     """The open stores. Reading and writing at the same time is fine; dropping waits for readers."""
 
-    def __init__(self, open_directory: OpenDirectory, pause: Pause) -> None:
-        self._open = open_directory
-        self._pause = pause
+    def __init__(self) -> None:
         self._stores: dict[Path, _OpenStore] = {}
         self._lock = threading.Lock()
 
@@ -55,8 +37,7 @@ class StoreCache:
         """Close the store and remove its folder; a damaged store is not opened for that."""
         store = self._store(path)
         with store.lock:
-            store.indexes.clear()
-            store.directory.close()
+            store.close()
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(path)
 
@@ -64,32 +45,47 @@ class StoreCache:
         with self._lock:
             store = self._stores.get(path)
             if store is not None and store.is_lost():
-                store.directory.close()
+                store.close()
                 store = None
             if store is None:
-                store = self._stores[path] = _OpenStore(self._open(path), self._pause)
+                store = self._stores[path] = _OpenStore(path)
             return store
 
 
 class _OpenStore:
     """A store's folder, its open collections, and the lock that keeps readers and its removal apart."""
 
-    def __init__(self, directory: StoreDirectory, pause: Pause) -> None:
-        self._pause = pause
-        self.directory = directory
-        self.indexes: dict[str, VectorIndex] = {}
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._indexes: dict[str, VectorIndex] = {}
         self.lock = threading.RLock()
+        _remove_former_chroma(folder)
 
     def is_lost(self) -> bool:
         """True if the folder of an open collection was removed, as by another process."""
-        folder = self.directory.folder
-        return bool(self.indexes) and folder is not None and not folder.is_dir()
+        return bool(self._indexes) and not self._folder.is_dir()
+
+    def close(self) -> None:
+        """Close the collections, whose files are no longer used."""
+        for index in self._indexes.values():
+            index.end()
+        self._indexes.clear()
 
     def index(self, name: str, *, create: bool) -> VectorIndex | None:
         with self.lock:
-            if name not in self.indexes:
-                collection = self.directory.collection(name, create=create)
-                if collection is None:
+            if name not in self._indexes:
+                if not create and not MatrixFile(self._folder, name).exists:
                     return None
-                self.indexes[name] = VectorIndex(collection, self.directory.folder, name, self._pause)
-            return self.indexes[name]
+                self._indexes[name] = VectorIndex(self._folder, name, ChromaProcess)
+            return self._indexes[name]
+
+
+def _remove_former_chroma(folder: Path) -> None:
+    """Remove the copy of all vectors that earlier versions kept in Chroma, in folders without a suffix."""
+    if (folder / "chroma.sqlite3").exists():
+        for path in folder.iterdir():
+            if path.is_dir() and not path.suffix:
+                shutil.rmtree(path, ignore_errors=True)
+        for path in folder.glob("chroma.sqlite3*"):
+            with contextlib.suppress(OSError):
+                path.unlink()

@@ -17,9 +17,10 @@ from typing import Any
 
 from vaultseek.base.model import JSON, Reason
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.service import sent_text
 from vaultseek.semantic.worker.child import Child, ChildExit, WorkerRequest
-from vaultseek.semantic.worker.state import Model, Status, WorkerSettings, WorkerState
+from vaultseek.semantic.worker.state import Status, WorkerSettings, WorkerState
 
 WORKER_BREAKER_FAILURES = 5
 WORKER_STORE_CRASHES = 2
@@ -33,7 +34,7 @@ class Supervisor:
 
     def __init__(
         self,
-        model: Model,
+        model: LocalModel,
         settings: WorkerSettings,
         log: Path | None,
         on_state: Callable[[WorkerState], None] | None,
@@ -172,7 +173,8 @@ class Supervisor:
         if pause > soon and not spared:
             self._wanted.clear()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wanted.wait(), pause - soon)
+                async with asyncio.timeout(pause - soon):
+                    await self._wanted.wait()
 
     async def _run_child(self) -> ChildExit:
         self._set_status("starting", _LOADING)
@@ -180,7 +182,6 @@ class Supervisor:
         hello = {
             "model": self._model.name,
             "directory": str(self._model.directory) if self._model.directory else None,
-            "stores": self._settings.stores,
             "service": None if self._model.service is None else self._model.service.as_json(),
             "reranker": None if self._settings.reranker is None else self._settings.reranker.as_json(),
         }

@@ -23,14 +23,15 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
 
 from vaultseek.base.limits import COMPOUND_CHARS, COMPOUND_PARTS, TERM_CHARS
 from vaultseek.base.text import UNSPACED, fold_accents
-from vaultseek.content.languages.stems import stemmer
+from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
+from vaultseek.content.languages.stems import LANGUAGES, stemmer
 from vaultseek.content.languages.stopwords import folded_stop_words
 from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
 
@@ -117,26 +118,12 @@ class Analyzer:
             return _syllable_terms(token)
         if _is_word(token):
             return TokenTerms(1, self._word_terms(token[:TERM_CHARS], 0, "word"))
-        token, advance, terms = self._compound_terms(token)
-        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
-
-    def indexed_terms(self, token: str) -> tuple[int, Sequence[Term]]:
-        """Return the same as ``token_terms``, advance and terms alone."""
-        if _HAS_UNSPACED.match(token):
-            syllables = _syllable_terms(token)
-            return syllables.advance, syllables.terms
-        if _is_word(token):
-            return 1, self._word_terms(token[:TERM_CHARS], 0, "word")
-        _, advance, terms = self._compound_terms(token)
-        return advance, _distinct(terms) if len(terms) > 1 else terms
-
-    def _compound_terms(self, token: str) -> tuple[str, int, list[Term]]:
-        """Return the token without surrounding marks, its advance, and its terms, some of them twice."""
         terms: list[Term] = []
         if token[0] == "#":
             terms.append(Term(token[:TERM_CHARS], 0, "whole", token[:TERM_CHARS]))
         token = token[:COMPOUND_CHARS].strip("_#") if token[-1] != "#" else token
-        return token, self._add_compound(token, 0, 0, terms), terms
+        advance = self._add_compound(token, 0, 0, terms)
+        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
 
     def terms(self, text: str) -> Iterator[tuple[int, Term]]:
         """Yield every term of the text with its position."""
@@ -315,3 +302,64 @@ def _is_identifier(token: str, terms: list[Term]) -> bool:
     if not any(term.role == "whole" for term in terms):
         return not _has_letters_only(token) and len(terms) == 1
     return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", token) or bool(_CAMEL.search(token))
+
+
+_GIVEN = 0x80
+"""Bit of a note whose language was given by the vault."""
+_NUMBERS = {language: number for number, language in enumerate(LANGUAGES)}
+_NONE = 0x7F
+"""Number of no language, whose words are not stemmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageRules:
+    """The choice of the language of a note.
+
+    ``given`` is the vault's language, of notes whose own is not clear; with ``for_all`` it is that of every
+    note. None stands for no language.
+    """
+
+    given: str | None = DEFAULT_LANGUAGE
+    for_all: bool = False
+
+    def __post_init__(self) -> None:
+        if self.given is not None and self.given not in _NUMBERS:
+            raise ValueError(f"no stemmer for {self.given!r}; use one of {', '.join(LANGUAGES)}, or None")
+
+    @classmethod
+    def of_vault(cls, main: str, configured: str | None = None) -> LanguageRules:
+        """Return the rules of a vault with this main language, and perhaps a configured one."""
+        return cls(configured, for_all=True) if configured else cls(analysis_language(main))
+
+    def language_of(self, own: str) -> str | None:
+        """Return the language that a note is analysed in; ``own`` is its own, or "" if that is not clear."""
+        return self.given if self.for_all or not own else analysis_language(own)
+
+    def mark(self, own: str) -> int:
+        """Return the byte of such a note."""
+        language = self.language_of(own)
+        number = _NONE if language is None else _NUMBERS[language]
+        return number | (_GIVEN if self.for_all or not own else 0)
+
+    @property
+    def version(self) -> str:
+        """The part of the rules that, if it changes, asks for a new index."""
+        return f"all:{self.given or '-'}" if self.for_all else "own"
+
+    def outdated(self, marks: Iterable[int]) -> list[int]:
+        """Return those of the bytes that say another language than the vault's, which gave it."""
+        return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
+
+
+def analysis_language(language: str) -> str:
+    """Return the language whose rules hold for a text; those of English where a language has none.
+
+    What stands between the characters of Chinese, for instance, is English more often than not.
+    """
+    return language if language in _NUMBERS else DEFAULT_LANGUAGE
+
+
+def language_of_mark(mark: int) -> str | None:
+    """Return the language that a byte stands for."""
+    number = mark & ~_GIVEN
+    return None if number == _NONE else LANGUAGES[number]

@@ -1,4 +1,4 @@
-"""The answer of a keyword search: columns over the notes that match, and details of the notes asked for.
+"""The answer of a keyword search: columns over the matching notes, and details of single ones.
 
 Ranking looks at hundreds of notes and shows ten. So what it needs of every note comes as arrays, and the
 words and passages of a note are put together when they are asked for. An answer holds all that it needs: it
@@ -7,16 +7,18 @@ reads no file, and stays as it is when the index changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
 from vaultseek.store.keyword.query_terms import TermKind
-from vaultseek.store.keyword.segment import Ints
-from vaultseek.store.keyword.snapshot import Floats
+from vaultseek.store.keyword.segment import Bools, Ints
+from vaultseek.store.keyword.snapshot import ChunkIds, Floats
+
+PASSAGES = 3
+"""Passages per note in the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +47,6 @@ class ChunkHit:
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordHit:
-    """A matching note.
-
-    ``matched``: the query's words that it contains. ``coverage``: their share of all the query's words,
-    weighted by idf, from 0 to 1. ``chunks``: its best passages, best first; none if only title, tags or path
-    match. ``proximity``: the score for words near each other, on the scale of ``score`` but not part of it.
-    """
-
-    note: int
-    score: float
-    matched: tuple[str, ...]
-    coverage: float
-    chunks: tuple[ChunkHit, ...]
-    proximity: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
 class Columns:
     """The notes of an answer, best first, and in the same order what ranking needs of each.
 
@@ -78,14 +63,54 @@ class Columns:
     coverage: Floats
 
 
-class Details(Protocol):
-    """Words and passages of the note in each row of an answer's columns."""
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """All passages of some notes: those of note ``i`` are from ``firsts[i]`` up to ``firsts[i + 1]``.
+
+    firsts: int64[n + 1]. chunks: int64[c], numbered over all segments. scores: float64[c].
+    """
+
+    ids: ChunkIds
+    firsts: Ints
+    chunks: Ints
+    scores: Floats
+
+    def best_scores(self) -> Floats:
+        """Return the score of each note's best passage, float64[n]; 0 for a note without one."""
+        best = np.zeros(len(self.firsts) - 1)
+        present = self.firsts[1:] > self.firsts[:-1]
+        if len(self.scores):
+            best[present] = np.maximum.reduceat(self.scores, self.firsts[:-1][present])
+        return best
+
+    def best(self, row: int) -> tuple[ChunkHit, ...]:
+        """Return the best passages of the note in this row, best first, as far as they match."""
+        first, last = self.firsts[row : row + 2].tolist()
+        scores = self.scores[first:last]
+        order = np.argsort(-scores, kind="stable")[:PASSAGES].tolist()
+        return tuple(
+            ChunkHit(self.ids[int(self.chunks[first + place])], float(scores[place]))
+            for place in order
+            if scores[place] > 0
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """The words of the query, bool[words, notes] whether a note has them, and the notes' passages."""
+
+    words: tuple[str, ...]
+    contains: Bools
+    scored: Passages
 
     def matched(self, row: int) -> tuple[str, ...]:
-        """Return the query's words that the note contains."""
+        """Return the query's words that the note in this row contains."""
+        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
+        return tuple(dict.fromkeys(words))
 
     def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        """Return the note's best passages, best first."""
+        """Return its best passages, best first."""
+        return self.scored.best(row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,28 +122,6 @@ class KeywordAnswer:
     total: int
     milliseconds: float
     details: Details = field(repr=False)
-
-    @classmethod
-    def of_hits(
-        cls, hits: Sequence[KeywordHit], terms: tuple[MatchedTerm, ...] = (), total: int | None = None
-    ) -> KeywordAnswer:
-        """Return an answer of these hits, best first."""
-        columns = Columns(
-            np.array([hit.note for hit in hits], np.int64),
-            np.array([hit.score for hit in hits], np.float64),
-            np.array([hit.chunks[0].score if hit.chunks else 0.0 for hit in hits], np.float64),
-            np.array([hit.proximity for hit in hits], np.float64),
-            np.array([hit.coverage for hit in hits], np.float64),
-        )
-        return cls(columns, terms, len(hits) if total is None else total, 0.0, _HitDetails(tuple(hits)))
-
-    def __eq__(self, other: object) -> bool:
-        """Compare all but the time that it took."""
-        if not isinstance(other, KeywordAnswer):
-            return NotImplemented
-        return (self.hits, self.terms, self.total) == (other.hits, other.terms, other.total)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __len__(self) -> int:
         """Return the number of notes in the columns."""
@@ -143,32 +146,3 @@ class KeywordAnswer:
         """Return the best passages, best first, of those of the notes that are in the columns, by note."""
         rows = self.rows
         return {note: self.details.passages(rows[note]) for note in notes if note in rows}
-
-    @cached_property
-    def hits(self) -> tuple[KeywordHit, ...]:
-        """All notes with their words and passages, best first: as many objects as there are rows."""
-        columns = self.columns
-        rows = zip(
-            columns.notes.tolist(),
-            columns.scores.tolist(),
-            columns.coverage.tolist(),
-            columns.proximity.tolist(),
-            strict=True,
-        )
-        return tuple(
-            KeywordHit(
-                note, score, self.details.matched(row), coverage, self.details.passages(row), proximity
-            )
-            for row, (note, score, coverage, proximity) in enumerate(rows)
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _HitDetails:
-    hits: tuple[KeywordHit, ...]
-
-    def matched(self, row: int) -> tuple[str, ...]:
-        return self.hits[row].matched
-
-    def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        return self.hits[row].chunks

@@ -18,7 +18,7 @@ of their union.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,33 +47,10 @@ FIELD_B = {
     "title": 0.5, "aliases": 0.3, "headings": 0.5, "tags": 0.3, "path": 0.3, "body": 0.5, "code": 0.5,
 }  # fmt: skip
 """Length normalization of each field, from 0 (none) to 1 (full)."""
-COMMON_SHARE = 128
-"""A term is common if one note in so many has it: a bit for every note then takes little beside its notes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameters:
-    """Weight and length normalization of each field, in the order of ``FIELDS``, and the saturation."""
-
-    weights: tuple[float, ...] = tuple(FIELD_WEIGHTS[field] for field in FIELDS)
-    b: tuple[float, ...] = tuple(FIELD_B[field] for field in FIELDS)
-    k1: float = K1
-
-    @classmethod
-    def with_weights(cls, weights: dict[str, float]) -> Parameters:
-        """Return the default parameters with other weights of some fields.
-
-        Raises ``ValueError`` for an unknown field.
-        """
-        if unknown := set(weights) - set(FIELDS):
-            raise ValueError(f"no field {', '.join(sorted(unknown))}; there are {', '.join(FIELDS)}")
-        return cls(tuple((FIELD_WEIGHTS | weights)[field] for field in FIELDS))
 
 
 TermNumbers = Sequence[tuple[SegmentView, Sequence[int]]]
 """For each segment the numbers of a term and its alternatives in the segment's vocabulary."""
-DEFAULT_PARAMETERS = Parameters()
-"""The parameters of a search that names no others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +62,12 @@ class FieldNorms:
     rate: Floats
 
     @classmethod
-    def of(cls, snapshot: Snapshot, parameters: Parameters) -> FieldNorms:
-        """Return those of the snapshot's average lengths."""
-        return cls.with_averages(snapshot.averages, parameters)
-
-    @classmethod
-    def with_averages(cls, averages: Floats, parameters: Parameters) -> FieldNorms:
+    def of(cls, averages: Floats) -> FieldNorms:
         """Return those of these average lengths."""
-        b = _by_slot(parameters.b)
-        return cls(_by_slot(parameters.weights), b, b / averages)
+        b = _by_slot(FIELD_B)
+        return cls(_by_slot(FIELD_WEIGHTS), b, b / averages)
 
-    def weigh(self, segment: Segment, keys: Ints, counts: Ints) -> Floats:
-        """Return the weighted frequency of rows of a segment."""
-        return self.weigh_rows(segment.tables.lengths, keys, counts)
-
-    def weigh_rows(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
+    def weigh(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
         """Return the weighted frequency of rows, given the lengths of all fields by key."""
         field = keys & FIELD_MASK
         norms = 1 - self.b[field] + self.rate[field] * lengths[keys]
@@ -111,25 +79,18 @@ class FieldNorms:
 class TermScores:
     """The scores of one term in the notes that have it; alternatives count as one term.
 
-    notes: int32[df], numbered over all segments and ascending. scores: float64[df]. best: the highest score.
-    bits: of a common term, a bit for every note of the snapshot, the lowest first, set if it has the term.
+    notes: int32[df], numbered over all segments and ascending. scores: float64[df].
     """
 
     df: int
     idf: float
     notes: Ints
     scores: Floats
-    best: float
-    bits: Ints | None
 
     @property
     def nbytes(self) -> int:
         """Bytes that the arrays take."""
-        return self.notes.nbytes + self.scores.nbytes + (0 if self.bits is None else self.bits.nbytes)
-
-    def whole(self) -> TermScores:
-        """Return all scores."""
-        return self
+        return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
         """Return the score of each of the notes (ascending or not), 0 without the term, and if it has it."""
@@ -153,16 +114,16 @@ class ChunkScores:
         return self.chunks.nbytes + self.scores.nbytes
 
 
-def score_terms(snapshot: Snapshot, numbers: TermNumbers, parameters: Parameters) -> TermScores:
+def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
     """Score every note that has any of the terms, which count as one term."""
-    norms = FieldNorms.of(snapshot, parameters)
+    norms = FieldNorms.of(snapshot.averages)
     notes: list[Ints] = []
     frequencies: list[Floats] = []
     for view, terms in numbers:
         keys, counts = _rows(view.segment, terms)
         if not len(keys):
             continue
-        weighted = norms.weigh(view.segment, keys, counts)
+        weighted = norms.weigh(view.segment.tables.lengths, keys, counts)
         matches, sums = _sum_by_run(keys >> FIELD_BITS, weighted)
         if not view.all_alive:
             living = view.alive[matches]
@@ -172,21 +133,19 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers, parameters: Parameters
     tf = joined(frequencies, np.float64)
     df = len(tf)
     rarity = idf(snapshot.count, df)
-    scores = rarity * tf / (parameters.k1 + tf)
-    matches = joined(notes, np.int32)
-    bits = pack_bits(matches, snapshot.size) if df * COMMON_SHARE > snapshot.size else None
-    return TermScores(df, rarity, matches, scores, float(scores.max(initial=0.0)), bits)
+    scores = rarity * tf / (K1 + tf)
+    return TermScores(df, rarity, joined(notes, np.int32), scores)
 
 
-def score_chunks(snapshot: Snapshot, places: Ints, parameters: Parameters) -> ChunkScores:
+def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
     """Score the chunks that have a term, given its places (see ``segment``); the idf is left out.
 
     The same formula over two fields, prose and code.
     """
     chunks: list[Ints] = []
     scores: list[Floats] = []
-    weights = np.array([parameters.weights[BODY], parameters.weights[CODE]])
-    b = np.array([parameters.b[BODY], parameters.b[CODE]])
+    weights = np.array([FIELD_WEIGHTS["body"], FIELD_WEIGHTS["code"]])
+    b = np.array([FIELD_B["body"], FIELD_B["code"]])
     for view, inside in snapshot.split(places):
         table = view.segment.chunk_places
         fields = inside >> POSITION_BITS & FIELD_MASK
@@ -202,20 +161,13 @@ def score_chunks(snapshot: Snapshot, places: Ints, parameters: Parameters) -> Ch
         order = np.argsort(slots, kind="stable")
         numbers, tf = _sum_by_run(slots[order] >> 1, weighted[order])
         chunks.append(numbers.astype(np.int32) + np.int32(view.chunk_base))
-        scores.append(tf / (parameters.k1 + tf))
+        scores.append(tf / (K1 + tf))
     return ChunkScores(joined(chunks, np.int32), joined(scores, np.float64))
 
 
 def idf(count: int, df: int) -> float:
     """Return ``log(1 + (N - df + 0.5) / (df + 0.5))``, which is never negative."""
     return math.log1p((count - df + 0.5) / (df + 0.5))
-
-
-def pack_bits(notes: Ints, size: int) -> Ints:
-    """Return a bit for every note, the lowest first, that is set for these: uint8[size / 8]."""
-    present = np.zeros(size, np.bool_)
-    present[notes] = True
-    return np.packbits(present, bitorder="little")
 
 
 def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
@@ -248,5 +200,5 @@ def _run_firsts(keys: Ints) -> Ints:
     return firsts
 
 
-def _by_slot(values: Sequence[float]) -> Floats:
-    return np.array([*values, *[0.0] * (FIELD_SLOTS - len(values))])
+def _by_slot(values: Mapping[str, float]) -> Floats:
+    return np.array([*(values[field] for field in FIELDS), *[0.0] * (FIELD_SLOTS - len(FIELDS))])

@@ -15,10 +15,10 @@ from typing import Protocol
 
 import numpy as np
 
-from vaultseek.store.keyword.bm25f import DEFAULT_PARAMETERS, FieldNorms, Parameters, TermScores, idf
+from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.keyword.bm25f import K1, FieldNorms, TermScores, idf
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon, invert
 from vaultseek.store.keyword.memory_segment import MemorySegment
-from vaultseek.store.keyword.note_languages import LanguageRules
 from vaultseek.store.keyword.segment import FIELD_BITS, Block, Ints, Tables, run_lengths
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
 from vaultseek.store.keyword.term_index import TermIndex
@@ -71,18 +71,18 @@ class CandidateSnapshot(Snapshot):
 class CandidateTerms(TermIndex):
     """The terms of candidates, as rare as they are in the whole vault."""
 
-    def __init__(self, snapshot: CandidateSnapshot, parameters: Parameters = DEFAULT_PARAMETERS) -> None:
-        super().__init__(snapshot, parameters)
+    def __init__(self, snapshot: CandidateSnapshot) -> None:
+        super().__init__(snapshot)
         self._candidates = snapshot
         self._vocabulary = snapshot.vocabulary
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
         """Return the scores of the candidates that have any of the terms."""
-        local = super().scores(terms).whole()
+        local = super().scores(terms)
         df = self._frequency(terms, local)
         rarity = idf(self._vocabulary.count, df)
         factor = rarity / local.idf if local.idf else 0.0
-        return replace(local, df=df, idf=rarity, scores=local.scores * factor, best=local.best * factor)
+        return replace(local, df=df, idf=rarity, scores=local.scores * factor)
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words of the vault that begin with ``prefix``."""
@@ -131,8 +131,8 @@ def note_terms(tables: Tables, block: Block, averages: Floats) -> list[NoteTerms
     """Return the terms of each note of a segment, given the mean length of each field in the vault."""
     keys = block.keys.astype(np.int64)
     terms = np.repeat(np.arange(len(tables.vocabulary)), run_lengths(tables.first_rows))
-    norms = FieldNorms.with_averages(averages, DEFAULT_PARAMETERS)
-    weighted = norms.weigh_rows(tables.lengths, keys, block.counts)
+    norms = FieldNorms.of(averages)
+    weighted = norms.weigh(tables.lengths, keys, block.counts)
     notes = keys >> FIELD_BITS
     order = np.lexsort((terms, notes))
     pairs = notes[order] * len(tables.vocabulary) + terms[order]
@@ -140,7 +140,7 @@ def note_terms(tables: Tables, block: Block, averages: Floats) -> list[NoteTerms
     tf = np.add.reduceat(weighted[order], firsts) if len(firsts) else np.zeros(0)
     rows = np.diff(firsts, append=len(pairs))
     of_notes, of_terms = notes[order][firsts], terms[order][firsts]
-    weights = tf / (DEFAULT_PARAMETERS.k1 + tf)
+    weights = tf / (K1 + tf)
     bounds = np.searchsorted(of_notes, np.arange(len(tables.notes) + 1))
     return [
         NoteTerms(of_terms[first:last], rows[first:last], weights[first:last])

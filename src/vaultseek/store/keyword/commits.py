@@ -1,12 +1,13 @@
-"""Segments, commits and locks of the keyword index: the one module that opens a Whoosh index.
+"""Commits, segments and the write lock of the keyword index, kept by Whoosh.
 
-Whoosh keeps the list of segments, their deletions and the write lock, publishes a commit by renaming its
-table of contents, and removes the files that no commit needs. Its extension points add three things:
+Whoosh keeps the list of segments and their deletions, publishes a commit by renaming its table of contents,
+locks the index, and removes the files that no commit needs. Two things are added:
 
-* a *codec* that stores a segment as flat arrays (``segment``) and not as pickles of 128 postings each;
 * a *storage* that creates files with mode 0600, flushes them to the disk before the table of contents can
   name them, and appends a checksum to the table of contents, a pickle that is read only if it fits;
 * a *revision* inside the table of contents, so that content and revision are published by one rename.
+
+Postings are in segments of our own format (``segment``): flat arrays, ready for arithmetic.
 """
 
 from __future__ import annotations
@@ -16,22 +17,21 @@ import os
 import uuid
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from whoosh.codec import base
 from whoosh.fields import Schema
 from whoosh.filedb.filestore import FileStorage
 from whoosh.filedb.structfile import StructFile
-from whoosh.index import TOC, FileIndex
-from whoosh.writing import SegmentWriter
+from whoosh.index import TOC, clean_files
 
 from vaultseek.errors import Busy, IndexDamaged, VaultseekError
-from vaultseek.store.keyword.segment import Bools, Segment, Sink
+from vaultseek.store.keyword.segment import Bools, Segment
 
 _NAME = "MAIN"
 _EXTENSION = ".post"
@@ -55,38 +55,17 @@ class Commit:
 class SegmentEntry(base.Segment):  # type: ignore[misc]
     """An entry of Whoosh's table of contents: a segment file and the numbers of its deleted notes."""
 
-    def __init__(self, indexname: str) -> None:
-        super().__init__(indexname)
+    def __init__(self, size: int, deleted: Iterable[int] = ()) -> None:
+        super().__init__(_NAME)
         self.segid = uuid.uuid4().hex[:16]  # Whoosh's is of ``random``, and repeats where that is seeded
-        self._size = 0
-        self.deleted: set[int] = set()
-
-    def codec(self) -> ArrayCodec:
-        return ArrayCodec()
-
-    def should_assemble(self) -> bool:
-        return False
+        self._size = size
+        self.deleted = set(deleted)
 
     def doc_count_all(self) -> int:
         return self._size
 
-    def set_doc_count(self, doccount: int) -> None:
-        self._size = doccount
-
     def deleted_count(self) -> int:
         return len(self.deleted)
-
-    def deleted_docs(self) -> Iterator[int]:
-        return iter(self.deleted)
-
-    def delete_document(self, docnum: int, delete: bool = True) -> None:
-        if delete:
-            self.deleted.add(docnum)
-        else:
-            self.deleted.discard(docnum)
-
-    def is_deleted(self, docnum: int) -> bool:
-        return docnum in self.deleted
 
     def alive(self) -> Bools:
         """Return bool[D], false where a note is deleted."""
@@ -98,21 +77,6 @@ class SegmentEntry(base.Segment):  # type: ignore[misc]
     def file_name(self) -> str:
         """The name of the segment's file."""
         return str(self.make_filename(_EXTENSION))
-
-
-class ArrayCodec(base.Codec):  # type: ignore[misc]
-    """Whoosh's interface for a segment format. The writer below hands over whole segments, not postings."""
-
-    length_stats = False
-
-    def per_document_writer(self, storage: Any, segment: SegmentEntry) -> _IdleWriter:
-        return _IdleWriter()
-
-    def field_writer(self, storage: Any, segment: SegmentEntry) -> _IdleWriter:
-        return _IdleWriter()
-
-    def new_segment(self, storage: Any, indexname: str) -> SegmentEntry:
-        return SegmentEntry(indexname)
 
 
 class Commits:
@@ -147,7 +111,7 @@ class Commits:
                 raise IndexDamaged(f"keyword index: {entry.file_name} has another size; it will be rebuilt")
             return segment
 
-    def prepare(self, write: Callable[[Sink], int]) -> PreparedSegment:
+    def prepare(self, write: Callable[[IO[bytes]], int]) -> PreparedSegment:
         """Write a segment that no commit has yet; ``write`` fills the file and returns its number of notes.
 
         It needs no lock and may be slow. On an error nothing is left behind.
@@ -164,23 +128,36 @@ class Commits:
         return PreparedSegment(path, size)
 
     @contextmanager
-    def writing(self, prepared: PreparedSegment | None) -> Iterator[PendingCommit]:
-        """Yield a pending commit, and drop it and the prepared segment unless its ``publish`` was called.
+    def writing(self, prepared: PreparedSegment | None) -> Iterator[Commit]:
+        """Lock the index and yield its last commit; drop the prepared segment unless it was published.
 
-        Raises ``Busy`` if another process is writing. The lock is always released: Whoosh keeps it when the
-        disk is full.
+        Raises ``Busy`` if another process is writing.
         """
         try:
             with self._locked(), _translate_write_errors():
-                self.latest()
-                commit = PendingCommit(FileIndex(self._storage, indexname=_NAME))
-                try:
-                    yield commit
-                finally:
-                    commit.abandon()
+                yield self.latest()
         finally:
             if prepared is not None:
                 prepared.path.unlink(missing_ok=True)
+
+    def publish(
+        self,
+        last: Commit,
+        revision: str | None,
+        entries: Iterable[SegmentEntry],
+        prepared: PreparedSegment | None = None,
+        deleted: Collection[int] = (),
+    ) -> None:
+        """Publish these segments and the prepared one, without its notes ``deleted``; only while writing."""
+        contents = _Contents(entries)
+        contents.revision, contents.analyzer_version = revision, last.analyzer_version
+        if prepared is not None and prepared.size:
+            entry = SegmentEntry(prepared.size, deleted)
+            self._storage.rename_file(prepared.path.name, entry.file_name)
+            contents.append(entry)
+        generation = last.generation + 1
+        TOC(Schema(), contents, generation).write(self._storage, _NAME)
+        clean_files(self._storage, _NAME, generation, contents)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -208,82 +185,11 @@ class PreparedSegment:
     size: int
 
 
-class PendingCommit:
-    """The next commit, based on the last published one."""
-
-    def __init__(self, index: FileIndex) -> None:
-        self._writer = _Writer(index)
-
-    @property
-    def entries(self) -> list[SegmentEntry]:
-        """The segments of the last commit, to which deletions may be added."""
-        return list(self._writer.segments)
-
-    @property
-    def revision(self) -> str | None:
-        """The revision of the last commit."""
-        revision: str | None = self._writer.segments.revision
-        return revision
-
-    def publish(
-        self,
-        revision: str | None,
-        entries: Iterable[SegmentEntry],
-        prepared: PreparedSegment | None = None,
-        deleted: Collection[int] = (),
-    ) -> None:
-        """Publish these segments and the prepared one, of which the notes ``deleted`` are deleted already."""
-        entries = list(entries)
-        self._writer.revision = revision
-        self._writer.prepared = prepared
-        self._writer.newsegment.deleted.update(deleted)
-        self._writer._added = prepared is not None and prepared.size > 0
-        self._writer.commit(mergetype=lambda _writer, _segments: entries)
-
-    def abandon(self) -> None:
-        """Drop the commit if it was not published."""
-        if not self._writer.is_closed:
-            with suppress(Exception):
-                self._writer.cancel()
-
-
-class _Writer(SegmentWriter):  # type: ignore[misc]
-    """Whoosh's writer with a new segment that is written already, and a revision beside the segments."""
-
-    revision: str | None = None
-    prepared: PreparedSegment | None = None
-
-    def __init__(self, index: FileIndex) -> None:
-        super().__init__(index, _lk=False, codec=ArrayCodec())
-        self._analyzer_version = self.segments.analyzer_version
-
-    def _flush_segment(self) -> None:
-        assert self.prepared is not None
-        self.storage.rename_file(self.prepared.path.name, self.newsegment.file_name)
-        self.docnum = self.prepared.size
-
-    def _commit_toc(self, segments: list[SegmentEntry]) -> None:
-        contents = _Contents(segments)
-        contents.revision, contents.analyzer_version = self.revision, self._analyzer_version
-        super()._commit_toc(contents)
-
-
 class _Contents(list[SegmentEntry]):
     """The list of segments as Whoosh pickles it, with the values that are published together with it."""
 
     revision: str | None = None
     analyzer_version: str = ""
-
-
-class _UnusedStorage(FileStorage):  # type: ignore[misc]
-    """A folder that is never made."""
-
-    def destroy(self) -> None:
-        """Do nothing.
-
-        Whoosh's own way keeps the error for the missing folder in a circle with the frames of the commit, and
-        with them the files of old segments open until the next garbage collection.
-        """
 
 
 class _Storage(FileStorage):  # type: ignore[misc]
@@ -302,10 +208,6 @@ class _Storage(FileStorage):  # type: ignore[misc]
     def lock(self, name: str) -> Any:
         Path(self._fpath(name)).touch(_FILE_MODE)
         return super().lock(name)
-
-    def temp_storage(self, name: str | None = None) -> Any:
-        """Return the storage that Whoosh's writer wants for postings that it sorts. It has none to sort."""
-        return _UnusedStorage(str(Path(self.folder) / f"{name}"))
 
     def rename_file(self, oldname: str, newname: str, safe: bool = False) -> None:
         """Publish a finished file under its final name, durably."""
@@ -338,15 +240,6 @@ class _Storage(FileStorage):  # type: ignore[misc]
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-class _IdleWriter:
-    """A writer of single postings or documents, as Whoosh expects one, that is never used."""
-
-    is_closed = False
-
-    def close(self) -> None:
-        self.is_closed = True
 
 
 @contextmanager

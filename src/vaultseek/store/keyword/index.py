@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -20,10 +20,8 @@ import numpy as np
 
 from vaultseek.base.paths import private_directory
 from vaultseek.errors import IndexDamaged
-from vaultseek.store.keyword.analysis import ANALYZER_VERSION, analyzer_of
-from vaultseek.store.keyword.answer import ChunkHit, KeywordAnswer, KeywordHit, MatchedTerm
-from vaultseek.store.keyword.best_notes import best_notes
-from vaultseek.store.keyword.bm25f import DEFAULT_PARAMETERS, Parameters
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules, analyzer_of
+from vaultseek.store.keyword.answer import ChunkHit, KeywordAnswer, MatchedTerm
 from vaultseek.store.keyword.commits import (
     Commit,
     Commits,
@@ -32,22 +30,18 @@ from vaultseek.store.keyword.commits import (
     translate_read_errors,
 )
 from vaultseek.store.keyword.inverter import KeywordChunk, KeywordDocument
-from vaultseek.store.keyword.merge import MergeSource, choose_segments
-from vaultseek.store.keyword.note_languages import LanguageRules
-from vaultseek.store.keyword.prepare import SegmentPreparer
-from vaultseek.store.keyword.query_terms import QueryAnalyzer
+from vaultseek.store.keyword.merge import MergeSource, SegmentPreparer, choose_segments
 from vaultseek.store.keyword.searcher import Searcher
-from vaultseek.store.keyword.segment import Bools, Ints, Segment
+from vaultseek.store.keyword.segment import Ints, Segment
 from vaultseek.store.keyword.snapshot import Snapshot
-from vaultseek.store.keyword.spans import SpanFinder
-from vaultseek.store.keyword.term_index import TermIndex
+from vaultseek.store.keyword.spans import SpanFinder, span_finder
 from vaultseek.store.keyword.vocabulary import dump_lines, list_words
 
 MERGE_INLINE_NOTES = 512
 """Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
 
 __all__ = [
-    "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordHit", "KeywordIndex",
+    "ChunkHit", "KeywordAnswer", "KeywordChunk", "KeywordDocument", "KeywordIndex",
     "MatchedTerm",
 ]  # fmt: skip
 
@@ -65,7 +59,6 @@ class KeywordIndex:
         """The choice of a note's language; may change as long as its ``version`` stays the same."""
         self._preparer = SegmentPreparer(commits)
         self._state = state
-        self._analysis = _Analysis(rules, frozenset())
         self._changing = threading.Lock()
         self._merging = threading.Lock()
 
@@ -103,16 +96,16 @@ class KeywordIndex:
 
     @property
     def language(self) -> str | None:
-        """The main language, that of notes whose own is not clear."""
+        """The main language: that of notes which do not show one clearly."""
         return self.rules.given
 
     @property
     def span_finder(self) -> SpanFinder:
         """Finds the terms of this index in a text."""
-        return self._analysis_of(self._state.snapshot).spans
+        return span_finder(self.rules, self._state.snapshot.languages)
 
     def given_other_language(self) -> list[int]:
-        """Return the ids of notes that have to be applied again, as the rules now say another language."""
+        """Return the ids of notes to apply again, because the rules now give them another language."""
         return self._state.snapshot.given_other_language(self.rules)
 
     @property
@@ -130,7 +123,7 @@ class KeywordIndex:
         return self._state.snapshot.count
 
     def stored(self) -> tuple[int, int]:
-        """Return how many notes and passages it has; names and properties are no passages."""
+        """Return the numbers of notes and of passages; names and properties do not count as passages."""
         snapshot = self._state.snapshot
         return snapshot.count, snapshot.passage_count()
 
@@ -152,9 +145,9 @@ class KeywordIndex:
     def apply_prepared(
         self, segment: PreparedSegment, notes: Collection[int], deletes: Collection[int], revision: str
     ) -> None:
-        """Do the same with a segment of these ``notes`` that is prepared already; small ones are not merged.
+        """Do the same with a prepared segment of these ``notes``; small segments are not merged.
 
-        The segment is gone afterwards, also after an error.
+        The prepared file is removed, also after an error.
         """
         with self._changing:
             self._publish(segment, [*notes, *deletes], revision)
@@ -165,7 +158,6 @@ class KeywordIndex:
         k: int,
         allowed: Ints | None = None,
         *,
-        weights: dict[str, float] | None = None,
         unfinished: bool = False,
         ties: int = 0,
         condition: object = None,
@@ -174,36 +166,24 @@ class KeywordIndex:
         """Return the ``k`` best notes for the words of the text, none of which is required.
 
         ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
-        df stay those of the vault, or of what is ``visible``. ``weights``: of fields, in place of the
-        defaults. ``unfinished``: the last word is still being typed, and longer words match as well.
+        df stay those of the vault, or of what is ``visible``. ``unfinished``: the last word is still being
+        typed, and longer words match as well.
         ``ties``: most notes beyond ``k`` that are returned because they are as good as the ``k``-th.
-        ``condition`` is for engines that filter themselves; here the allowed notes say it all. ``visible``:
-        int64 ids of the notes that whoever asks may see: the others count in nothing, as if they were not
-        there.
+        ``condition`` is for engines that filter by themselves, and is ignored here. ``visible``: int64 ids
+        of the notes that the user may see; the others count nowhere, as if they did not exist.
         """
         started = time.perf_counter()
-        parameters = Parameters.with_weights(weights) if weights else DEFAULT_PARAMETERS
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             if visible is not None:
                 snapshot = snapshot.within(visible)
-            queries = self._analysis_of(snapshot).queries
+            queries = span_finder(self.rules, snapshot.languages).analyzer
             seen = None if visible is None else snapshot.alive
-            searcher = Searcher(snapshot, queries, parameters, text, unfinished=unfinished, visible=seen)
-            columns, details, total = searcher.search(k, _allowed_mask(snapshot, allowed), ties)
+            searcher = Searcher(snapshot, queries, text, unfinished=unfinished, visible=seen)
+            mask = None if allowed is None else snapshot.mask(allowed)
+            columns, details, total = searcher.search(k, mask, ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
-
-    def weigh(self, weights: Mapping[str, float], k: int, allowed: Ints | None = None) -> dict[int, float]:
-        """Return the ``k`` best notes by terms of the index with these weights, as engines propose them."""
-        snapshot = self._state.snapshot
-        with _diagnosing_damage(snapshot):
-            terms = TermIndex(snapshot, DEFAULT_PARAMETERS)
-            scored = [(terms.scores((term,)), weight) for term, weight in weights.items()]
-            weighted = [(each, weight / each.idf) for each, weight in scored if each.df]
-            top, _ = best_notes(weighted, snapshot, _allowed_mask(snapshot, allowed), k)
-            totals = sum((weight * each.at(top)[0] for each, weight in weighted), np.zeros(len(top)))
-        return dict(zip(snapshot.notes[top].tolist(), totals.tolist(), strict=True))
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
@@ -226,8 +206,8 @@ class KeywordIndex:
         """Merge some segments if there are too many or too much is deleted; False if there is no need.
 
         Call it in idle time until it returns False. It may take seconds in a large vault; searches go on, and
-        changes wait only for its commit. ``merge`` writes the segment in another process. With ``purge`` all
-        segments with deleted notes are merged, so that nothing of these is left in any file.
+        changes wait only for its commit. ``merge`` writes the segment in another process; ``purge`` takes all
+        segments with deleted notes, so that no file holds their text any longer.
         """
         with self._merging:
             state = self._state
@@ -245,13 +225,6 @@ class KeywordIndex:
     def close(self) -> None:
         """Release the files, as soon as running searches are done with them."""
         self._state = _State(Commit(-1, None, "", ()), {})
-
-    def _analysis_of(self, snapshot: Snapshot) -> _Analysis:
-        """Return the analysis in the languages of a snapshot; most have the same as the one before."""
-        analysis = self._analysis
-        if (analysis.main, analysis.languages) != (self.language, snapshot.languages):
-            analysis = self._analysis = _Analysis(self.rules, snapshot.languages)
-        return analysis
 
     def _segment(self, entry: SegmentEntry) -> Segment:
         """Return the open segment of an entry, which may be newer than the state if a reload failed."""
@@ -276,12 +249,12 @@ class KeywordIndex:
     def _publish(self, prepared: PreparedSegment | None, deleted: Sequence[int], revision: str) -> None:
         """Commit a segment, if any, without the notes ``deleted`` in the other ones."""
         numbers = np.array(deleted, np.int64)
-        with self._commits.writing(prepared) as commit:
-            for entry in commit.entries:
+        with self._commits.writing(prepared) as last:
+            for entry in last.segments:
                 notes = self._segment(entry).tables.notes
                 entry.deleted.update(np.flatnonzero(np.isin(notes, numbers)).tolist())
-            entries = [entry for entry in commit.entries if entry.doc_count()]
-            commit.publish(revision, entries, prepared)
+            entries = [entry for entry in last.segments if entry.doc_count()]
+            self._commits.publish(last, revision, entries, prepared)
         self._reload()
 
     def _merge(self, state: _State, merged: Sequence[SegmentEntry], merge: MergeFiles | None = None) -> None:
@@ -292,23 +265,13 @@ class KeywordIndex:
         else:
             prepared = merge([(entry.file_name, sorted(entry.deleted)) for entry in merged])
         with self._changing:
-            with self._commits.writing(prepared) as commit:
-                now = {entry.segment_id(): entry for entry in commit.entries}
+            with self._commits.writing(prepared) as last:
+                now = {entry.segment_id(): entry for entry in last.segments}
                 deleted = _deleted_since(sources, [now.get(entry.segment_id()) for entry in merged])
                 merged_ids = {entry.segment_id() for entry in merged}
-                others = [entry for entry in commit.entries if entry.segment_id() not in merged_ids]
-                commit.publish(commit.revision, others, prepared, deleted)
+                others = [entry for entry in last.segments if entry.segment_id() not in merged_ids]
+                self._commits.publish(last, last.revision, others, prepared, deleted)
             self._reload()
-
-
-class _Analysis:
-    """The analysis of queries and passages in the main language and the others of an index."""
-
-    def __init__(self, rules: LanguageRules, languages: frozenset[str | None]) -> None:
-        self.main = rules.given
-        self.languages = languages
-        self.queries = QueryAnalyzer(self.main, languages)
-        self.spans = SpanFinder(self.queries, rules)
 
 
 class _State:
@@ -317,7 +280,6 @@ class _State:
     def __init__(self, commit: Commit, segments: dict[str, Segment]) -> None:
         self.commit = commit
         self.segments = segments
-        self.entries = commit.segments
         self.snapshot = Snapshot([(segments[entry.segment_id()], entry.alive()) for entry in commit.segments])
 
     def segments_to_merge(self, largest: int | None = None, *, purge: bool = False) -> list[SegmentEntry]:
@@ -326,9 +288,9 @@ class _State:
         With ``purge`` these are all that have deleted notes.
         """
         if purge:
-            return [entry for entry in self.entries if entry.deleted_count()]
-        sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in self.entries]
-        return [self.entries[index] for index in choose_segments(sizes, largest)]
+            return [entry for entry in self.commit.segments if entry.deleted_count()]
+        sizes = [(entry.doc_count_all(), entry.deleted_count()) for entry in self.commit.segments]
+        return [self.commit.segments[index] for index in choose_segments(sizes, largest)]
 
 
 def examine(directory: Path) -> int:
@@ -362,10 +324,6 @@ def _diagnosing_damage(snapshot: Snapshot) -> Iterator[None]:
             for view in snapshot.views:
                 view.segment.verify()
         raise
-
-
-def _allowed_mask(snapshot: Snapshot, allowed: Ints | None) -> Bools | None:
-    return None if allowed is None else snapshot.mask(allowed)
 
 
 def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | None]) -> list[int]:

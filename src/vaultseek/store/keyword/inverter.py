@@ -14,8 +14,7 @@ import numpy as np
 
 from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.title import other_name
-from vaultseek.store.keyword.analysis import Analyzer, analyzer_of
-from vaultseek.store.keyword.note_languages import LanguageRules
+from vaultseek.store.keyword.analysis import Analyzer, LanguageRules, analyzer_of
 from vaultseek.store.keyword.segment import (
     BODY,
     CODE,
@@ -34,8 +33,8 @@ LEXICON_TOKENS = 100_000
 """Distinct tokens in a lexicon before it is cleared."""
 PROPERTIES = "properties"
 NAMES = "names"
-"""The ids of the passages that hold a note's properties: those that are names or tags of it apart from the
-others. No chunk of its text has one of them."""
+"""Ids of the two passages that hold a note's properties: its names and tags, and all others. No chunk of a
+note's text has such an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +50,8 @@ class KeywordChunk:
 class KeywordDocument:
     """A note to be indexed. ``note`` is its id in the ledger, which stays when its text is replaced.
 
-    A file name that says something else than the title is one more alias.
-    ``language`` is the note's own; "" if it is not clear, and that of the vault holds.
+    A file name that differs from the title counts as one more alias. ``language`` is the note's own, or ""
+    for that of the vault.
     """
 
     note: int
@@ -100,8 +99,9 @@ class Lexicon:
 
     def add(self, token: str, analyzer: Analyzer) -> int:
         """Analyse a new token; return its number."""
-        advance, terms = analyzer.indexed_terms(token)
-        self.advances.append(advance)
+        analyzed = analyzer.token_terms(token)
+        terms = analyzed.terms
+        self.advances.append(analyzed.advance)
         self.firsts.append(len(self.terms))
         self.sizes.append(len(terms))
         words: dict[str, int] = {}
@@ -151,7 +151,7 @@ def invert(
 ) -> tuple[Tables, Block]:
     """Return the segment of these documents, numbered in their order. Takes about 50 bytes per token.
 
-    ``rules`` say in which language each is analysed.
+    ``rules`` give the language in which each is analysed.
     """
     tokens, texts = _tokenize(documents, lexicon, rules)
     advances = _array(lexicon.advances)[tokens].astype(np.int64)

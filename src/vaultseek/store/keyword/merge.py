@@ -1,12 +1,17 @@
-"""Merging of segments into one without their deleted notes, in memory that does not grow with them."""
+"""Writing segments, and merging them into one without their deleted notes, in bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
 
 import numpy as np
 
+from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.keyword.commits import Commits, PreparedSegment
+from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon, invert
 from vaultseek.store.keyword.segment import (
     FIELD_BITS,
     FIELD_MASK,
@@ -15,7 +20,6 @@ from vaultseek.store.keyword.segment import (
     Bools,
     Ints,
     Segment,
-    Sink,
     Tables,
     run_indexes,
     run_lengths,
@@ -57,7 +61,7 @@ def choose_segments(sizes: Sequence[tuple[int, int]], largest: int | None = None
     return [index for index in wasteful if largest is None or sizes[index][0] <= largest][:1]
 
 
-def merge_segments(sources: Sequence[MergeSource], file: Sink) -> int:
+def merge_segments(sources: Sequence[MergeSource], file: IO[bytes]) -> int:
     """Write the living notes of the sources as one segment, in their order; return their number."""
     parts = _parts(sources)
     vocabulary = sorted(set().union(*(part.living_terms() for part in parts)))
@@ -212,3 +216,49 @@ def _words(parts: Sequence[_Part], ranks: dict[bytes, int]) -> tuple[Strings, In
             if number >= 0:
                 pairs.add((word, number))
     return word_tables(pairs)
+
+
+__all__ = ["PreparedSegment", "SegmentPreparer"]
+
+
+class SegmentPreparer:
+    """Writes segments into an index's directory; it publishes nothing and needs no lock."""
+
+    def __init__(self, commits: Commits) -> None:
+        self._commits = commits
+        self._lexicon = Lexicon()
+
+    @classmethod
+    def of(cls, directory: Path) -> SegmentPreparer:
+        """Prepare segments for the index in ``directory``, from outside of its process."""
+        return cls(Commits(directory))
+
+    def documents(self, documents: Sequence[KeywordDocument], rules: LanguageRules) -> PreparedSegment:
+        """Write the segment of these documents. Raises ``IndexDamaged`` or ``OSError``."""
+        self._lexicon.shrink()
+        tables, block = invert(documents, self._lexicon, rules)
+
+        def write(file: IO[bytes]) -> int:
+            types = _smallest_type(block.counts), _smallest_type(block.positions)
+            write_segment(file, tables, [block], types)
+            return len(documents)
+
+        return self._commits.prepare(write)
+
+    def merged(self, sources: Sequence[MergeSource]) -> PreparedSegment:
+        """Write one segment of the living notes of others. Raises ``IndexDamaged`` or ``OSError``."""
+        return self._commits.prepare(lambda file: merge_segments(sources, file))
+
+    def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
+        """Do the same for segment files, each with the numbers of its deleted notes."""
+        return self.merged([self._source(name, deleted) for name, deleted in files])
+
+    def _source(self, name: str, deleted: Collection[int]) -> MergeSource:
+        segment = Segment(self._commits.directory / name, verify=False)
+        alive = np.ones(len(segment), np.bool_)
+        alive[list(deleted)] = False
+        return MergeSource(segment, alive)
+
+
+def _smallest_type(values: Ints) -> str:
+    return "<u2" if not len(values) or int(values.max()) < 1 << 16 else "<u4"

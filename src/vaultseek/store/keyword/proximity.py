@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.store.keyword.bm25f import Parameters
+from vaultseek.store.keyword import bm25f
 from vaultseek.store.keyword.segment import BODY, FIELD_SLOTS, NOTE_SHIFT, Ints
 from vaultseek.store.keyword.snapshot import Floats, Snapshot, joined
 
@@ -38,7 +38,6 @@ def proximity(
     snapshot: Snapshot,
     pairs: Sequence[Pair],
     places: Mapping[int, Ints],
-    parameters: Parameters,
     notes: Ints,
 ) -> Floats:
     """Return the proximity score of each note, float64[len(notes)].
@@ -50,8 +49,8 @@ def proximity(
     if not pairs or not len(notes):
         return scores
     near = _count_near(pairs, places, len(notes))
-    b = parameters.b[BODY]
-    norms = parameters.k1 * (1 - b + b * _body_lengths(snapshot, notes) / snapshot.averages[BODY])
+    b = bm25f.FIELD_B["body"]
+    norms = bm25f.K1 * (1 - b + b * _body_lengths(snapshot, notes) / snapshot.averages[BODY])
     for pair, counts in zip(pairs, near, strict=True):
         scores += pair.idf * counts / (counts + norms)
     return scores

@@ -35,8 +35,8 @@ K3 = 2.0
 class QueryTerm:
     """One term to look up. ``token`` is the number of the query's token that it came from.
 
-    ``also``: what the word is in notes of other languages, which counts as the same term.
-    ``weight`` holds if the vault has the token as a whole, ``weight_unknown`` if it does not.
+    ``also``: the word's terms in notes of other languages, which count as the same term.
+    ``weight`` applies if the vault has the token as a whole, ``weight_unknown`` if it does not.
     """
 
     word: str

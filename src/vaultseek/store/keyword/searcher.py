@@ -10,14 +10,11 @@ from itertools import pairwise
 import numpy as np
 
 from vaultseek.store.keyword.analysis import is_unspaced
-from vaultseek.store.keyword.answer import ChunkHit, Columns, Details, MatchedTerm
-from vaultseek.store.keyword.best_notes import best_notes, count_both
-from vaultseek.store.keyword.bm25f import Parameters, TermScores, idf
-from vaultseek.store.keyword.common_term import CommonTerm
-from vaultseek.store.keyword.passages import Passages, score_passages
+from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm, Passages
+from vaultseek.store.keyword.bm25f import TermScores, idf
 from vaultseek.store.keyword.proximity import Pair, proximity
 from vaultseek.store.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms, written_apart
-from vaultseek.store.keyword.segment import NOTE_SHIFT, Bools, Ints
+from vaultseek.store.keyword.segment import NOTE_SHIFT, Bools, Ints, run_indexes, run_starts
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
 from vaultseek.store.keyword.term_index import TermIndex
 
@@ -46,13 +43,12 @@ PAIR_DISTANCE = 3
 
 
 class Searcher:
-    """One query against one snapshot: ``terms`` says what was looked up, ``search`` ranks the notes."""
+    """One query against one snapshot: ``terms`` are what was looked up, ``search`` ranks the notes."""
 
     def __init__(
         self,
         snapshot: Snapshot,
         analyzer: QueryAnalyzer,
-        parameters: Parameters,
         text: str,
         *,
         unfinished: bool = False,
@@ -62,14 +58,13 @@ class Searcher:
     ) -> None:
         """Look the words up.
 
-        ``visible``: bool[size], the notes that whoever asks may see; no word of others stands in for one of
-        the query. ``absent``: words that count as those of no note at all.
+        ``visible``: bool[size], the notes that the user may see; similar words are taken from these alone.
+        ``absent``: words that are treated as if no note had them.
         """
         self._snapshot = snapshot
         self._visible = None if visible is None else np.flatnonzero(visible)
         self._absent = absent
-        self._parameters = parameters
-        self._terms = TermIndex(snapshot, parameters) if index is None else index
+        self._terms = TermIndex(snapshot) if index is None else index
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         exact = [self._score(term) for term in terms]
@@ -124,7 +119,7 @@ class Searcher:
         passages = self._passages(top, ascending)
         near = np.empty(len(top))
         near[order] = self._proximity(ascending)
-        details = _Details(tuple(each.term.word for each in self._scored), contains, passages)
+        details = Details(tuple(each.term.word for each in self._scored), contains, passages)
         columns = Columns(snapshot.notes[top], totals, passages.best_scores(), near, coverage)
         return columns, details, count
 
@@ -181,7 +176,7 @@ class Searcher:
         seen = [(-scores.df, term) for scores, term in scored if self._is_seen(scores)]
         return tuple(term for _, term in sorted(seen)[:limit])
 
-    def _is_seen(self, scores: TermScores | CommonTerm) -> bool:
+    def _is_seen(self, scores: TermScores) -> bool:
         return self._visible is None or bool(scores.at(self._visible)[1].any())
 
     def _matches(self, notes: Ints) -> tuple[Floats, Bools, Floats]:
@@ -213,22 +208,23 @@ class Searcher:
             sorted(words, key=lambda word: word[0])
         ):
             if next_token - token <= PAIR_DISTANCE and not set(first.terms) & set(second.terms):
-                both = count_both(first.scores, second.scores)
+                both = count_both(first.scores, second.scores, self._snapshot.size)
                 if both:
                     pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
         return pairs
 
     def _passages(self, notes: Ints, ascending: Ints) -> Passages:
         """Score the passages of the notes, which are given in two orders."""
-        weighted = [
-            (
-                self._terms.chunk_scores(each.terms, each.scores.df, ascending),
-                each.weight * each.scores.idf,
-            )
-            for each in self._scored
-            if each.scores.df
-        ]
-        return score_passages(self._snapshot, notes, weighted)
+        snapshot = self._snapshot
+        totals = np.zeros(snapshot.chunk_count)
+        for each in self._scored:
+            if each.scores.df:
+                term = self._terms.chunk_scores(each.terms, each.scores.df, ascending)
+                totals[term.chunks] += each.weight * each.scores.idf * term.scores
+        starts = snapshot.first_chunks[notes]
+        sizes = snapshot.first_chunks[notes + 1] - starts
+        chunks = run_indexes(starts, sizes)
+        return Passages(snapshot.chunk_ids, run_starts(sizes), chunks, totals[chunks])
 
     def _proximity(self, notes: Ints) -> Floats:
         """Return the proximity score of each of the notes, which are ascending."""
@@ -236,7 +232,7 @@ class Searcher:
         ranks = np.zeros(self._snapshot.size, np.int32)
         ranks[notes] = np.arange(1, len(notes) + 1)
         places = {number: _renumber(self._places(self._scored[number], notes), ranks) for number in numbers}
-        return proximity(self._snapshot, self._pairs, places, self._parameters, notes)
+        return proximity(self._snapshot, self._pairs, places, notes)
 
     def _places(self, scored: _ScoredTerm, notes: Ints) -> Ints:
         return self._terms.places(scored.terms, scored.scores.df, notes)
@@ -246,14 +242,14 @@ class Searcher:
 class _ScoredTerm:
     """A query term, the index terms that it matches, their scores and their weight.
 
-    ``share`` is that of the word's weight which it has. One ``in_addition`` has the rest: it is the exact
-    form of a word that is there already.
+    ``share`` is its share of the word's weight. A term ``in_addition`` has the rest: it is the exact form of
+    a word that is in the query already.
     """
 
     term: QueryTerm
     terms: tuple[str, ...]
     weight: float
-    scores: TermScores | CommonTerm
+    scores: TermScores
     fuzzy: bool = False
     share: float = 1.0
     in_addition: bool = False
@@ -290,17 +286,33 @@ def _renumber(places: Ints, ranks: Ints) -> Ints:
     return renumbered
 
 
-@dataclass(frozen=True, slots=True)
-class _Details:
-    """The words of the query, bool[words, notes] whether a note has them, and the notes' passages."""
+def best_notes(
+    weighted: Sequence[tuple[TermScores, float]],
+    snapshot: Snapshot,
+    allowed: Bools | None,
+    k: int,
+    ties: int = 0,
+) -> tuple[Ints, int]:
+    """Return the ``k`` best notes, best first and ties by the ledger's id, and how many match at all.
 
-    words: tuple[str, ...]
-    contains: Bools
-    scored: Passages
+    Up to ``ties`` more are returned that are as good as the ``k``-th. ``allowed``: bool[size], the notes to
+    look at; None for all. A note matches if its score is above 0.
+    """
+    totals = np.zeros(snapshot.size)
+    for term, weight in weighted:
+        totals[term.notes] += weight * term.scores
+    matches = totals > 0 if allowed is None else (totals > 0) & allowed
+    notes = np.flatnonzero(matches)
+    scores, count = totals[notes], len(notes)
+    if 0 < k < count:
+        near = scores >= np.partition(scores, count - k)[count - k]
+        notes, scores = notes[near], scores[near]
+    most = k + ties if k > 0 else 0
+    return notes[np.lexsort((snapshot.notes[notes], -scores))[:most]], count
 
-    def matched(self, row: int) -> tuple[str, ...]:
-        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
-        return tuple(dict.fromkeys(words))
 
-    def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        return self.scored.best(row)
+def count_both(first: TermScores, second: TermScores, size: int) -> int:
+    """Return how many of the ``size`` notes have both terms."""
+    present = np.zeros(size, np.bool_)
+    present[first.notes] = True
+    return int(np.count_nonzero(present[second.notes]))

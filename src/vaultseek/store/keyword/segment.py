@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +43,6 @@ POSITION_BITS = 32
 """Low bits of a *place* that hold the position: ``key << 32 | position`` says note, field and position."""
 NOTE_SHIFT = POSITION_BITS + FIELD_BITS
 """Low bits of a place below the note."""
-READ_AT_ONCE = 1 << 19
-"""Positions of a term that are read at once, even if only some are of use."""
 GAP = 1
 """Positions left free between two texts of a field."""
 
@@ -60,7 +58,7 @@ _EMPTY: Ints = np.zeros(0, np.uint32)
 class Tables:
     """The part of a segment that is kept in memory.
 
-    notes: int64[D], ids in the ledger. languages: uint8[D], see ``note_languages``.
+    notes: int64[D], ids in the ledger. languages: uint8[D], see ``analysis.LanguageRules``.
     lengths: uint32[D * 8], positions per note and field, by key.
     first_chunks: uint32[D + 1], a note's chunks are those from its entry up to that of the next note.
     chunk_lengths: uint32[C * 2], positions of body and of code per chunk. chunk_ids: C ids.
@@ -120,17 +118,7 @@ class Block:
     positions: Ints
 
 
-class Sink(Protocol):
-    """A file that a segment is written to."""
-
-    def write(self, data: bytes, /) -> Any:
-        """Write at the current offset."""
-
-    def seek(self, offset: int, /) -> Any:
-        """Set the current offset, which may lie beyond the end."""
-
-
-def write_segment(file: Sink, tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
+def write_segment(file: IO[bytes], tables: Tables, blocks: Iterable[Block], types: tuple[str, str]) -> None:
     """Write a segment; the blocks have its rows in the order of the vocabulary.
 
     ``types`` are the integer types of counts and positions, such as ``("<u2", "<u4")``.
@@ -188,11 +176,6 @@ class Segment:
         """Return the numbers of those of the terms that are here; ``heads`` are their `first_bytes`."""
         return self.tables.vocabulary.find_all(texts, heads)
 
-    def row_count(self, term: int) -> int:
-        """Return the number of a term's rows."""
-        first, last = self._span(self.tables.first_rows, term, term + 1)
-        return last - first
-
     def rows(self, term: int) -> tuple[Ints, Ints]:
         """Return the keys and counts of a term's rows."""
         first, last = self._span(self.tables.first_rows, term, term + 1)
@@ -216,17 +199,16 @@ class Segment:
 
     def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
         """Return the places of a term in the notes (ascending), ascending; ``rows`` are all of its rows."""
-        inside = run_indexes(*rows.of_notes(notes))
-        starts = rows.starts[inside].astype(np.int64)
-        sizes = rows.starts[inside + 1] - starts
-        positions = self._positions_at(term, starts, sizes)
+        firsts, counts = rows.of_notes(notes)
+        inside = run_indexes(firsts, counts)
+        sizes = rows.starts[inside + 1] - rows.starts[inside]
+        starts = rows.starts[firsts].astype(np.int64)
+        positions = self._positions_at(term, starts, rows.starts[firsts + counts] - starts)
         return np.repeat(rows.keys[inside].astype(np.int64), sizes) << POSITION_BITS | positions
 
     def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
-        """Return some runs of a term's positions: of one read if it is short, else of one for each."""
-        first, last = self._span(self.tables.first_positions, term, term + 1)
-        if last - first <= READ_AT_ONCE:
-            return self.positions(term)[run_indexes(starts, sizes)]
+        """Return some runs of a term's positions, each by a read of its own."""
+        first, _ = self._span(self.tables.first_positions, term, term + 1)
         section = self._sections["positions"]
         offsets = (section.offset + (starts + first) * section.itemsize).tolist()
         lengths = (sizes * section.itemsize).tolist()
@@ -262,11 +244,6 @@ class Segment:
             firsts[rows] = notes << NOTE_SHIFT | field << POSITION_BITS | positions
             slots[rows] = 2 * chunks + column
         return ChunkPlaces(firsts, slots)
-
-    @cached_property
-    def language_marks(self) -> frozenset[int]:
-        """The different bytes of ``languages``."""
-        return frozenset(np.unique(self.tables.languages).tolist())
 
     def keys(self) -> Ints:
         """Return the keys of all rows, term by term."""
@@ -352,7 +329,7 @@ class _Section:
 class _Writer:
     """Writes sections side by side: each has its place from the start, so that several can grow at once."""
 
-    def __init__(self, file: Sink) -> None:
+    def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self._sections: dict[str, _Section] = {}
         self._end = len(_MAGIC)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base.limits import TERM_CACHE_BYTES, TERM_CACHE_NOTE_BYTES
+from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
 from vaultseek.store.keyword.inverter import NAMES, PROPERTIES
-from vaultseek.store.keyword.note_languages import LanguageRules, language_of_mark
 from vaultseek.store.keyword.segment import (
     FIELD_SLOTS,
     NOTE_SHIFT,
@@ -39,7 +39,7 @@ ENTRY_BYTES = 500
 
 
 class Sized(Protocol):
-    """A value that says how many bytes its arrays take."""
+    """A value with the size of its arrays in bytes."""
 
     @property
     def nbytes(self) -> int: ...
@@ -116,7 +116,7 @@ class ByteCache:
 class Snapshot:
     """All segments at one moment. It never changes and may be used from any thread.
 
-    ``cache_share`` is the share of the usual memory that its cache may take.
+    ``cache_share``: the part of the usual memory that its cache may take.
     """
 
     def __init__(self, parts: Sequence[tuple[Segment, Bools]], cache_share: float = 1.0) -> None:
@@ -190,20 +190,13 @@ class Snapshot:
     @cached_property
     def languages(self) -> frozenset[str | None]:
         """The languages that its living notes are analysed in."""
-        marks: set[int] = set()
-        for view in self.views:
-            segment = view.segment
-            present = segment.language_marks
-            if not view.all_alive and not present <= marks:
-                present = frozenset(np.unique(segment.tables.languages[view.alive]).tolist())
-            marks |= present
-        return frozenset(map(language_of_mark, marks))
+        return frozenset(language_of_mark(mark) for view in self.views for mark in _language_marks(view))
 
     def given_other_language(self, rules: LanguageRules) -> list[int]:
         """Return the ids of living notes that the vault gave another language than these rules do."""
         ids: list[int] = []
         for view in self.views:
-            outdated = rules.outdated(view.segment.language_marks)
+            outdated = rules.outdated(_language_marks(view))
             if outdated:
                 tables = view.segment.tables
                 ids += tables.notes[view.alive & np.isin(tables.languages, outdated)].tolist()
@@ -267,6 +260,10 @@ def joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate(arrays) if arrays else np.zeros(0, dtype)
+
+
+def _language_marks(view: SegmentView) -> list[int]:
+    return np.flatnonzero(np.bincount(view.segment.tables.languages[view.alive])).tolist()
 
 
 def _length_sums(view: SegmentView) -> Ints:

@@ -7,67 +7,40 @@ there are few of these, and many places.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from vaultseek.store.keyword.bm25f import (
-    COMMON_SHARE,
-    DEFAULT_PARAMETERS,
     ChunkScores,
-    Parameters,
     TermNumbers,
     TermScores,
     score_chunks,
     score_terms,
 )
-from vaultseek.store.keyword.common_term import CommonNotes, CommonTerm, row_starts
-from vaultseek.store.keyword.fuzzy import terms_with_prefix, terms_within_one_edit
-from vaultseek.store.keyword.segment import NOTE_SHIFT, Ints
-from vaultseek.store.keyword.snapshot import ByteCache, SegmentView, Snapshot, joined
-from vaultseek.store.keyword.strings import first_bytes
+from vaultseek.store.keyword.segment import NOTE_SHIFT, Ints, Tables
+from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
+from vaultseek.store.keyword.strings import Strings, first_bytes
 
-COMMON_ROWS = 16_384
-"""Rows from which a term is common, if it also is in many of all notes."""
 RARE_NOTES = 4096
 """Notes with a term up to which its places and the scores of its passages are kept for the next search."""
 ALTERNATIVES = 16
-"""Alternatives, each of which raises that number, up to here: each has to be looked up by itself."""
+"""Most alternatives that raise this bound, each by itself: every one is looked up separately."""
 
 
 class TermIndex:
     """The terms of one snapshot for one search. Alternatives count as one term."""
 
-    def __init__(self, snapshot: Snapshot, parameters: Parameters) -> None:
+    def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._parameters = parameters
-        # Other parameters than the usual ones are a matter of experiments, and not worth any memory.
-        usual = parameters is DEFAULT_PARAMETERS
         self._read: dict[tuple[str, ...], Ints] = {}
         self._numbers: dict[tuple[str, ...], TermNumbers] = {}
-        self._scores_cache = snapshot.cache if usual else ByteCache(0)
 
-    def scores(self, terms: tuple[str, ...]) -> TermScores | CommonTerm:
+    def scores(self, terms: tuple[str, ...]) -> TermScores:
         """Return the scores of the notes that have any of the terms."""
-        scores: TermScores | CommonNotes = self._scores_cache.get(
-            ("term", terms), lambda: self._make_scores(terms)
-        )
-        if isinstance(scores, TermScores):
-            return scores
-        numbers = self._term_numbers(terms)
-        return CommonTerm(self._snapshot, numbers, scores, self._parameters, lambda: self._whole(terms))
-
-    def _make_scores(self, terms: tuple[str, ...]) -> TermScores | CommonNotes:
-        snapshot, numbers = self._snapshot, self._term_numbers(terms)
-        rows = sum(view.segment.row_count(number) for view, of_view in numbers for number in of_view)
-        if rows > COMMON_ROWS and rows * COMMON_SHARE > snapshot.size:
-            return CommonNotes.load(snapshot, numbers)
-        return score_terms(snapshot, numbers, self._parameters)
-
-    def _whole(self, terms: tuple[str, ...]) -> TermScores:
-        snapshot, numbers = self._snapshot, self._term_numbers(terms)
-        return self._scores_cache.get(
-            ("whole", terms), lambda: score_terms(snapshot, numbers, self._parameters)
+        return self._snapshot.cache.get(
+            ("term", terms), lambda: score_terms(self._snapshot, self._term_numbers(terms))
         )
 
     def _term_numbers(self, terms: tuple[str, ...]) -> TermNumbers:
@@ -90,11 +63,10 @@ class TermIndex:
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
-        snapshot, parameters = self._snapshot, self._parameters
         if _is_common(terms, df):
-            return score_chunks(snapshot, self.places(terms, df, notes), parameters)
-        return self._scores_cache.get(
-            ("chunks", terms), lambda: score_chunks(snapshot, self.places(terms, df, notes), parameters)
+            return score_chunks(self._snapshot, self.places(terms, df, notes))
+        return self._snapshot.cache.get(
+            ("chunks", terms), lambda: score_chunks(self._snapshot, self.places(terms, df, notes))
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
@@ -118,7 +90,8 @@ class TermIndex:
         )
 
     def _of_segment(self, view: SegmentView, term: int, notes: Ints) -> Ints:
-        return view.segment.places_in(term, row_starts(self._snapshot, view, term), notes)
+        rows = self._snapshot.cache.get(("rows", view.base, term), lambda: view.segment.row_starts(term))
+        return view.segment.places_in(term, rows, notes)
 
 
 def _is_common(terms: tuple[str, ...], df: int) -> bool:
@@ -134,3 +107,96 @@ def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
         if places
     ]
     return joined(joined_parts, np.int64)
+
+
+_COUNTED = 256
+"""Terms of each segment, the most frequent ones, that are counted at least."""
+_SLACK_BYTES = 4
+"""Difference in bytes that one letter more or less can make."""
+
+
+def terms_with_prefix(snapshot: Snapshot, prefix: str, limit: int) -> tuple[str, ...]:
+    """Return the terms of words that begin with ``prefix`` (without accents), the ``limit`` most frequent."""
+    found = []
+    for view in snapshot.views:
+        words = view.segment.tables.words.with_prefix(prefix.encode())
+        found.append((view.segment.tables, np.arange(words.start, words.stop)))
+    return _most_frequent(found, limit)
+
+
+def terms_within_one_edit(snapshot: Snapshot, word: str, limit: int) -> tuple[str, ...]:
+    """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
+    found = []
+    for view in snapshot.views:
+        words = view.segment.tables.words
+        candidates = _candidates(words, word.encode()).tolist()
+        matches = [number for number in candidates if is_one_edit(words[number].decode(), word)]
+        found.append((view.segment.tables, np.array(matches, np.int64)))
+    return _most_frequent(found, limit)
+
+
+def is_one_edit(first: str, second: str) -> bool:
+    """True if one letter was added, removed or replaced, or two adjacent letters were swapped."""
+    shorter, longer = sorted((first, second), key=len)
+    if first == second or len(longer) - len(shorter) > 1:
+        return False
+    pairs = enumerate(zip(shorter, longer, strict=False))
+    edit = next((index for index, (a, b) in pairs if a != b), len(shorter))
+    if len(shorter) < len(longer):
+        return shorter[edit:] == longer[edit + 1 :]
+    swapped = longer[edit + 1 : edit + 2] + longer[edit : edit + 1]
+    return shorter[edit + 1 :] == longer[edit + 1 :] or shorter[edit:] == swapped + longer[edit + 2 :]
+
+
+def _candidates(words: Strings, word: bytes) -> Ints:
+    """Return words of similar length that have nearly all of ``word`` at their beginning and end.
+
+    An edit leaves one half of the word intact, which leaves few words to compare further.
+    """
+    half = len(word) // 2
+    slack = 1 if word.isascii() else _SLACK_BYTES
+    sizes = np.diff(words.offsets).astype(np.int32)
+    similar = np.abs(sizes - len(word)) <= slack
+    begins = words.with_prefix(word[: half - 1])
+    starting = np.flatnonzero(similar[begins.start : begins.stop]) + begins.start
+    ending = _ending(words, np.flatnonzero(similar), word[half + 1 :])
+    numbers = np.union1d(starting, ending)
+    same = _common_bytes(words, numbers, word, 1) + _common_bytes(words, numbers, word, -1)
+    near: Ints = numbers[same >= np.minimum(sizes[numbers], len(word)) - 2 * slack]
+    return near
+
+
+def _ending(words: Strings, numbers: Ints, tail: bytes) -> Ints:
+    """Return those of the words that end with the tail; each byte leaves fewer to look at."""
+    blob = np.frombuffer(words.blob, np.uint8)
+    for back, byte in enumerate(reversed(tail), 1):
+        numbers = numbers[blob[words.offsets[numbers + 1].astype(np.int64) - back] == byte]
+    return numbers
+
+
+def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints:
+    """Return how many bytes each word has in common with ``word`` from its start, or (step -1) its end."""
+    blob = np.frombuffer(words.blob, np.uint8)
+    places = words.offsets[numbers + (step < 0)].astype(np.int64) - (step < 0)
+    common, going = np.zeros(len(numbers), np.int64), np.ones(len(numbers), np.bool_)
+    for at, byte in enumerate(word[::step]):
+        # What stands beyond the word is another one's: a few bytes too many do no harm here.
+        going &= blob[np.clip(places + step * at, 0, len(blob) - 1)] == byte
+        common += going
+    return common
+
+
+def _most_frequent(found: Sequence[tuple[Tables, Ints]], limit: int) -> tuple[str, ...]:
+    """Return the terms of words found in some segments, the ``limit`` with most rows, most first.
+
+    Only the most frequent terms of each segment are counted; the others hardly get among the first of all.
+    """
+    counts: Counter[bytes] = Counter()
+    for tables, words in found:
+        terms = np.unique(tables.word_terms[words])
+        rows = (tables.first_rows[terms + 1] - tables.first_rows[terms]).astype(np.int64)
+        order = np.argsort(-rows, kind="stable")[: max(_COUNTED, limit)]
+        for term, count in zip(terms[order].tolist(), rows[order].tolist(), strict=True):
+            counts[tables.vocabulary[term]] += count
+    first = sorted(counts, key=lambda term: (-counts[term], term))[:limit]
+    return tuple(term.decode() for term in first)

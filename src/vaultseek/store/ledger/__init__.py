@@ -12,9 +12,7 @@ from vaultseek.store.ledger.rows import (
     NoteRow,
     NoteRows,
     UnchangedNote,
-    note_of_vector,
     note_rows,
-    note_vector_id,
 )
 
 __all__ = [
@@ -30,7 +28,5 @@ __all__ = [
     "UnchangedNote",
     "examine",
     "examine_stored",
-    "note_of_vector",
     "note_rows",
-    "note_vector_id",
 ]

@@ -28,8 +28,8 @@ class ChunkTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._outlines: RowCache[list[tuple[int, str]]] = RowCache(CACHED_NOTES)
-        self._chunks: RowCache[Chunk] = RowCache(CACHED_CHUNKS)
+        self._outlines: RowCache[list[tuple[int, str]]] = database.cache(CACHED_NOTES)
+        self._chunks: RowCache[Chunk] = database.cache(CACHED_CHUNKS)
 
     def add(self, notes: Iterable[tuple[int, ChunkValues]]) -> None:
         """Write the chunks of new notes: pairs of note id and chunks."""
@@ -59,13 +59,22 @@ class ChunkTable:
         self._database.run_many(_INSERT, new)
         self._database.run_many(
             "UPDATE chunks SET id = ?, ordinal = ?, start_line = ?, end_line = ?, code = ?, place = ?"
-            + (", stored = 0" if dirty else "")
-            + " WHERE number = ?",
+            " WHERE number = ?",
             same,
+        )
+        if dirty:
+            self.outdate_vectors(note)
+
+    def outdate_vectors(self, note: int) -> None:
+        """Have the vectors of a note's chunks be stored again, in every space."""
+        self._database.run(
+            "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 0, c.number, c.note FROM spaces s, chunks c"
+            " WHERE c.note = ?",
+            note,
         )
 
     def remove(self, note: int) -> None:
-        """Delete a note's chunks; their vectors become orphans."""
+        """Delete a note's chunks."""
         self._delete([row[0] for row in self._database.all("SELECT number FROM chunks WHERE note = ?", note)])
 
     def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
@@ -88,11 +97,6 @@ class ChunkTable:
     def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:
         """Return chunks by number; numbers that no longer exist are left out."""
         return self._chunks.get_or_read(numbers, self._read_chunks)
-
-    def forget_rows(self) -> None:
-        """Drop the rows kept in memory, which a commit has outdated."""
-        self._outlines.clear()
-        self._chunks.clear()
 
     def opening(self, note: int, limit: int) -> str:
         """Return the first ``limit`` characters of a note's text, approximately."""
@@ -123,7 +127,4 @@ class ChunkTable:
         return {row.number: row.chunk for row in rows}
 
     def _delete(self, numbers: Sequence[int]) -> None:
-        # Not only of those marked as stored: the store may hold an outdated vector of the others.
-        orphans = ((str(number),) for number in numbers)
-        self._database.run_many("INSERT OR REPLACE INTO orphans VALUES (?)", orphans)
         self._database.run_many("DELETE FROM chunks WHERE number = ?", ((number,) for number in numbers))

@@ -6,13 +6,13 @@ import contextlib
 import shutil
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vaultseek.base.limits import SQL_VARIABLES
-from vaultseek.store.ledger.connections import Connections
+from vaultseek.base.limits import LEDGER_CLOSE_SECONDS, SQL_VARIABLES
+from vaultseek.store.ledger.row_cache import RowCache
 
 
 class Database:
@@ -23,6 +23,7 @@ class Database:
         self._connections = Connections(lambda: connect(file))
         self.is_suspect = False
         """True once an error hinted at damage of the file."""
+        self._caches: list[RowCache[Any]] = []
         self._identities: list[tuple[int, int] | None] = []
         self._size = 0
 
@@ -30,8 +31,19 @@ class Database:
         """Close the connections of all threads."""
         self._connections.close()
 
-    def remember_files(self) -> None:
-        """Remember which files these are. Call it once they are all there."""
+    def cache(self, capacity: int) -> RowCache[Any]:
+        """Return a new cache of decoded rows, which every commit clears."""
+        cache: RowCache[Any] = RowCache(capacity)
+        self._caches.append(cache)
+        return cache
+
+    def clear_caches(self) -> None:
+        """Drop the rows that a commit has outdated."""
+        for cache in self._caches:
+            cache.clear()
+
+    def record_files(self) -> None:
+        """Record the identity of the files, once they all exist."""
         self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
@@ -128,19 +140,19 @@ class Database:
 
     @contextmanager
     def _statement(self) -> Iterator[sqlite3.Connection]:
-        """Lend the calling thread's connection for one statement, and note if that finds damage."""
+        """Yield the calling thread's connection for one statement; remember if an error shows damage."""
         try:
             connection, lock = self._own()
             with lock:
                 yield connection
-        except _OF_VALUES:
+        except _VALUE_ERRORS:
             raise
         except sqlite3.DatabaseError as error:
-            self.is_suspect |= not says_nothing_of_file(error, self.file)
+            self.is_suspect |= not is_no_damage(error, self.file)
             raise
 
 
-def says_nothing_of_file(error: sqlite3.DatabaseError, file: Path) -> bool:
+def is_no_damage(error: sqlite3.DatabaseError, file: Path) -> bool:
     """True if the error has other causes than damage of the ``file``: a lock, or no space."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & _PRIMARY_CODE
     # On a full disk SQLite reports broken input and output, too, and what is there can be read.
@@ -174,9 +186,9 @@ _HARMLESS = (
     sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_INTERRUPT,
     sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_CONSTRAINT,
 )  # fmt: skip
-"""Errors that say nothing about the file."""
-_OF_VALUES = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
-"""The same, of calls with values that SQLite does not take."""
+"""Error codes that are no sign of damage."""
+_VALUE_ERRORS = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataError, sqlite3.IntegrityError)
+"""Errors of calls with values that SQLite does not accept."""
 
 
 def connect(file: Path) -> sqlite3.Connection:
@@ -186,3 +198,56 @@ def connect(file: Path) -> sqlite3.Connection:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA secure_delete = ON")
     return connection
+
+
+class Connections:
+    """The connections of all threads to one file; ``open`` opens one."""
+
+    def __init__(self, open: Callable[[], sqlite3.Connection]) -> None:
+        self._open = open
+        self._local = threading.local()
+        self._all: list[tuple[sqlite3.Connection, threading.RLock]] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    def own(self) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return the calling thread's connection, opened on first use, and the lock to hold while it works.
+
+        Raises sqlite3.ProgrammingError once they are closed.
+        """
+        own: tuple[sqlite3.Connection, threading.RLock] | None = getattr(self._local, "own", None)
+        if own is None:
+            own = self._open(), threading.RLock()
+            with self._lock:
+                if self._closed:
+                    own[0].close()
+                    raise sqlite3.ProgrammingError("the ledger is closed")
+                self._all.append(own)
+            self._local.own = own
+        return own
+
+    def close(self) -> None:
+        """Interrupt what they do, and close them.
+
+        A connection that is closed under a statement ends the process. One that is not interrupted in time
+        stays open.
+        """
+        with self._lock:
+            self._closed = True
+            closing, self._all = self._all, []
+        for connection, lock in closing:
+            if lock.acquire(blocking=False) or _interrupt(connection, lock):
+                try:
+                    connection.close()
+                finally:
+                    lock.release()
+
+
+def _interrupt(connection: sqlite3.Connection, lock: threading.RLock) -> bool:
+    """Interrupt a statement and take the lock; false if it does not end in time."""
+    connection.interrupt()
+    if not lock.acquire(timeout=LEDGER_CLOSE_SECONDS):
+        return False
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("SELECT 1")  # or the mark would keep SQLite from emptying its log
+    return True

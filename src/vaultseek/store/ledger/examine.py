@@ -11,6 +11,9 @@ from urllib.parse import quote
 from vaultseek.errors import IndexDamaged
 from vaultseek.store.ledger.rows import Counts
 from vaultseek.store.ledger.schema import SCHEMA_VERSION
+from vaultseek.store.ledger.vectors import FIRST
+
+_PENDING = f"FROM unsynced WHERE space = {FIRST} AND gone = 0"
 
 
 def examine(file: Path) -> Counts:
@@ -38,18 +41,19 @@ def examine_stored(file: Path) -> tuple[str, int]:
     """
     with contextlib.closing(_connect_read_only(file)) as connection:
         name = connection.execute("SELECT value FROM meta WHERE name = 'store'").fetchone()
-        # Passages that could not be embedded are marked as stored, or they would be tried for ever.
+        # Passages that could not be embedded count as stored, or they would be tried for ever.
         least = connection.execute(
-            "SELECT count(*) FROM chunks WHERE stored = 1 AND note NOT IN"
+            "SELECT count(*) FROM chunks WHERE note NOT IN"
             " (SELECT n.id FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = 'not_embedded')"
+            f" AND number NOT IN (SELECT number {_PENDING} AND of_note = 0)"
         ).fetchone()
     return (str(name[0]) if name else ""), int(least[0])
 
 
 def count(connection: sqlite3.Connection) -> Counts:
     """Count the rows of a ledger."""
-    tables = ("notes", "chunks", "chunks WHERE stored = 0", "notes WHERE stored = 0")
-    numbers = [connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tables]
+    tables = ("FROM notes", "FROM chunks", f"{_PENDING} AND of_note = 0", f"{_PENDING} AND of_note = 1")
+    numbers = [connection.execute(f"SELECT count(*) {table}").fetchone()[0] for table in tables]
     notes, chunks, pending_chunks, pending_notes = numbers
     return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 

@@ -45,15 +45,11 @@ class ProblemTable:
 
     def all(self) -> list[tuple[str, Problem]]:
         """Return every problem with its path, in the order of paths and lines."""
-        rows = self._database.all("SELECT path, code, message, line FROM problems ORDER BY path, line")
-        return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
+        return self._read("ORDER BY path, line")
 
     def of(self, path: str) -> list[tuple[str, Problem]]:
         """Return the problems of one path, in the order of lines."""
-        rows = self._database.all(
-            "SELECT path, code, message, line FROM problems WHERE path = ? ORDER BY line", path
-        )
-        return [(row[0], Problem(row[1], row[2], row[3])) for row in rows]
+        return self._read("WHERE path = ? ORDER BY line", path)
 
     def paths(self, code: str) -> list[str]:
         """Return the paths that have a problem of this kind."""
@@ -67,21 +63,20 @@ class ProblemTable:
 
     def add(self, path: str, problem: Problem) -> None:
         """Add one more problem of a note."""
-        self._insert([(path, problem)], of_scan=False)
+        self._insert([(path, problem.code, problem.message, problem.line, 0)])
 
     def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
         """Replace all problems of notes: pairs of path and problems, as ``NoteRows`` has them."""
         notes = list(notes)
         self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))
-        rows = ((path, *problem, 0) for path, problems in notes for problem in problems)
-        self._database.run_many("INSERT INTO problems VALUES (?, ?, ?, ?, ?)", rows)
+        self._insert((path, *problem, 0) for path, problems in notes for problem in problems)
 
     def replace_scanned(self, problems: Iterable[tuple[str, Problem]], scanned: Sequence[str]) -> None:
         """Replace the problems that earlier scans met in the files and folders ``scanned``."""
         for path in scanned:
             inside = "?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
             self._database.run(f"DELETE FROM problems WHERE of_scan = 1 AND ({inside})", path)
-        self._insert(problems, of_scan=True)
+        self._insert((path, p.code, p.message, p.line, 1) for path, p in problems)
 
     def remove(self, path: str, code: str | None = None) -> None:
         """Delete all problems of one path, or those of one kind."""
@@ -95,6 +90,9 @@ class ProblemTable:
         """Set how often the texts of notes were tried again."""
         self._database.set_meta("tries", to_json(dict(tries)))
 
-    def _insert(self, problems: Iterable[tuple[str, Problem]], *, of_scan: bool) -> None:
-        rows = ((path, p.code, p.message, p.line, int(of_scan)) for path, p in problems)
+    def _read(self, selection: str, *values: str) -> list[tuple[str, Problem]]:
+        rows = self._database.all(f"SELECT path, code, message, line FROM problems {selection}", *values)
+        return [(path, Problem(*problem)) for path, *problem in rows]
+
+    def _insert(self, rows: Iterable[Sequence[Any]]) -> None:
         self._database.run_many("INSERT INTO problems VALUES (?, ?, ?, ?, ?)", rows)

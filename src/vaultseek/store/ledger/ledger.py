@@ -22,7 +22,7 @@ from vaultseek.store.ledger.notes import NoteTable
 from vaultseek.store.ledger.rows import Counts
 from vaultseek.store.ledger.schema import close_database, open_database
 from vaultseek.store.ledger.scoped import Folders, ScopedConnections, ScopedDatabase
-from vaultseek.store.ledger.vectors import PendingTexts, VectorTable
+from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 
 class Ledger:
@@ -42,10 +42,11 @@ class Ledger:
         self.problems = ProblemTable(self._database)
         self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
         self.vectors = VectorTable(self._database)
-        self.pending = PendingTexts(self._database)
+        self.space = SpaceTable(self._database, FIRST)
+        self.second_space = SpaceTable(self._database, SECOND)
         self.copies = NoteCopies(self._database, self.notes, self.links)
         self.generation: str = self._database.meta("generation")
-        """A name that is different for every ledger ever created."""
+        """A name that no other ledger has ever had."""
         self._revision = int(self._database.meta("revision"))
 
     def close(self) -> None:
@@ -56,18 +57,18 @@ class Ledger:
     def within(self, folders: Folders) -> Ledger:
         """Return the part of the ledger about the notes in ``folders``, at the present revision.
 
-        Nothing in it tells of other notes. It can only be read, and is of use until the next commit.
+        It shows nothing of other notes, is read-only, and is valid until the next commit.
         """
         part = object.__new__(Ledger)
         part._begin(ScopedDatabase(self._database, self._scoped, folders))
-        sql = "SELECT count(*), coalesce(sum(stored = 0), 0) FROM "
-        notes, pending_notes = part.select(sql + "notes")[0]
-        chunks, pending_chunks = part.select(sql + "chunks")[0]
-        part._counts = Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
+        sql = "SELECT count(*), coalesce(sum(NOT of_note), 0) FROM unsynced WHERE space = ? AND gone = 0"
+        pending, pending_chunks = part.select(sql, FIRST)[0]
+        notes, chunks = (part.select(f"SELECT count(*) FROM {table}")[0][0] for table in ("notes", "chunks"))
+        part._counts = Counts(notes, chunks, chunks - pending_chunks, pending)
         return part
 
     def is_sound(self) -> bool:
-        """False if the file shows damage: it has to be opened anew, which replaces it."""
+        """False if the file shows damage; opening it again replaces it."""
         return self._database.is_sound()
 
     @contextmanager
@@ -78,8 +79,7 @@ class Ledger:
             self._database.set_meta("revision", str(revision))
             yield revision
         self._revision = revision
-        for table in (self.notes, self.chunks, self.links):
-            table.forget_rows()
+        self._database.clear_caches()
 
     def compact(self, now: float) -> bool:
         """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way."""
@@ -97,15 +97,15 @@ class Ledger:
         return self._revision
 
     def counts(self) -> Counts:
-        """Return the counts, which triggers of the database keep; it takes as long for any vault."""
+        """Return the counts, which triggers keep up to date: the time does not depend on the vault's size."""
         if self._counts is not None:
             return self._counts
-        sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts"
-        notes, chunks, pending_notes, pending_chunks = self._database.one(sql)
+        sql = "SELECT notes, chunks, pending_notes, pending_chunks FROM row_counts, spaces WHERE space = ?"
+        notes, chunks, pending_notes, pending_chunks = self._database.one(sql, FIRST)
         return Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
 
     def languages(self) -> dict[str, int]:
-        """Return the number of notes of each language, "" for those that show none; kept by triggers, too."""
+        """Return the number of notes by language, "" for those that show none; triggers keep it, too."""
         return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:

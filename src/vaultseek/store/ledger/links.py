@@ -43,8 +43,8 @@ class LinkTable:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._contexts: RowCache[Sequence[LinkContext]] = RowCache(CACHED_CONTEXTS)
-        self._mentions: RowCache[Sequence[Mention]] = RowCache(CACHED_CONTEXTS)
+        self._contexts: RowCache[Sequence[LinkContext]] = database.cache(CACHED_CONTEXTS)
+        self._mentions: RowCache[Sequence[Mention]] = database.cache(CACHED_CONTEXTS)
 
     def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
         """Write links, as ``NoteRows`` has them, of notes without any: pairs of note id and links.
@@ -100,11 +100,6 @@ class LinkTable:
         return self._mentions.get_or_read(
             list(paths), lambda notes: {note: self._read_mentions(paths[note]) for note in notes}
         )
-
-    def forget_rows(self) -> None:
-        """Drop the contexts kept in memory, which a commit has outdated."""
-        self._contexts.clear()
-        self._mentions.clear()
 
     def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""

@@ -26,7 +26,6 @@ from vaultseek.store.ledger.rows import (
     UnchangedNote,
     note_row,
     note_rows,
-    note_vector_id,
 )
 
 CACHED_NOTES = 4000
@@ -38,7 +37,10 @@ REMOVED_NOTES = 1000
 
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 21)})"
 _UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 20)}) WHERE id = ?"
-_UPDATE_CONTENT = f"UPDATE notes SET ({NOTE_VALUES}, stored) = ({', '.join('?' * 20)}, 0) WHERE id = ?"
+_OUTDATE = (
+    "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 1, n.id, n.id FROM spaces s, notes n WHERE n.id = ?"
+)
+"""Has the vector of a note be stored again, in every space."""
 
 
 class NoteTable:
@@ -51,8 +53,8 @@ class NoteTable:
         self._chunks = chunks
         self._links = links
         self._problems = problems
-        self._rows: RowCache[NoteRow] = RowCache(CACHED_NOTES)
-        self._name_words: RowCache[str] = RowCache(CACHED_NOTES)
+        self._rows: RowCache[NoteRow] = database.cache(CACHED_NOTES)
+        self._name_words: RowCache[str] = database.cache(CACHED_NOTES)
 
     # -- writing, inside a commit ----------------------------------------------------------------------
 
@@ -87,12 +89,12 @@ class NoteTable:
     def move(self, source: str, target: str) -> None:
         """Change the path of the note at ``source``; ``put`` of its content has to follow."""
         self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
-        if self._problems.has(source, NOT_EMBEDDED):
-            self._database.run(
-                "UPDATE chunks SET stored = 0 WHERE note = (SELECT id FROM notes WHERE path = ?)", target
-            )
-        if file_stem(source) != file_stem(target):
-            self._outdate_vectors(target)
+        is_renamed = file_stem(source) != file_stem(target)
+        for (number,) in self._database.all("SELECT id FROM notes WHERE path = ?", target):
+            if is_renamed:
+                self._database.run(_OUTDATE, number)
+            if is_renamed or self._problems.has(source, NOT_EMBEDDED):
+                self._chunks.outdate_vectors(number)  # the keys decide which are computed
         self._problems.remove(source)
 
     def remove(self, path: str, revision: int) -> int | None:
@@ -106,7 +108,6 @@ class NoteTable:
         self._links.remove(number)
         self._remove_names_and_tags(number)
         run = self._database.run
-        run("INSERT OR REPLACE INTO orphans VALUES (?)", note_vector_id(number))
         run("DELETE FROM notes WHERE id = ?", number)
         run("INSERT OR REPLACE INTO removed VALUES (?, ?)", number, revision)
         return number
@@ -141,11 +142,6 @@ class NoteTable:
     def revisions(self, ids: Sequence[int]) -> dict[int, int]:
         """Return the revision at which each of these notes was written last."""
         return dict(self._database.all_in("SELECT id, revision FROM notes WHERE id IN ({})", ids))
-
-    def forget_rows(self) -> None:
-        """Drop the rows kept in memory, which a commit has outdated."""
-        self._rows.clear()
-        self._name_words.clear()
 
     def name_words(self, ids: Sequence[int]) -> dict[int, str]:
         """Return the folded names and headings of each of these notes, as one text."""
@@ -213,8 +209,9 @@ class NoteTable:
         self._add_names_tags_links(notes)
 
     def _replace(self, number: int, rows: NoteRows, stored: Sequence[Any], revision: int) -> None:
-        sql = _UPDATE_CONTENT if stored[1] != rows.hash else _UPDATE
-        self._database.run(sql, *rows.columns(revision), number)
+        self._database.run(_UPDATE, *rows.columns(revision), number)
+        if stored[1] != rows.hash:
+            self._database.run(_OUTDATE, number)
         # A passage that the model refused once is tried again; the vectors of the others are kept.
         is_refused = self._problems.has(rows.path, NOT_EMBEDDED)
         self._chunks.replace(number, rows.chunks, dirty=is_refused or _is_renamed(stored[2:], rows))
@@ -228,13 +225,6 @@ class NoteTable:
         names = ((number, name) for number, rows in notes for name in rows.names)
         self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
         self._links.add((number, rows.links) for number, rows in notes)
-
-    def _outdate_vectors(self, path: str) -> None:
-        """Mark the vectors of a note whose file has another name; the keys decide which are computed."""
-        row = self._database.one("SELECT id FROM notes WHERE path = ?", path)
-        if row is not None:
-            self._database.run("UPDATE notes SET stored = 0 WHERE id = ?", row[0])
-            self._database.run("UPDATE chunks SET stored = 0 WHERE note = ?", row[0])
 
     def _remove_names_and_tags(self, number: int) -> None:
         self._database.run("DELETE FROM tags WHERE note = ?", number)

@@ -124,19 +124,6 @@ class Counts:
     pending: int
 
 
-_OF_NOTE = "note:"
-
-
-def note_vector_id(note: int) -> str:
-    """Return the id under which the vector store keeps a note's own vector."""
-    return f"{_OF_NOTE}{note}"
-
-
-def note_of_vector(id: str) -> int | None:
-    """Return the note whose own vector has this id; None if it is the id of a chunk's."""
-    return int(id.removeprefix(_OF_NOTE)) if id.startswith(_OF_NOTE) else None
-
-
 class NoteRows(NamedTuple):
     """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
 

@@ -11,11 +11,11 @@ import uuid
 from pathlib import Path
 
 from vaultseek.base.paths import clear_place, remove, write_atomically
-from vaultseek.store.ledger.database import Database, connect, says_nothing_of_file
+from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 8
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -26,18 +26,16 @@ CREATE TABLE notes (
   racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
   properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, language TEXT NOT NULL,
-  blocks TEXT NOT NULL, turn INTEGER NOT NULL, stored INTEGER NOT NULL DEFAULT 0
+  blocks TEXT NOT NULL, turn INTEGER NOT NULL
 );
 CREATE INDEX notes_by_revision ON notes (revision);
-CREATE INDEX notes_to_store ON notes (turn, modified DESC) WHERE stored = 0;
 CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
 CREATE TABLE chunks (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
-  code TEXT NOT NULL, place TEXT, stored INTEGER NOT NULL DEFAULT 0
+  code TEXT NOT NULL, place TEXT
 );
 CREATE INDEX chunks_by_note ON chunks (note, ordinal);
-CREATE INDEX chunks_to_store ON chunks (note) WHERE stored = 0;
 CREATE TABLE tags (tag TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;
 CREATE INDEX tags_by_note ON tags (note);
 CREATE TABLE names (name TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (name, note)) WITHOUT ROWID;
@@ -57,8 +55,15 @@ CREATE TABLE problems (
 );
 CREATE INDEX problems_by_path ON problems (path);
 CREATE TABLE removed (note INTEGER PRIMARY KEY, revision INTEGER NOT NULL);
-CREATE TABLE orphans (id TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE spaces (
+  space INTEGER PRIMARY KEY, pending_chunks INTEGER NOT NULL, pending_notes INTEGER NOT NULL
+);
+INSERT INTO spaces VALUES (1, 0, 0);
+CREATE TABLE unsynced (
+  space INTEGER NOT NULL, gone INTEGER NOT NULL, of_note INTEGER NOT NULL, number INTEGER NOT NULL,
+  note INTEGER NOT NULL, PRIMARY KEY (space, gone, of_note, number)
+) WITHOUT ROWID;
+CREATE TABLE vectors (key TEXT PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE languages (language TEXT PRIMARY KEY, notes INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TRIGGER language_added AFTER INSERT ON notes BEGIN
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
@@ -68,23 +73,40 @@ CREATE TRIGGER language_changed AFTER UPDATE OF language ON notes WHEN old.langu
   UPDATE languages SET notes = notes - 1 WHERE language = old.language;
   INSERT INTO languages VALUES (new.language, 1) ON CONFLICT DO UPDATE SET notes = notes + 1; END;
 """
-"""The table ``languages`` counts the notes of each language; "" stands for those that show none."""
+"""The table ``languages`` counts the notes of each language; "" stands for those that show none. Without row
+ids, a vector of 384 numbers would take a page of its own beside its row: three times its size."""
 
-_ROW_COUNTS = """
-CREATE TABLE row_counts (notes INTEGER, chunks INTEGER, pending_notes INTEGER, pending_chunks INTEGER);
-INSERT INTO row_counts SELECT (SELECT count(*) FROM notes), (SELECT count(*) FROM chunks),
-  (SELECT count(*) FROM notes WHERE stored = 0), (SELECT count(*) FROM chunks WHERE stored = 0);
-"""
 _COUNTED = """
-CREATE TRIGGER {table}_added AFTER INSERT ON {table} BEGIN UPDATE row_counts
-  SET {table} = {table} + 1, pending_{table} = pending_{table} + (new.stored = 0); END;
-CREATE TRIGGER {table}_removed AFTER DELETE ON {table} BEGIN UPDATE row_counts
-  SET {table} = {table} - 1, pending_{table} = pending_{table} - (old.stored = 0); END;
-CREATE TRIGGER {table}_marked AFTER UPDATE OF stored ON {table} WHEN old.stored != new.stored
-  BEGIN UPDATE row_counts SET pending_{table} = pending_{table} + (new.stored = 0) - (old.stored = 0); END;
+CREATE TABLE row_counts (notes INTEGER, chunks INTEGER);
+INSERT INTO row_counts VALUES (0, 0);
+CREATE TRIGGER unsynced_added AFTER INSERT ON unsynced WHEN new.gone = 0 BEGIN UPDATE spaces
+  SET pending_chunks = pending_chunks + (NOT new.of_note), pending_notes = pending_notes + new.of_note
+  WHERE space = new.space; END;
+CREATE TRIGGER unsynced_removed AFTER DELETE ON unsynced WHEN old.gone = 0 BEGIN UPDATE spaces
+  SET pending_chunks = pending_chunks - (NOT old.of_note), pending_notes = pending_notes - old.of_note
+  WHERE space = old.space; END;
+CREATE TRIGGER chunks_renumbered AFTER UPDATE OF number ON chunks WHEN old.number != new.number BEGIN
+  UPDATE unsynced SET number = new.number WHERE space IN (SELECT space FROM spaces)
+    AND gone = 0 AND of_note = 0 AND number = old.number; END;
 """
-"""Triggers that keep ``row_counts`` true: every search and every save asks for these numbers, and counting
-the rows would take longer the larger the vault is."""
+_FOLLOWED = """
+CREATE TRIGGER {table}_added AFTER INSERT ON {table} BEGIN
+  UPDATE row_counts SET {table} = {table} + 1;
+  INSERT OR IGNORE INTO unsynced SELECT space, 0, {of_note}, new.{number}, new.{note} FROM spaces; END;
+CREATE TRIGGER {table}_removed AFTER DELETE ON {table} BEGIN
+  UPDATE row_counts SET {table} = {table} - 1;
+  DELETE FROM unsynced WHERE space IN (SELECT space FROM spaces)
+    AND gone = 0 AND of_note = {of_note} AND number = old.{number};
+  INSERT OR IGNORE INTO unsynced SELECT space, 1, {of_note}, old.{number}, old.{note} FROM spaces; END;
+"""
+_TRIGGERS = (
+    _COUNTED
+    + _FOLLOWED.format(table="chunks", of_note=0, number="number", note="note")
+    + _FOLLOWED.format(table="notes", of_note=1, number="id", note="id")
+)
+"""Triggers that list in ``unsynced``, for each vector space, the texts whose vectors its store lacks and the
+numbers of those that it has no more use for, and that count the rows: every search and every save asks for
+these numbers, and counting would take longer the larger the vault is."""
 
 
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
@@ -100,14 +122,14 @@ def open_database(file: Path) -> Database:
     """
     for name in _NAMES:
         clear_place(file.with_name(file.name + name))
-    if not _is_usable(file, check_pages=not _take_seal(file)):
+    if not _is_usable(file, check_pages=not _break_seal(file)):
         log.warning("%s is damaged or of another version; it is made again from the notes", file)
         _move_aside(file)
     database = Database(file)
     try:
         _create_tables(database)
         _inherit_vectors(database)
-        database.remember_files()
+        database.record_files()
     except BaseException:
         database.close()
         raise
@@ -122,8 +144,8 @@ def close_database(database: Database) -> None:
             write_atomically(_seal(database.file), _state(database.file))
 
 
-def _take_seal(file: Path) -> bool:
-    """Return true if the file is as it was closed; the seal is broken, for a crash leaves none."""
+def _break_seal(file: Path) -> bool:
+    """Remove the seal, which a crash must not leave; return true if the file is as it was closed."""
     seal = _seal(file)
     try:
         sealed = not _log(file).exists() and seal.read_text() == _state(file)
@@ -158,7 +180,7 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
     except UnicodeDecodeError:  # of a damaged name
         return False
     except sqlite3.DatabaseError as error:
-        if says_nothing_of_file(error, file):
+        if is_no_damage(error, file):
             raise
         return False
     return bool(sound and version in (0, SCHEMA_VERSION))
@@ -176,15 +198,13 @@ def _create_tables(database: Database) -> None:
     database.file.chmod(0o600)
     if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
         _create_first_tables(connection)
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'row_counts'").fetchone():
-        triggers = "".join(_COUNTED.format(table=table) for table in ("notes", "chunks"))
-        connection.executescript("BEGIN IMMEDIATE;" + _ROW_COUNTS + triggers + "COMMIT;")
 
 
 def _create_first_tables(connection: sqlite3.Connection) -> None:
     meta = {"generation": uuid.uuid4().hex, "revision": "0", "embeddings_computed": "0", "store": ""}
     meta["made"] = str(time.time())
-    connection.executescript("BEGIN IMMEDIATE;" + _TABLES + f"PRAGMA user_version = {SCHEMA_VERSION};")
+    tables = _TABLES + _TRIGGERS
+    connection.executescript("BEGIN IMMEDIATE;" + tables + f"PRAGMA user_version = {SCHEMA_VERSION};")
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     connection.execute("COMMIT")
 

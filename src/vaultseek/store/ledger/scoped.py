@@ -13,8 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from vaultseek.store.ledger.connections import Connections
-from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.database import Connections, Database
 
 Folders = tuple[str, ...]
 """Folders by their paths from the root of the vault, without a slash at the end."""

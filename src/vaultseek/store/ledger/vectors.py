@@ -1,4 +1,4 @@
-"""Computed vectors, and which vectors the vector store holds."""
+"""Computed vectors, and what the stores of the vector spaces lack of them."""
 
 from __future__ import annotations
 
@@ -7,34 +7,24 @@ from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON, NOT_EMBEDDED
 from vaultseek.store.ledger.database import Database
-from vaultseek.store.ledger.rows import (
-    CHUNK_COLUMNS,
-    NOTE_COLUMNS,
-    ChunkRow,
-    NoteRow,
-    chunk_row,
-    note_row,
-    note_vector_id,
-    to_json,
-)
+from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row, to_json
 
-_PENDING_CHUNKS = (
-    "SELECT {} FROM chunks c JOIN notes n ON n.id = c.note WHERE c.stored = 0"
-    " ORDER BY n.turn, n.modified DESC, c.note, c.ordinal LIMIT ?"
+FIRST, SECOND = 1, 2
+"""The vector spaces: that of the vault's own model, and that of another one for other languages."""
+
+_PENDING = (
+    "SELECT u.number FROM unsynced u {} JOIN notes n ON n.id = u.note"
+    " WHERE u.space = ? AND u.gone = 0 AND u.of_note = ? ORDER BY n.turn, n.modified DESC, {} LIMIT ?"
 )
-_PENDING_NOTES = "SELECT {} FROM notes WHERE stored = 0 ORDER BY turn, modified DESC LIMIT ?"
+_PENDING_CHUNKS = _PENDING.format("JOIN chunks c ON c.number = u.number", "c.note, c.ordinal")
+_PENDING_NOTES = _PENDING.format("", "n.id")
 
 
 class VectorTable:
-    """The tables ``vectors`` and ``orphans``, and the marks ``stored`` of chunks and notes.
-
-    A mark says that the vector store named ``store()`` holds the vector of that chunk or note.
-    """
+    """The table ``vectors``: those that were computed, by the key of their text."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-
-    # -- computed vectors ------------------------------------------------------------------------------
 
     def put(self, vectors: Mapping[str, bytes]) -> None:
         """Keep computed vectors, as float32 bytes, by the key of their text."""
@@ -69,112 +59,158 @@ class VectorTable:
         """Note that the vectors of no use were deleted."""
         self._database.set_meta("computed_at_sweep", str(self.embeddings_computed()))
 
-    # -- marks -----------------------------------------------------------------------------------------
 
-    def mark_stored(self, chunks: Sequence[int], notes: Sequence[int], orphans: Sequence[str]) -> None:
-        """Record that the vector store holds these vectors, and that those orphans were deleted from it.
+class SpaceTable:
+    """The entries of what the store of one vector space lacks, and that store's name; the table ``unsynced``.
 
-        A chunk or note that was removed while its vector was being stored becomes an orphan.
-        """
-        run_many = self._database.run_many
-        with self._database.transaction():
-            run_many("DELETE FROM orphans WHERE id = ?", ((orphan,) for orphan in orphans))
-            run_many("UPDATE chunks SET stored = 1 WHERE number = ?", ((chunk,) for chunk in chunks))
-            run_many("UPDATE notes SET stored = 1 WHERE id = ?", ((note,) for note in notes))
-            run_many(
-                "INSERT OR IGNORE INTO orphans SELECT ?1"
-                " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE number = ?2)",
-                ((str(chunk), chunk) for chunk in chunks),
-            )
-            run_many(
-                "INSERT OR IGNORE INTO orphans SELECT ?1"
-                " WHERE NOT EXISTS (SELECT 1 FROM notes WHERE id = ?2)",
-                ((note_vector_id(note), note) for note in notes),
-            )
+    Triggers enter what changes: the numbers of new chunks and notes, whose vectors are to be stored, and of
+    removed ones, whose vectors are to be deleted. An entry is removed when the store has done so.
+    """
 
-    def pending_chunks(self, limit: int) -> list[ChunkRow]:
-        """Return chunks whose vectors are not in the store, those of recently modified notes first."""
-        rows = self._database.all(_PENDING_CHUNKS.format(CHUNK_COLUMNS), limit)
-        return [chunk_row(row) for row in rows]
+    def __init__(self, database: Database, space: int) -> None:
+        self._database = database
+        self._space = space
 
-    def pending_notes(self, limit: int) -> list[NoteRow]:
-        """Return notes whose note vector is not in the store, recently modified ones first."""
-        return [note_row(row) for row in self._database.all(_PENDING_NOTES.format(NOTE_COLUMNS), limit)]
+    # -- texts to be stored ----------------------------------------------------------------------------
 
-    def orphans(self, limit: int) -> list[str]:
-        """Return ids in the vector store that no longer belong to a chunk or note."""
-        return [row[0] for row in self._database.all("SELECT id FROM orphans LIMIT ?", limit)]
+    def pending_counts(self) -> tuple[int, int]:
+        """Return how many chunks and notes have to be stored; it takes as long for any vault."""
+        sql = "SELECT pending_chunks, pending_notes FROM spaces WHERE space = ?"
+        row = self._database.one(sql, self._space)
+        return (0, 0) if row is None else (row[0], row[1])
+
+    def incomplete_notes(self) -> int:
+        """Return how many notes have something to be stored."""
+        sql = "SELECT count(DISTINCT note) FROM unsynced WHERE space = ? AND gone = 0"
+        return int(self._database.one(sql, self._space)[0])
+
+    def chunk_numbers(self, limit: int) -> list[int]:
+        """Return the numbers of chunks to be stored, those of recently modified notes first."""
+        return [row[0] for row in self._database.all(_PENDING_CHUNKS, self._space, 0, limit)]
+
+    def note_ids(self, limit: int) -> list[int]:
+        """Return the ids of notes whose own vectors are to be stored, recently modified ones first."""
+        return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
+
+    def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
+        """Return those of the chunks with these numbers that are to be stored, in this order."""
+        pending = self._pending(0, numbers)
+        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
+        rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, sorted(pending)))}
+        return [rows[number] for number in numbers if number in rows]
+
+    def notes(self, ids: Sequence[int]) -> list[int]:
+        """Return those of these notes whose own vectors are to be stored, in this order."""
+        pending = self._pending(1, ids)
+        return [id for id in ids if id in pending]
+
+    def add(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Enter chunks and notes: the store does not have their present vectors."""
+        enter = (
+            "INSERT OR IGNORE INTO unsynced SELECT ?1, 0, 0, number, note FROM chunks WHERE number = ?2",
+            "INSERT OR IGNORE INTO unsynced SELECT ?1, 0, 1, id, id FROM notes WHERE id = ?2",
+        )
+        self._enter(enter, chunks, notes)
+
+    def remove_stored(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Remove the entries of chunks and notes whose vectors the store has now."""
+        self._remove(0, chunks, notes)
+
+    # -- vectors to be deleted -------------------------------------------------------------------------
+
+    def orphans(self, limit: int) -> tuple[list[int], list[int]]:
+        """Return numbers of chunks and ids of notes that are gone, and may have vectors in the store."""
+        sql = "SELECT of_note, number FROM unsynced WHERE space = ? AND gone = 1 LIMIT ?"
+        rows = self._database.all(sql, self._space, limit)
+        chunks, notes = ([number for of_note, number in rows if of_note == kind] for kind in (0, 1))
+        return chunks, notes
+
+    def enter_removed(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Enter those that were removed while their vectors were being stored, which may come after the
+        deletion of an earlier one."""
+        enter = (
+            "INSERT OR IGNORE INTO unsynced SELECT ?1, 1, 0, ?2, 0"
+            " WHERE NOT EXISTS (SELECT 1 FROM chunks WHERE number = ?2)",
+            "INSERT OR IGNORE INTO unsynced SELECT ?1, 1, 1, ?2, ?2"
+            " WHERE NOT EXISTS (SELECT 1 FROM notes WHERE id = ?2)",
+        )
+        self._enter(enter, chunks, notes)
+
+    def remove_orphans(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Remove the entries of chunks and notes whose vectors the store has no more."""
+        self._remove(1, chunks, notes)
 
     # -- stores ----------------------------------------------------------------------------------------
 
     def store(self) -> str:
-        """Return the name of the vector store that the marks are about; "" if there is none yet."""
-        return self._database.meta("store")
+        """Return the name of the store that the entries are about; "" if there is none yet."""
+        return self._meta("store")
 
     def begin_store(self, store: str) -> None:
-        """Start with the new, empty vector store ``store``: clear all marks."""
+        """Start with the new, empty store ``store``, which lacks everything."""
+        run = self._database.run
         with self._database.transaction():
-            self._database.run("UPDATE chunks SET stored = 0 WHERE stored != 0")
-            self._database.run("UPDATE notes SET stored = 0 WHERE stored != 0")
-            self._database.run("DELETE FROM orphans")
-            self._database.run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are tried again
-            self._database.set_meta("store", store)
+            run("DELETE FROM unsynced WHERE space = ?", self._space)
+            run("INSERT OR IGNORE INTO spaces VALUES (?, 0, 0)", self._space)
+            run("INSERT INTO unsynced SELECT ?, 0, 0, number, note FROM chunks", self._space)
+            run("INSERT INTO unsynced SELECT ?, 0, 1, id, id FROM notes", self._space)
+            if self._space == FIRST:
+                run("DELETE FROM problems WHERE code = ?", NOT_EMBEDDED)  # all are tried again
+            self._set_meta("store", store)
+
+    @property
+    def is_followed(self) -> bool:
+        """True if changes are entered for this space."""
+        return self._database.one("SELECT 1 FROM spaces WHERE space = ?", self._space) is not None
+
+    def end(self) -> None:
+        """Enter no changes for this space any more."""
+        with self._database.transaction():
+            self._database.run("DELETE FROM unsynced WHERE space = ?", self._space)
+            self._database.run("DELETE FROM spaces WHERE space = ?", self._space)
+            self._set_meta("store", "")
 
     def store_model(self) -> str:
         """Return the name, as in the settings, of the model that the present store is made with."""
-        return self._database.meta("store_model")
+        return self._meta("store_model")
 
     def set_store_model(self, model: str) -> None:
         """Set the name, as in the settings, of the model that the present store is made with."""
-        self._database.set_meta("store_model", model)
+        self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:
         """Return the store that answers queries until the present one is full."""
-        text = self._database.meta("previous_store")
+        text = self._meta("previous_store")
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
         """Set the store that answers queries until the present one is full; None once it is full."""
-        self._database.set_meta("previous_store", "" if previous is None else to_json(previous))
+        self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
-    def second_store(self) -> str:
-        """Return the version of the store of the second vector space, as it was written last; "" if none."""
-        return self._database.meta("second_store")
+    def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:
+        sql = (
+            f"SELECT number FROM unsynced WHERE space = {self._space} AND gone = 0 AND of_note = {of_note}"
+            " AND number IN ({})"
+        )
+        return {row[0] for row in self._database.all_in(sql, numbers)}
 
-    def set_second_store(self, version: str) -> None:
-        """Set the version of the store of the second vector space."""
-        self._database.set_meta("second_store", version)
-
-
-class PendingTexts:
-    """The chunks and notes without the mark ``stored``. ``VectorTable`` sets the marks."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
-        """Return those of the chunks with these numbers whose vectors are not in the store, in this order."""
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.stored = 0 AND c.number IN ({{}})"
-        rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, numbers))}
-        return [rows[number] for number in numbers if number in rows]
-
-    def chunk_numbers(self, limit: int) -> list[int]:
-        """Return the numbers of chunks in the order of ``VectorTable.pending_chunks``."""
-        return [row[0] for row in self._database.all(_PENDING_CHUNKS.format("c.number"), limit)]
-
-    def note_ids(self, limit: int) -> list[int]:
-        """Return the ids of notes in the order of ``VectorTable.pending_notes``."""
-        return [row[0] for row in self._database.all(_PENDING_NOTES.format("id"), limit)]
-
-    def notes(self, ids: Sequence[int]) -> list[int]:
-        """Return those of these notes whose note vectors are not in the store."""
-        rows = self._database.all_in("SELECT id FROM notes WHERE stored = 0 AND id IN ({})", ids)
-        return [row[0] for row in rows]
-
-    def add(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Remove the mark: the vector store does not hold these vectors."""
+    def _enter(self, sql: tuple[str, str], chunks: Sequence[int], notes: Sequence[int]) -> None:
         with self._database.transaction():
-            self._database.run_many(
-                "UPDATE chunks SET stored = 0 WHERE number = ?", ((chunk,) for chunk in chunks)
-            )
-            self._database.run_many("UPDATE notes SET stored = 0 WHERE id = ?", ((note,) for note in notes))
+            for statement, numbers in zip(sql, (chunks, notes), strict=True):
+                self._database.run_many(statement, ((self._space, number) for number in numbers))
+
+    def _remove(self, gone: int, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        sql = "DELETE FROM unsynced WHERE space = ? AND gone = ? AND of_note = ? AND number = ?"
+        with self._database.transaction():
+            for of_note, numbers in enumerate((chunks, notes)):
+                entries = ((self._space, gone, of_note, number) for number in numbers)
+                self._database.run_many(sql, entries)
+
+    def _meta(self, name: str) -> str:
+        return self._database.meta(self._name(name))
+
+    def _set_meta(self, name: str, value: str) -> None:
+        self._database.set_meta(self._name(name), value)
+
+    def _name(self, name: str) -> str:
+        return name if self._space == FIRST else f"{name}_{self._space}"

@@ -2,24 +2,35 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 import os
+import platform
 import secrets
 import signal
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vaultseek import __version__
+from vaultseek.base.extras import require_extra
+from vaultseek.base.model import TokenCount
 from vaultseek.base.text import one_line
-from vaultseek.errors import ConfigError, Unavailable, UsageError
-from vaultseek.tools.cluster.port import Batch, Result
-from vaultseek.tools.cluster.tasks import embed_texts, parse_notes
+from vaultseek.core.indexing.note_codec import encode
+from vaultseek.core.indexing.reading import NoteReader
+from vaultseek.errors import ConfigError, Unavailable, UsageError, WorkerUnavailable
+from vaultseek.semantic.inference import embed
+from vaultseek.semantic.inference.bert import BertEncoder
+from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.models.encoder import Encoder
+from vaultseek.tools.cluster.run import Batch, Result
 
 LOCAL = "local"
 """The address that starts a cluster on this machine."""
@@ -88,8 +99,7 @@ class RayCluster:
 
 def check_installed() -> None:
     """Raise ConfigError if Ray is not installed."""
-    if importlib.util.find_spec("ray") is None:
-        raise ConfigError("the package of Ray is not installed here; run `pip install 'vaultseek[ray]'`")
+    require_extra("ray", "a Ray cluster")
 
 
 @contextmanager
@@ -105,7 +115,8 @@ def connected(address: str, model: str, fingerprint: str, window: int) -> Iterat
     with ExitStack() as stack:
         options = {"address": place}
         if place == LOCAL:
-            options |= _local_options(stack.enter_context(_private_folder()))
+            folder = tempfile.TemporaryDirectory(prefix="vs-ray-", ignore_cleanup_errors=True)
+            options |= _local_options(stack.enter_context(folder))
         import ray
 
         with _interrupts_deferred(), _translated(ray, f"the Ray cluster at {address} cannot be used"):
@@ -150,13 +161,6 @@ def _interrupts_deferred() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-@contextmanager
-def _private_folder() -> Iterator[str]:
-    """Yield a folder for the files of a cluster on this machine, and remove it at the end."""
-    with tempfile.TemporaryDirectory(prefix="vs-ray-", ignore_cleanup_errors=True) as folder:
-        yield folder
-
-
 def _local_options(folder: str) -> dict[str, Any]:
     """Return the options of a cluster on this machine. Ray's ports are open, so that they ask for a token."""
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
@@ -181,3 +185,92 @@ def _line(error: BaseException) -> str:
     """Return the last line of the error, which names the cause."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return one_line(lines[-1] if lines else type(error).__name__, _ERROR_CHARS)
+
+
+NOTE_SECONDS = 10.0
+"""Processor time for one note. The daemon gives more to one that needs it, as it tries it less often."""
+TaskResult = dict[str, Any]
+"""``answers``, one a part, and ``failed``, the places of parts that have none; or ``refusal``, in words."""
+
+
+def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]) -> TaskResult:
+    """Embed the texts with the model of that name, if it is here and the same as the daemon's.
+
+    The vectors are those that the daemon's own worker computes, to six digits.
+    """
+    if (refusal := _refusal(version, model, fingerprint)) is not None:
+        return refusal
+    try:
+        encoder = _encoder(model)
+    except (ConfigError, WorkerUnavailable, OSError) as error:
+        return {"refusal": f"{_here()} cannot load the model {model}: {error}"}
+    embedded = embed.embed(encoder, texts)
+    return {
+        "answers": np.asarray(embedded.vectors, np.float32),
+        "failed": [place for place, _ in embedded.failed],
+    }
+
+
+def parse_notes(
+    version: str, model: str, fingerprint: str, window: int, notes: Sequence[tuple[str, bytes]]
+) -> TaskResult:
+    """Parse notes, given as (path, bytes), and cut them into passages for that model, as a reader does.
+
+    A note that fails is left to the daemon's own readers, and one that takes too long ends this process.
+    """
+    if (refusal := _refusal(version, model, fingerprint)) is not None:
+        return refusal
+    reader = NoteReader(Path(), _counter(model), window)
+    parsed: list[str | None] = []
+    for path, data in notes:
+        signal.setitimer(signal.ITIMER_PROF, NOTE_SECONDS)
+        try:
+            parsed.append(encode(*reader.parse(path, data)))
+        except Exception:  # whatever it is, the daemon meets it again, and says so
+            parsed.append(None)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    return {"answers": parsed, "failed": [place for place, text in enumerate(parsed) if text is None]}
+
+
+def _refusal(version: str, name: str, fingerprint: str) -> TaskResult | None:
+    """Return what this machine lacks to do as the daemon would; None if nothing."""
+    if version != __version__:
+        return {
+            "refusal": f"{_here()} has vaultseek {__version__}; install {version} there, as on this machine"
+        }
+    try:
+        here = _fingerprint(name)
+    except (ConfigError, WorkerUnavailable, OSError) as error:
+        return {"refusal": f"{_here()} cannot load the model {name}: {error}"}
+    if here != fingerprint:
+        return {
+            "refusal": f"{_here()} has another model under the name {name} ({here}, not {fingerprint});"
+            " install the same one there"
+        }
+    return None
+
+
+def _here() -> str:
+    return f"the worker {platform.node()}"
+
+
+@lru_cache(maxsize=4)
+def _fingerprint(name: str) -> str:
+    return find_model(name).fingerprint
+
+
+@lru_cache(maxsize=1)
+def _counter(name: str) -> TokenCount:
+    """Return the counter of the model's tokens, made once in a process."""
+    return find_model(name).counter()
+
+
+@lru_cache(maxsize=1)
+def _encoder(name: str) -> Encoder:
+    """Load the model, once in a process. The cluster counts processors, so it computes with one."""
+    found = find_model(name)
+    encoder = embed.load(found.name, found.directory)
+    if isinstance(encoder, BertEncoder):
+        encoder.processors = 1
+    return encoder

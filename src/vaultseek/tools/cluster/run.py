@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import base64
 import time
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from vaultseek.base.limits import FRAME_BYTES
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.tools.cluster.port import Batch, Cluster, Result, Work
 
 BATCH_TEXTS = 64
 """Texts of one task, which take a processor about a second."""
@@ -26,6 +26,48 @@ STALLED_SECONDS = 300.0
 """Time without a result, while there is something to compute, after which the run ends."""
 _POLL_SECONDS = 0.2
 _FRAME_BYTES = FRAME_BYTES // 2
+Work = Literal["parse", "embed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Parts of one task by key: texts to ``embed``, or notes to ``parse``, given as (path, bytes)."""
+
+    work: Work
+    parts: Mapping[str, Any]
+
+    def halves(self) -> tuple[Batch, Batch]:
+        """Return two batches with half of the parts each."""
+        parts = list(self.parts.items())
+        middle = len(parts) // 2
+        return Batch(self.work, dict(parts[:middle])), Batch(self.work, dict(parts[middle:]))
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome of a batch: vectors or parsed notes by key, the keys of parts that have none, or true for
+    ``lost`` if the workers that had it ended each time."""
+
+    batch: Batch
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    failed: Sequence[str] = ()
+    lost: bool = False
+
+
+class Cluster(Protocol):
+    """Workers that do batches for the model they were told.
+
+    Methods raise Unavailable if the cluster is gone, or its workers cannot do this work.
+    """
+
+    def slots(self) -> int:
+        """Return how many batches the cluster does at a time; 0 while it has no worker."""
+
+    def submit(self, batch: Batch) -> None:
+        """Give a batch to a worker, again if that ends before it has answered."""
+
+    def results(self, seconds: float) -> list[Result]:
+        """Return what has been done, after ``seconds`` at the latest."""
 
 
 class Daemon(Protocol):
@@ -34,13 +76,13 @@ class Daemon(Protocol):
     def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
         """Return path and bytes of notes to parse, by key, each of them once; none if there are none now."""
 
-    def bring_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
+    def submit_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
 
     def texts(self, limit: int) -> Mapping[str, str]:
         """Return texts by key whose vectors are missing, each of them once; none if there are none now."""
 
-    def submit(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
+    def submit_vectors(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
         """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
 
 
@@ -72,7 +114,8 @@ class ClusterRun:
     def run(self, is_over: Callable[[], bool]) -> None:
         """Work until ``is_over``. Raises Unavailable if the cluster is gone or gives no result for long."""
         while not is_over():
-            self._fill()
+            self._submit("parse", BATCH_NOTES, self._daemon.notes)
+            self._submit("embed", BATCH_TEXTS, self._daemon.texts)
             results = self._cluster.results(_POLL_SECONDS)
             for result in results:
                 self._take(result)
@@ -83,10 +126,6 @@ class ClusterRun:
                     f"the cluster has given no result for {self._stalled_seconds:.0f} s; look at its log."
                     " The daemon has all that came before, and embeds the rest"
                 )
-
-    def _fill(self) -> None:
-        self._submit("parse", BATCH_NOTES, self._daemon.notes)
-        self._submit("embed", BATCH_TEXTS, self._daemon.texts)
 
     def _submit(self, work: Work, size: int, take: Callable[[int], Mapping[str, Any]]) -> None:
         """Hand the cluster batches of what the daemon has, as many as there is room for."""
@@ -111,32 +150,30 @@ class ClusterRun:
             refused |= result.batch.parts.keys()
         if result.batch.work == "parse":
             self.parsed += len(result.answers)
-            self._bring(result.answers, refused, self._daemon.bring_notes)
+            self._send(result.answers, refused, self._daemon.submit_notes)
         else:
             self.embedded += len(result.answers)
             vectors = {key: _base64(vector) for key, vector in result.answers.items()}
-            self._bring(vectors, refused, self._daemon.submit)
+            self._send(vectors, refused, self._daemon.submit_vectors)
 
-    def _bring(
+    def _send(
         self,
         answers: Mapping[str, str],
         refused: Collection[str],
-        bring: Callable[[Mapping[str, str], Collection[str]], None],
+        send: Callable[[Mapping[str, str], Collection[str]], None],
     ) -> None:
         """Hand over answers in requests that are no larger than the daemon allows."""
-        too_large = {key for key, text in answers.items() if len(text) > _FRAME_BYTES}
-        refused = {*refused, *too_large}
+        refused = {*refused, *(key for key, text in answers.items() if len(text) > _FRAME_BYTES)}
         frame: dict[str, str] = {}
         size = sum(map(len, refused))
-        for key, text in answers.items():
-            if key in too_large:
-                continue
+        for key in [key for key in answers if key not in refused]:
+            text = answers[key]
             if frame and size + len(key) + len(text) > _FRAME_BYTES:
-                bring(frame, ())
+                send(frame, ())
                 frame, size = {}, 0
             frame[key] = text
             size += len(key) + len(text)
-        bring(frame, refused)
+        send(frame, refused)
 
 
 def _base64(vector: Vectors) -> str:

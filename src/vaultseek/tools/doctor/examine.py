@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
-from vaultseek.tools.doctor.daemon import check_daemon, daemon_pid, daemon_status
+from vaultseek import __version__
+from vaultseek.base.model import JSON
+from vaultseek.client import Client
+from vaultseek.errors import NotRunning, Unavailable, VaultseekError
 from vaultseek.tools.doctor.engine import check_engine, check_numbers
-from vaultseek.tools.doctor.finding import BROKEN, Finding
+from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 from vaultseek.tools.doctor.semantic import check_models, check_worker
 from vaultseek.tools.doctor.settings import check_settings, check_team
 from vaultseek.tools.doctor.system import (
     check_directories,
     check_disk,
     check_file_system,
+    check_inotify,
     check_python,
-    check_watches,
 )
 from vaultseek.tools.doctor.vaults import (
     audit_vault,
@@ -44,6 +47,7 @@ def examine(
     yield from _guarded("file system", check_file_system)
     status = daemon_status()
     yield from _guarded("daemon", lambda: check_daemon(status))
+    answer = status if isinstance(status, dict) else {"vaults": [], "daemon": {}}
     vaults = known_vaults(settings)
     for vault in vaults:
         yield from _guarded(f"vault {vault.name}", partial(check_notes, vault))
@@ -53,12 +57,12 @@ def examine(
         if audited:
             yield from _guarded(f"audit of {vault.name}", partial(audit_vault, vault))
     yield from _guarded("engine", lambda: check_engine(settings, {each.name: each.root for each in vaults}))
-    if settings.index.engine is not None and isinstance(status, dict):
-        for each in status["vaults"]:
-            name = str(each["name"])
-            yield from _guarded(f"engine of {name}", partial(check_numbers, name, str(each["path"])))
-    yield from _guarded("inotify", lambda: check_watches(count_folders(vaults), daemon_pid(status)))
-    shards = [str(each["name"]) for each in status["vaults"]] if isinstance(status, dict) else []
+    for each in answer["vaults"] if settings.index.engine is not None else ():
+        name = str(each["name"])
+        yield from _guarded(f"engine of {name}", partial(check_numbers, name, str(each["path"])))
+    pid = answer["daemon"].get("pid")
+    yield from _guarded("inotify", lambda: check_inotify(count_folders(vaults), len(vaults), pid))
+    shards = [str(each["name"]) for each in answer["vaults"]]
     yield from _guarded("team", lambda: check_team(settings, shards))
     yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
@@ -71,3 +75,70 @@ def _guarded(name: str, check: Callable[[], Iterator[Finding]]) -> Iterator[Find
     except Exception as error:  # one broken check must not hide the others
         message = f"the check itself failed: {type(error).__name__}: {error}"
         yield Finding(name, BROKEN, message, "please report it", f"the check failed: {type(error).__name__}")
+
+
+DOCTOR_SECONDS = 5.0
+"""Timeout of the request to the daemon."""
+
+_RESTART = "stop it with `vaultseek stop`; the next command starts it again"
+
+
+def daemon_status() -> JSON | VaultseekError | None:
+    """Return the daemon's status; None if none is running, an error if it does not respond."""
+    try:
+        with Client(timeout=DOCTOR_SECONDS, name="vaultseek.doctor") as client:
+            status: JSON = client.call("index/status", {})
+            return status
+    except NotRunning:
+        return None
+    except VaultseekError as error:
+        return error
+    except OSError as error:
+        return Unavailable(f"cannot use the socket: {error.strerror or error}")
+
+
+def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
+    """Check the daemon's version and the states of its worker and its vaults."""
+    if status is None:
+        yield Finding("daemon", OK, "none is running; the first command that needs it starts it")
+        return
+    if isinstance(status, VaultseekError):
+        yield Finding("daemon", BROKEN, str(status), "see `vaultseek config check` and daemon.log")
+        return
+    daemon = status["daemon"]
+    message = f"version {daemon['version']} answers, pid {daemon['pid']}"
+    if daemon["version"] != __version__:
+        yield Finding("daemon", WARNING, f"{message}; this is {__version__}", _RESTART)
+    else:
+        yield Finding("daemon", OK, message)
+    worker = daemon.get("worker") or {}
+    if worker.get("status") in ("down", "broken"):
+        reason = worker.get("reason") or "no reason given"
+        yield Finding("daemon's worker", BROKEN, f"{worker['status']}: {reason}", _RESTART)
+    for vault in status.get("vaults") or ():
+        yield from _models(vault)
+        state = str(vault.get("state"))
+        if state not in ("ready", "indexing", "scanning", "opening", "paused"):
+            yield Finding(
+                f"state of {vault['name']}",
+                BROKEN if state != "vault_missing" else WARNING,
+                f"{state.replace('_', ' ')}: {vault.get('reason') or ''}".rstrip(": "),
+                "see `vaultseek status`",
+                state.replace("_", " "),
+            )
+
+
+def _models(vault: JSON) -> Iterator[Finding]:
+    """Yield the model of a vault and why it has that one, and a second one that fails."""
+    models = vault.get("models") or {}
+    if models.get("main"):
+        why = f", {models['why']}" if models.get("why") else ""
+        yield Finding(f"model of {vault['name']}", OK, f"{models['main']}{why}")
+    if models.get("second_problem"):
+        yield Finding(
+            f"model of {vault['name']} for other languages",
+            WARNING,
+            f"{models['second']} fails: {models['second_problem']}",
+            "it is tried again; see the log folder, or set model.other_languages",
+            f"{models['second']} fails",
+        )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vaultseek import __version__
 from vaultseek.tools.doctor.finding import Finding
-from vaultseek.tools.doctor.settings import usable_settings
+from vaultseek.tools.doctor.settings import check_settings
 from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
 
 _SYSTEM = ("/usr", "/opt", "/etc", "/proc", "/dev", "/run/user", "/bin", "/lib")
@@ -21,7 +21,7 @@ _PATH = re.compile(r"(?<![\w~<.])/[^\s'\"`,;:()]+")
 def report(findings: Iterable[Finding], config: Path | None = None) -> str:
     """Format the findings as Markdown; ``config`` is the configuration file that was checked."""
     lines = [f"vaultseek {__version__} on {platform.system()} {platform.release()} {platform.machine()}", ""]
-    redact = _Redactor(known_vaults(usable_settings(config)))
+    redact = _Redactor(known_vaults(check_settings(config)[0]))
     for finding in findings:
         message = finding.public if finding.public is not None else finding.message
         lines.append(f"- {finding.status}: {redact(finding.check)}: {redact(message)}")
@@ -39,7 +39,9 @@ class _Redactor:
         if home != "/":
             words[home] = "~"
         self._words = sorted(words.items(), key=lambda pair: -len(pair[0]))
-        self._names = {name: mark for name, mark in ((_user(), "<user>"), (_host(), "<host>")) if name}
+        self._names = {
+            name: mark for name, mark in ((_user(), "<user>"), (socket.gethostname(), "<host>")) if name
+        }
 
     def __call__(self, text: str) -> str:
         for word, mark in self._words:
@@ -70,7 +72,3 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return ""
-
-
-def _host() -> str:
-    return socket.gethostname()

@@ -160,5 +160,5 @@ async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
     await worker.apply(store, NOTES, numbers=[1], notes=[1], vectors=vectors, deadline=deadline)
     answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
     if answer.note_ids.tolist() != [1]:
-        raise VaultseekError("a stored vector was not found; reinstall chromadb")
+        raise VaultseekError("a stored vector was not found; reinstall vaultseek")
     return f"{vectors.shape[1]} numbers a vector; {worker.state.computing}"

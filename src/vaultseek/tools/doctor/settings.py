@@ -11,7 +11,7 @@ from vaultseek.errors import ConfigError
 from vaultseek.protocol.wire.loopback import is_of_this_machine
 from vaultseek.settings.load import examine
 from vaultseek.settings.model import Settings
-from vaultseek.settings.origin import SettingProblem
+from vaultseek.settings.resolve import SettingProblem
 from vaultseek.settings.team import TokenSettings, address_of
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
@@ -32,11 +32,6 @@ def check_settings(config: Path | None) -> tuple[Settings, list[Finding]]:
     return settings, [
         Finding("configuration", BROKEN, str(problem), _ADVICE, _public(problem)) for problem in problems
     ]
-
-
-def usable_settings(config: Path | None) -> Settings:
-    """Return the settings with defaults in place of wrong values."""
-    return check_settings(config)[0]
 
 
 def _public(problem: SettingProblem) -> str:

@@ -1,4 +1,4 @@
-"""Checking the system: Python, dependencies, directories, disk space and inotify watches."""
+"""Checking the system: Python, dependencies, directories, disk space and inotify."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from vaultseek.base import limits, paths
+from vaultseek.base.extras import MODULES, has_extra, install_command
 from vaultseek.base.limits import MIB
+from vaultseek.base.text import count
 from vaultseek.content.files.watch import mounts, remote_file_system
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
@@ -20,9 +22,12 @@ DISK_LOW_BYTES = 500 * MIB
 """Free disk space below which there is a warning."""
 WATCHES_ADVISED = 1_048_576
 """Least number of inotify watches to advise."""
+INSTANCES_ADVISED = 1024
+"""Least number of inotify instances to advise."""
 
 _MINIMUM_PYTHON = (3, 11)
 _MAX_WATCHES = Path("/proc/sys/fs/inotify/max_user_watches")
+_MAX_INSTANCES = Path("/proc/sys/fs/inotify/max_user_instances")
 
 
 def check_python() -> Iterator[Finding]:
@@ -33,12 +38,22 @@ def check_python() -> Iterator[Finding]:
         yield Finding("python", BROKEN, message, "install Python 3.11 or newer and vaultseek into it")
     else:
         yield Finding("python", OK, message)
-    missing = [name for name, version in installed.items() if version is None]
+    missing = [name for name in ENGINES if installed[name] is None]
     if missing:
         advice = f"run `{Path(sys.executable).name} -m pip install {' '.join(missing)}` where vaultseek is"
         yield Finding("engines", BROKEN, f"not installed: {', '.join(missing)}", advice)
     else:
-        yield Finding("engines", OK, ", ".join(f"{name} {version}" for name, version in installed.items()))
+        present = (f"{name} {version}" for name, version in installed.items() if version is not None)
+        yield Finding("engines", OK, ", ".join(present))
+    yield Finding("extras", OK, _extras())
+
+
+def _extras() -> str:
+    """Return which extras are installed, and the command that adds the others."""
+    present = [name for name in MODULES if has_extra(name)]
+    absent = [name for name in MODULES if name not in present]
+    message = ", ".join(present) or "none"
+    return f"{message}; to add others, run `{install_command(','.join(absent))}`" if absent else message
 
 
 def check_directories() -> Iterator[Finding]:
@@ -58,7 +73,7 @@ def check_disk() -> Iterator[Finding]:
     free = shutil.disk_usage(folder).free
     message = f"{free // limits.MIB:,} MiB free where the indexes are"
     advice = f"free some space on the disk of {folder}"
-    if free < limits.VECTOR_FREE_BYTES:
+    if free < limits.DISK_FREE_BYTES:
         yield Finding("disk", BROKEN, message, advice)
     elif free < DISK_LOW_BYTES:
         yield Finding("disk", WARNING, message, advice)
@@ -82,31 +97,41 @@ def check_file_system() -> Iterator[Finding]:
     )
 
 
-def check_watches(folders: int, daemon: int | None) -> Iterator[Finding]:
-    """Check that inotify allows a watch for each folder; those of the process ``daemon`` do not count."""
-    try:
-        limit = int(_MAX_WATCHES.read_text())
-    except (OSError, ValueError):
-        return
-    others = watches_in_use(without=daemon)
-    message = f"{folders:,} folders to watch, {others:,} watches of other programs, {limit:,} allowed"
-    if folders + others <= limit:
+def check_inotify(folders: int, vaults: int, daemon: int | None) -> Iterator[Finding]:
+    """Check that inotify allows a watch for each folder and an instance for each vault.
+
+    Those of the process ``daemon`` do not count.
+    """
+    instances, watches = _inotify_in_use(without=daemon)
+    messages, lines = [], []
+    for what, wanted, kind, used, file, advised in (
+        ("folder", folders, "watch", watches, _MAX_WATCHES, WATCHES_ADVISED),
+        ("vault", vaults, "instance", instances, _MAX_INSTANCES, INSTANCES_ADVISED),
+    ):
+        try:
+            limit = int(file.read_text())
+        except (OSError, ValueError):
+            continue
+        others = count(used, kind, "watches" if kind == "watch" else None)
+        messages.append(f"{count(wanted, what)} to watch, {others} of other programs, {limit:,} allowed")
+        if wanted + used > limit:
+            lines.append(f"fs.inotify.{file.name}={max(advised, 2 * (wanted + used))}")
+    message = "; ".join(messages)
+    if lines:
+        yield Finding(
+            "inotify",
+            WARNING,
+            f"{message}: some changes are seen late",
+            f"run `sudo sysctl {' '.join(lines)}`, and to keep it `printf '%s\\n' {' '.join(lines)} | "
+            "sudo tee /etc/sysctl.d/60-vaultseek.conf`, then restart the daemon",
+        )
+    elif messages:
         yield Finding("inotify", OK, message)
-        return
-    enough = max(WATCHES_ADVISED, 2 * (folders + others))
-    line = f"fs.inotify.max_user_watches={enough}"
-    yield Finding(
-        "inotify",
-        WARNING,
-        f"{message}: some changes are seen late",
-        f"run `sudo sysctl {line}`, and to keep it "
-        f"`echo {line} | sudo tee /etc/sysctl.d/60-vaultseek.conf`, then restart the daemon",
-    )
 
 
-def watches_in_use(*, without: int | None = None) -> int:
-    """Count the inotify watches of the processes that /proc lets the user see, except ``without``."""
-    total = 0
+def _inotify_in_use(*, without: int | None = None) -> tuple[int, int]:
+    """Count instances and watches of the processes that /proc lets the user see, except ``without``."""
+    instances = watches = 0
     for process in Path("/proc").glob("[0-9]*"):
         if process.name == str(without):
             continue
@@ -115,8 +140,9 @@ def watches_in_use(*, without: int | None = None) -> int:
                 with suppress(OSError):
                     if "inotify" in os.readlink(descriptor):  # noqa: PTH115 - no path, a name
                         info = (process / "fdinfo" / descriptor.name).read_text()
-                        total += info.count("inotify wd:")
-    return total
+                        instances += 1
+                        watches += info.count("inotify wd:")
+    return instances, watches
 
 
 def _directory(check: str, folder: Path, *, private: bool) -> Finding:
@@ -150,10 +176,7 @@ def _nearest(folder: Path) -> Path:
 
 ENGINES = (
     "chromadb",
-    "llama-index-core",
-    "sentence-transformers",
-    "transformers",
-    "torch",
+    "onnxruntime",
     "tokenizers",
     "whoosh-reloaded",
     "tree-sitter",
@@ -161,8 +184,10 @@ ENGINES = (
     "watchdog",
     "pydantic",
     "numpy",
-    "mcp",
 )
+"""Dependencies without which vaultseek does not index and search."""
+OPTIONAL = ("llama-index-core", "mcp", "sentence-transformers", "torch", "transformers")
+"""Dependencies of extras."""
 
 
 def versions() -> dict[str, str | None]:
@@ -170,7 +195,7 @@ def versions() -> dict[str, str | None]:
     from importlib.metadata import PackageNotFoundError, version
 
     installed: dict[str, str | None] = {"Python": platform.python_version()}
-    for name in ENGINES:
+    for name in (*ENGINES, *OPTIONAL):
         try:
             installed[name] = version(name)
         except PackageNotFoundError:

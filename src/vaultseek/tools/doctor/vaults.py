@@ -14,15 +14,15 @@ from vaultseek.base.text import count
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.scan import scan
 from vaultseek.content.kinds import DEFAULT_SWITCHES
-from vaultseek.core.indexing.audit import Audit, audit
-from vaultseek.core.indexing.succession import store_folder
+from vaultseek.core.indexing.audit import audit
+from vaultseek.core.indexing.store_migration import store_folder
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
-from vaultseek.errors import Busy, IndexDamaged
+from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.models.catalogue import BUNDLED, find_model
-from vaultseek.semantic.vectors.chroma import examine as examine_store
+from vaultseek.semantic.vectors.matrix_file import examine as examine_vectors
 from vaultseek.semantic.worker import CHUNKS, NOTES
 from vaultseek.settings.model import Settings
-from vaultseek.settings.registry import read_registry
+from vaultseek.settings.watch import read_registry
 from vaultseek.store.keyword import index as keyword
 from vaultseek.store.ledger import Ledger, examine_stored
 from vaultseek.store.ledger import examine as examine_ledger
@@ -138,15 +138,10 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start", public)
         return
     try:
-        collections = examine_store(store)
-    except Busy as error:
-        yield Finding(check, WARNING, str(error), "run `vaultseek doctor` again", public)
-        return
+        (stored, version), (of_notes, _) = (examine_vectors(store, name) for name in (CHUNKS, NOTES))
     except IndexDamaged as error:
         yield Finding(check, BROKEN, str(error), advice)
         return
-    stored, version = collections.get(CHUNKS, (0, None))
-    of_notes, _ = collections.get(NOTES, (0, None))
     if version != name:
         message = "the vector store is not the one that the ledger names"
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
@@ -167,27 +162,22 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         return  # there is none, or it has been reported
     ledger = Ledger(directory / "ledger.sqlite")
     try:
-        model = find_model(ledger.vectors.store_model() or BUNDLED)
+        model = find_model(ledger.space.store_model() or BUNDLED)
         spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
-        if not ledger.vectors.store().startswith(f"{spec.name}:"):
+        if not ledger.space.store().startswith(f"{spec.name}:"):
             yield Finding(check, WARNING, "its vectors are those of another version or model", _WAIT)
             return
         found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
     finally:
         ledger.close()
-    yield from _audited(check, found, len(found.outdated), len(found.unread))
-
-
-def _audited(check: str, found: Audit, outdated: int, unread: int) -> Iterator[Finding]:
-    if outdated:
-        message = f"{count(outdated, 'note')} of {found.notes:,} with vectors of other texts"
-        named = f"{message}: {_first(found.outdated)}"
-        yield Finding(check, BROKEN, named, _OUTDATED, message)
-    if unread:
-        message = f"{count(unread, 'file')} of {found.notes:,} not read, because a process ended"
-        named = f"{message}: {_first(found.unread)}"
-        yield Finding(check, WARNING, named, "`touch` has a file read again", message)
-    if not outdated and not unread:
+    if found.outdated:
+        message = f"{count(len(found.outdated), 'note')} of {found.notes:,} with vectors of other texts"
+        yield Finding(check, BROKEN, f"{message}: {_first(found.outdated)}", _OUTDATED, message)
+    if found.unread:
+        message = f"{count(len(found.unread), 'file')} of {found.notes:,} not read, because a process ended"
+        advice = "`touch` has a file read again"
+        yield Finding(check, WARNING, f"{message}: {_first(found.unread)}", advice, message)
+    if not found.outdated and not found.unread:
         yield Finding(check, OK, f"{count(found.notes, 'note')} with vectors of the present texts")
 
 

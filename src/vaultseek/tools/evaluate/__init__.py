@@ -2,9 +2,8 @@
 
 from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries
 from vaultseek.tools.evaluate.report import as_json, as_text
-from vaultseek.tools.evaluate.run import Report, evaluate
+from vaultseek.tools.evaluate.run import Report, cache_directory, evaluate
 from vaultseek.tools.evaluate.variants import Variant, variants
-from vaultseek.tools.evaluate.vault import cache_directory, measured_vault
 
 __all__ = [
     "JudgedQuery",
@@ -14,7 +13,6 @@ __all__ = [
     "as_text",
     "cache_directory",
     "evaluate",
-    "measured_vault",
     "read_queries",
     "variants",
 ]

@@ -37,9 +37,7 @@ def read_queries(queries: Path, qrels: Path, *, plain: bool = False) -> list[Jud
 
     A line is ``{"id", "query"}`` with optional ``category`` and ``filters``. BEIR's ``_id`` and ``text`` and
     lines ``id<TAB>query`` are read too. ``plain`` queries are words without operators.
-
-    Raises:
-        UsageError: names file and line; the file cannot be read or parsed, or a query is not valid.
+    Raises UsageError with file and line if the file cannot be parsed, or a query is not valid.
     """
     grades = read_qrels(qrels)
     judged: dict[str, JudgedQuery] = {}
@@ -64,9 +62,7 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
 
     The columns decide the format: ``query path grade`` separated by tabs, with or without a heading
     (vaultseek's own and BEIR's), or TREC's ``query 0 path grade``. A path without ``.md`` gets it.
-
-    Raises:
-        UsageError: names file and line.
+    Raises UsageError with file and line.
     """
     grades: dict[str, dict[str, int]] = {}
     for number, line in _lines(file):
@@ -85,11 +81,6 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
 def missing_notes(queries: Sequence[JudgedQuery], paths: set[str]) -> list[str]:
     """Return the relevant notes that are not in the vault, sorted."""
     return sorted({path for query in queries for path, grade in query.grades.items() if grade > 0} - paths)
-
-
-def categories(queries: Sequence[JudgedQuery]) -> list[str]:
-    """Return the categories in the order of the file."""
-    return [name for name in dict.fromkeys(query.category for query in queries) if name]
 
 
 def _lines(file: Path) -> Iterator[tuple[int, str]]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +23,9 @@ RESAMPLES = 2_000
 
 METRICS = ("nDCG@5", "nDCG@10", "MRR", "Hit@1", "Hit@5", "P@5", "Recall@10", "Recall@100")
 _SEED = 20260115
-Values = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """A mean over queries with its 95 % bootstrap confidence interval."""
 
     mean: float
@@ -33,12 +33,11 @@ class Interval:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """The mean difference of a metric between two rankings of the same queries.
+class Difference(NamedTuple):
+    """The mean difference of a metric between two rankings of the same queries, with its interval.
 
-    ``low`` and ``high`` are its 95 % bootstrap interval. ``p`` is the p-value of a two-sided paired
-    randomisation test, which flips the signs of the differences at random.
+    ``p`` is the p-value of a two-sided paired randomisation test, which flips the signs of the differences at
+    random.
     """
 
     mean: float
@@ -72,7 +71,9 @@ def bootstrap_interval(values: Sequence[float]) -> Interval:
     if not len(values):
         return Interval(0.0, 0.0, 0.0)
     array = np.array(values, np.float64)
-    low, high = np.percentile(_resampled_means(array), [2.5, 97.5])
+    random = np.random.default_rng(_SEED)
+    means = [array[random.integers(0, len(array), len(array))].mean() for _ in range(RESAMPLES)]
+    low, high = np.percentile(means, [2.5, 97.5])
     return Interval(float(array.mean()), float(low), float(high))
 
 
@@ -81,8 +82,7 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Differ
     if not len(first):
         return Difference(0.0, 0.0, 0.0, 1.0)
     deltas = np.array(first, np.float64) - np.array(second, np.float64)
-    low, high = np.percentile(_resampled_means(deltas), [2.5, 97.5])
-    return Difference(float(deltas.mean()), float(low), float(high), _p_value(deltas))
+    return Difference(*bootstrap_interval(deltas.tolist()), _p_value(deltas))
 
 
 def latency_percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:
@@ -96,13 +96,7 @@ def latency_percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:
 _NAMES = {"MRR": "RR", "Hit@1": "Success@1", "Hit@5": "Success@5", "Recall@10": "R@10", "Recall@100": "R@100"}
 
 
-def _resampled_means(values: Values) -> Values:
-    random = np.random.default_rng(_SEED)
-    means = [values[random.integers(0, len(values), len(values))].mean() for _ in range(RESAMPLES)]
-    return np.array(means)
-
-
-def _p_value(deltas: Values) -> float:
+def _p_value(deltas: NDArray[np.float64]) -> float:
     """Return the share of random sign flips whose sum is as far from 0."""
     random = np.random.default_rng(_SEED)
     observed = abs(deltas.sum()) - 1e-12
@@ -113,7 +107,6 @@ def _p_value(deltas: Values) -> float:
 
 THRESHOLDS = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)
 NOISE_QUERIES = 40
-_LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +127,11 @@ class Refusal:
 def keyboard_noise(count: int = NOISE_QUERIES) -> list[str]:
     """Return queries of one to four words of random letters, always the same."""
     generator = random.Random(_SEED)
-    return [" ".join(_random_word(generator) for _ in range(generator.randint(1, 4))) for _ in range(count)]
+
+    def word() -> str:
+        return "".join(generator.choice(ascii_lowercase) for _ in range(generator.randint(3, 9)))
+
+    return [" ".join(word() for _ in range(generator.randint(1, 4))) for _ in range(count)]
 
 
 def refusals(
@@ -152,10 +149,6 @@ def refusals(
         )
         for threshold in THRESHOLDS
     ]
-
-
-def _random_word(generator: random.Random) -> str:
-    return "".join(generator.choice(_LETTERS) for _ in range(generator.randint(3, 9)))
 
 
 def _share_below(confidences: Sequence[float], threshold: float) -> float | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from vaultseek.base import limits
+from vaultseek.base import limits, paths
+from vaultseek.base.text import fold
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.fields import from_fields
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.search.filter import filter_notes
@@ -19,8 +23,8 @@ from vaultseek.core.search.response import respond
 from vaultseek.core.search.selection import strongest_confidence
 from vaultseek.core.search.trace import Trace
 from vaultseek.errors import BadQuery, Unavailable, UsageError
-from vaultseek.tools.evaluate.grep import Grep
-from vaultseek.tools.evaluate.judgements import ALL, JudgedQuery, categories, missing_notes
+from vaultseek.store.ledger import Ledger
+from vaultseek.tools.evaluate.judgements import ALL, JudgedQuery, missing_notes
 from vaultseek.tools.evaluate.metrics import (
     METRICS,
     Difference,
@@ -103,6 +107,14 @@ class Report:
     """The model of the notes, and the one of questions in other languages if there is one."""
 
 
+def cache_directory(root: Path, base: Path | None = None) -> Path:
+    """Return the folder for the index of the vault at ``root``: in ``base``, else in vaultseek's data."""
+    real = Path(os.path.realpath(root))
+    if base is None:
+        return paths.evaluation_directory(real)
+    return base / paths.vault_data_directory(real).name
+
+
 async def evaluate(
     vault: OpenVault,
     queries: Sequence[JudgedQuery],
@@ -117,10 +129,7 @@ async def evaluate(
 
     ``plain`` treats queries as words without operators; ``limit`` is the number of results per query.
     ``foreign`` are queries that the vault has no answer to, for the curve of refusals, as are judged queries
-    without a right note; None leaves the curve out.
-
-    Raises:
-        UsageError: the vault has no notes.
+    without a right note; None leaves the curve out. Raises UsageError if the vault has no notes.
     """
     if not vault.ledger.counts().notes:
         raise UsageError(f"{vault.name} has no notes; use another --vault")
@@ -192,7 +201,7 @@ async def _run_all(
     on_query: OnQuery,
 ) -> dict[str, QueryResult]:
     searcher, outage = Searcher(vault), _Outage()
-    grep = Grep(vault.ledger) if variant.grep else None
+    grep = _Grep(vault.ledger) if variant.grep else None
     results: dict[str, QueryResult] = {}
     for done, query in enumerate(queries):
         on_query(variant.name, done, len(queries))
@@ -277,8 +286,9 @@ class _Outage:
 
 def _groups(queries: Sequence[JudgedQuery]) -> dict[str, list[str]]:
     groups = {ALL: [query.id for query in queries]}
-    for name in categories(queries):
-        groups[name] = [query.id for query in queries if query.category == name]
+    for query in queries:
+        if query.category:
+            groups.setdefault(query.category, []).append(query.id)
     return groups
 
 
@@ -294,7 +304,13 @@ def _outcome(
     )
     return Outcome(
         name=name,
-        metrics={group: dict(_means(per_query, ids)) for group, ids in groups.items()},
+        metrics={
+            group: {
+                metric: bootstrap_interval([values[id] for id in ids if id in values])
+                for metric, values in per_query.items()
+            }
+            for group, ids in groups.items()
+        },
         per_query=per_query,
         differences={
             metric: paired_difference(list(reference[metric].values()), list(per_query[metric].values()))
@@ -302,24 +318,42 @@ def _outcome(
         },
         p50_ms=p50,
         p95_ms=p95,
-        confidence={group: _confidence(results, ids) for group, ids in groups.items()},
+        confidence={
+            group: _mean([results[id].confidence or 0.0 for id in ids]) for group, ids in groups.items()
+        },
         empty_share={group: _mean([not results[id].paths for id in ids]) for group, ids in groups.items()},
         refused=tuple(id for id, result in results.items() if _INVALID in result.partial),
         partial=tuple(sorted({lane for result in results.values() for lane in result.partial} - {_INVALID})),
     )
 
 
-def _means(
-    per_query: Mapping[str, Mapping[str, float]], ids: Sequence[str]
-) -> Iterator[tuple[str, Interval]]:
-    for metric, values in per_query.items():
-        yield metric, bootstrap_interval([values[id] for id in ids if id in values])
-
-
-def _confidence(results: Mapping[str, QueryResult], ids: Sequence[str]) -> float:
-    """Return the mean confidence of the top result; no results count as 0."""
-    return _mean([results[id].confidence or 0.0 for id in ids])
-
-
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
+
+
+class _Grep:
+    """The baseline: notes ranked by the number of query words in their text. It is in memory, folded."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        ids = ledger.notes.ids()
+        rows = ledger.notes.by_id(ids)
+        chunks = ledger.chunks.by_note(ids)
+        self._texts = {
+            row.path: fold("\n".join([row.path, *(chunk.text for chunk in chunks[number])]))
+            for number, row in rows.items()
+        }
+
+    def search(self, text: str, limit: int, allowed: Container[str] | None = None) -> list[str]:
+        """Return paths by the number of distinct query words that occur, best first.
+
+        Stop words count only if there are no other words. Ties are broken by the number of occurrences, then
+        by path. ``allowed`` restricts the notes.
+        """
+        words = {fold(word) for word in text.split()}
+        words = words - STOP_WORDS or words
+        matches = []
+        for path, text in self._texts.items():
+            counts = [text.count(word) for word in words if word]
+            if any(counts) and (allowed is None or path in allowed):
+                matches.append((counts.count(0) - len(counts), -sum(counts), path))
+        return [path for *_, path in sorted(matches)[:limit]]

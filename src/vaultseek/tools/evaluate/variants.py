@@ -32,9 +32,7 @@ def variants(settings: SearchSettings, compared: Sequence[str] = ()) -> list[Var
     """Return the current settings, four baselines, and the variants in ``compared``.
 
     An entry of ``compared`` is ``NAME=KEY:VALUE,KEY:VALUE``, with keys of ``[search]``.
-
-    Raises:
-        UsageError: an entry has another form or an invalid setting, or its name is taken.
+    Raises UsageError if an entry has another form or an invalid setting, or its name is taken.
     """
     plain = {
         "fusion": "rrf",

@@ -124,7 +124,6 @@ def test_search_asks_for_what_the_command_line_says(run: Run, tmp_path: Path) ->
                 "progress": True,
                 "explain": True,
                 "settings": {},
-                "vault": None,
                 "cwd": str(tmp_path),
             },
         )
@@ -162,6 +161,18 @@ def test_a_minus_excludes_words_and_stays_where_it_stood(run: Run, arguments: li
     daemon = FakeDaemon()
     assert run(daemon, "search", *arguments)[0] == 0
     assert daemon.calls[0][1]["query"] == query
+
+
+def test_a_list_folds_unless_all_or_a_number_of_notes_is_asked_for(run: Run) -> None:
+    results = [{"path": "a.md", "certainty": 0.9}, {"path": "b.md", "certainty": 0.01}]
+    answer = {"results": results, "less_certain": 1, "vault_path": "/v"}
+    folded = run(FakeDaemon(search=answer), "search", "x")[1]
+    assert "b.md" not in folded
+    assert "    1 less certain note: --all\n" in folded
+    for options in (["--all"], ["-n", "2"], ["--paths"], ["--json"]):
+        whole = run(FakeDaemon(search=answer), "search", "x", *options)[1]
+        assert "b.md" in whole
+        assert "--all" not in whole
 
 
 def test_filters_are_options_that_may_be_given_several_times(run: Run) -> None:
@@ -316,7 +327,7 @@ def test_index_asks_for_a_look_at_the_disk(run: Run, tmp_path: Path) -> None:
     code, out, _ = run(daemon, "index")
     assert (code, daemon.calls[0]) == (
         0,
-        ("index/refresh", {"remember": True, "vault": None, "cwd": str(tmp_path)}),
+        ("index/refresh", {"remember": True, "cwd": str(tmp_path)}),
     )
     assert "vaultseek index --wait" in out
 
@@ -340,7 +351,7 @@ def test_index_wait_shows_progress_and_a_summary(run: Run, tmp_path: Path) -> No
     assert code == 0
     assert daemon.calls[0] == (
         "index/wait",
-        {"progress": True, "remember": True, "vault": None, "cwd": str(tmp_path)},
+        {"progress": True, "remember": True, "cwd": str(tmp_path)},
     )
     assert err.splitlines() == [
         "notes: 10 % · reading notes, 1 of 3",

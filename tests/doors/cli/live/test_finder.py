@@ -165,6 +165,22 @@ async def test_the_preview_follows_the_selection_around_the_line_that_matches():
         assert finder.result["path"] == "a.md"
 
 
+async def test_less_certain_results_show_when_the_selection_gets_there():
+    daemon = Daemon(x={**answer("a.md", "b.md", "c.md"), "less_certain": 2})
+    async with searching(daemon) as finder:
+        finder.type("x")
+        await finder.settled()
+        assert (paths(finder), finder.folded) == (["a.md"], 2)
+        finder.move(1)
+        assert (paths(finder), finder.folded) == (["a.md", "b.md", "c.md"], 0)
+        assert finder.result["path"] == "b.md"
+        finder.type("y")
+        await finder.settled()
+        finder.type("x")
+        await finder.settled()
+        assert (paths(finder), finder.folded) == (["a.md"], 2)
+
+
 async def test_a_note_that_cannot_be_read_says_why():
     async def call(method: str, params: dict[str, Any]) -> dict[str, Any]:
         raise Unavailable("gone")

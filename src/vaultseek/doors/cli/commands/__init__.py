@@ -10,43 +10,34 @@ import click
 from vaultseek import __version__
 from vaultseek.doors.cli.options import shared_options
 
+_COMMANDS = (
+    *("search", "find", "open", "related", "why", "read", "links", "neighbors", "unlinked", "broken-links"),
+    *(
+        "orphans",
+        "graph",
+        "duplicates",
+        "tags",
+        "properties",
+        "table",
+        "complete",
+        "index",
+        "compact",
+        "status",
+        "vault",
+    ),
+    *("config", "models", "doctor", "inspect", "evaluate", "mcp", "ui", "team", "backend", "lsp", "serve"),
+    *("start", "stop", "service", "completion"),
+)
+"""The commands in the order of the help."""
 _MODULES = {
-    "search": "search",
-    "find": "find",
-    "open": "open",
-    "related": "links",
-    "why": "why",
-    "read": "read",
-    "links": "links",
-    "neighbors": "links",
-    "unlinked": "links",
-    "broken-links": "links",
-    "orphans": "links",
-    "duplicates": "duplicates",
-    "tags": "tags",
+    **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans"), "links"),
+    **dict.fromkeys(("serve", "start", "stop", "status"), "daemon"),
+    **dict.fromkeys(("mcp", "lsp"), "servers"),
     "properties": "tags",
-    "table": "table",
-    "complete": "complete",
-    "index": "index",
     "compact": "index",
-    "status": "daemon",
-    "vault": "vault",
-    "config": "config",
-    "models": "models",
-    "doctor": "doctor",
-    "inspect": "inspect",
-    "evaluate": "evaluate",
-    "mcp": "servers",
-    "ui": "ui",
-    "team": "team",
-    "backend": "backend",
-    "lsp": "servers",
-    "serve": "daemon",
-    "start": "daemon",
-    "stop": "daemon",
-    "service": "service",
     "completion": "complete",
 }
+"""The modules of the commands that are not in a module of their name."""
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 no match, 2 wrong usage or configuration, 3 daemon or vault unavailable."
 )
@@ -54,12 +45,12 @@ _EXIT_CODES = (
 
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_MODULES)
+        return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _MODULES:
+        if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"vaultseek.doors.cli.commands.{_MODULES[cmd_name]}")
+        module = import_module(f"vaultseek.doors.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
@@ -67,12 +58,12 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if name in _MODULES or name.startswith("-") or ctx.resilient_parsing:
+        if name in _COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         # click suggests similar names of loaded commands only, and none is loaded here.
         from difflib import get_close_matches
 
-        similar = " or ".join(repr(command) for command in get_close_matches(name, _MODULES))
+        similar = " or ".join(repr(command) for command in get_close_matches(name, _COMMANDS))
         hint = f" Did you mean {similar}?" if similar else ""
         raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
 

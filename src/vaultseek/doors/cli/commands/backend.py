@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,14 @@ import click
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, json_option, pass_invocation, shared_options
-from vaultseek.doors.cli.output import print_error, print_json
+from vaultseek.doors.cli.options import daemon_options, json_option, local_options
+from vaultseek.doors.cli.output import print_error, print_result
 from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
     from vaultseek.doors.cli.engine_move import EngineMove, VaultMove
+    from vaultseek.engines.administration import OldFormat
     from vaultseek.settings.engine import MilvusOptions
 
 DIFFERENT = 1
@@ -36,10 +37,9 @@ def backend() -> None:
 @backend.command()
 @click.option("--to", "target", required=True, type=click.Choice(["milvus", "embedded"]), help="The engine.")
 @click.option("--uri", metavar="URI", help="Address of Milvus, or a file for Milvus Lite that ends in .db.")
-@json_option
+@json_option()
 @daemon_options
-@pass_invocation
-def migrate(invocation: Invocation, target: str, uri: str | None, json_: bool) -> int:
+def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     """Copy notes and vectors to another engine, and use it from then on.
 
     Everything is copied from the ledger: no note is read and nothing is embedded again. The engine is looked
@@ -58,28 +58,25 @@ def migrate(invocation: Invocation, target: str, uri: str | None, json_: bool) -
     """
     from vaultseek.doors.cli.engine_move import EngineMove
 
-    move = EngineMove(invocation, target, uri, quiet=json_)
+    move = EngineMove(invocation, target, uri, quiet=invocation.json)
     was_there = move.is_there
     move.run()
-    if json_:
-        print_json(_as_json(move, was_there=was_there))
-    else:
-        for line in _lines(move, was_there=was_there):
-            print(line)
+    print_result(_as_json(move, was_there=was_there), invocation, *_lines(move, was_there=was_there))
     if move.is_same:
         return SUCCESS
-    if not json_:
-        print_error(f"what {move.place} has is not what the ledger has, or what searches gave before")
+    if not invocation.json:
+        print_error(
+            f"the numbers of {move.place} differ from the ledger's, or searches find other notes than before"
+        )
     return DIFFERENT
 
 
 @backend.command()
 @click.option("--drop", is_flag=True, help="Delete them.")
 @click.option("--uri", metavar="URI", help="Another Milvus than that of the settings.")
-@json_option
-@shared_options
-@pass_invocation
-def prune(invocation: Invocation, drop: bool, uri: str | None, json_: bool) -> int:
+@json_option()
+@local_options
+def prune(invocation: Invocation, drop: bool, uri: str | None) -> int:
     """List what older versions of vaultseek have left in Milvus, and delete it with --drop.
 
     A new format of the collections fills new ones, and those of the old one stay. Left alone are what this
@@ -95,21 +92,20 @@ def prune(invocation: Invocation, drop: bool, uri: str | None, json_: bool) -> i
     formats = old_formats(engine)
     for old in formats if drop else ():
         drop_format(engine, old)
-    if json_:
-        print_json({"place": engine.place, "dropped": drop, "formats": [asdict(old) for old in formats]})
-        return SUCCESS
-    place = clean(engine.place)
+    answer = {"place": engine.place, "dropped": drop, "formats": [asdict(old) for old in formats]}
+    return print_result(answer, invocation, *_pruned(engine.place, formats, drop=drop))
+
+
+def _pruned(place: str, formats: Sequence[OldFormat], *, drop: bool) -> Iterator[str]:
     for old in formats:
-        what = f"{count(len(old.shards), 'vault', 'vaults')}, {count(old.notes, 'note', 'notes')}"
+        contents = f"{count(len(old.shards), 'vault')}, {count(old.notes, 'note')}"
         used = f"; an indexer on {clean(old.busy)} still writes in it" if old.busy else ""
-        print(f"format {old.version}: {what}{' deleted' if drop else ''}{used}")
-        for shard in old.shards:
-            print(f"  {clean(shard)}")
+        yield f"format {old.version}: {contents}{' deleted' if drop else ''}{used}"
+        yield from (f"  {clean(shard)}" for shard in old.shards)
     if not formats:
-        print(f"Milvus at {place} has nothing of older versions")
+        yield f"Milvus at {clean(place)} has nothing of older versions"
     elif not drop:
-        print("nothing was deleted; `vaultseek backend prune --drop` does that")
-    return SUCCESS
+        yield "nothing was deleted; `vaultseek backend prune --drop` does that"
 
 
 def _engine(invocation: Invocation, uri: str | None) -> MilvusOptions:
@@ -141,8 +137,8 @@ def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:
         yield f"{clean(vault.name)}: {in_words(verified)} are {where}"
         if verified["reason"]:
             yield f"{clean(vault.name)}: not all could be compared: {clean(verified['reason'])}"
-        if vault.unsearched:
-            yield f"{clean(vault.name)}: searches could not be compared: {clean(vault.unsearched)}"
+        if vault.search_failure:
+            yield f"{clean(vault.name)}: searches could not be compared: {clean(vault.search_failure)}"
         yield from _searches(vault)
     if move.was is not None and not was_there:
         yield f"Milvus at {clean(move.was.place)} keeps its copy; delete it there if you want it gone"
@@ -151,7 +147,7 @@ def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:
 def _searches(vault: VaultMove) -> Iterator[str]:
     if not vault.searches:
         return
-    pairs = list(zip(vault.searches, vault.again, strict=True))
+    pairs = list(zip(vault.searches, vault.found_again, strict=True))
     others = [(query, again, len(notes)) for (query, notes), again in pairs if again != len(notes)]
     same = len(pairs) - len(others)
     asked = count(len(pairs), "search", "searches")
@@ -175,9 +171,9 @@ def _as_json(move: EngineMove, *, was_there: bool) -> JSON:
                 "numbers": vault.verified["numbers"],
                 "searches": [
                     {"query": query, "notes": len(notes), "again": again}
-                    for (query, notes), again in zip(vault.searches, vault.again, strict=True)
+                    for (query, notes), again in zip(vault.searches, vault.found_again, strict=True)
                 ],
-                "unsearched": vault.unsearched,
+                "unsearched": vault.search_failure,
             }
             for vault in move.vaults
         ],

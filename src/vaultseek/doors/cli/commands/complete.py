@@ -7,17 +7,16 @@ from typing import Any
 import click
 
 from vaultseek.doors.cli.arguments import COMPLETE
-from vaultseek.doors.cli.complete_call import CompleteCall
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, pass_invocation, shared_options, table_options
+from vaultseek.doors.cli.options import daemon_options, shared_options, table_options
+from vaultseek.doors.cli.search_call import CompleteCall
 
 
 @click.command()
 @click.argument("text", default="")
 @table_options(COMPLETE)
 @daemon_options
-@pass_invocation
 def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
     """Complete a note, heading, block, tag, property or value. Prints one per line.
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,8 @@ from vaultseek.base import paths
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.exit_codes import SUCCESS, USAGE
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
-from vaultseek.doors.cli.output import print_error, print_json
+from vaultseek.doors.cli.options import json_option, local_options, shared_options
+from vaultseek.doors.cli.output import print_error, print_json, print_result
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import ConfigError, UsageError
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vaultseek.settings.model import Settings
-    from vaultseek.settings.origin import Origin, SettingProblem
+    from vaultseek.settings.resolve import Origin, SettingProblem
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -50,8 +52,8 @@ def init(file: Path | None, folder: Path | None) -> int:
     vaultseek config init
     vaultseek config init --vault ~/Notes
     """
-    from vaultseek.settings.edit import create
     from vaultseek.settings.reference import example
+    from vaultseek.settings.toml import create
 
     file = Path(os.path.abspath(file or paths.config_file()))
     root = Path(os.path.realpath(folder)) if folder else None
@@ -63,10 +65,9 @@ def init(file: Path | None, folder: Path | None) -> int:
 
 
 @config.command()
-@json_option
-@shared_options
-@pass_invocation
-def check(invocation: Invocation, json_: bool) -> int:
+@json_option()
+@local_options
+def check(invocation: Invocation) -> int:
     """Check the configuration.
 
     Shows every wrong key in the file and in the environment, with its line, its value and what is allowed.
@@ -77,32 +78,32 @@ def check(invocation: Invocation, json_: bool) -> int:
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
     from vaultseek.settings.load import examine
-    from vaultseek.settings.origin import Origin
-    from vaultseek.settings.resolve import access_problems
+    from vaultseek.settings.resolve import Origin, access_problems
 
     file = _file(invocation)
     try:
         settings, wrong = examine(invocation.config)
         origin = Origin(file)
-        wrong = (*wrong, *_of_added_vaults(settings, origin), *access_problems(settings, origin))
+        wrong = (*wrong, *_problems_of_added_vaults(settings, origin), *access_problems(settings, origin))
         problems = _problems(wrong, file)
     except ConfigError as error:
         problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
-    if json_:
+    if invocation.json:
         print_json({"file": str(file), "exists": file.exists(), "ok": not problems, "problems": problems})
-    else:
+    elif problems:
         for problem in problems:
             print_error(problem["message"])
-        if not problems:
-            print(_no_problems(file))
+    elif file.exists():
+        print(f"{clean(file)}: no problems")
+    else:
+        print(f"no file at {clean(file)}, so the defaults apply; write one with `vaultseek config init`")
     return USAGE if problems else SUCCESS
 
 
 @config.command()
-@json_option
-@shared_options
-@pass_invocation
-def show(invocation: Invocation, json_: bool) -> int:
+@json_option()
+@local_options
+def show(invocation: Invocation) -> int:
     """Show the value of every setting and where it comes from.
 
     Values come from the defaults, the file or this shell's environment.
@@ -112,31 +113,27 @@ def show(invocation: Invocation, json_: bool) -> int:
     vaultseek config show --json | jq '.settings["search.limit"]'
     """
     from vaultseek.settings.load import load, sources
-    from vaultseek.settings.registry import read_registry
+    from vaultseek.settings.toml import format_value
+    from vaultseek.settings.watch import read_registry
 
-    settings = load(invocation.config)
+    file, settings = _file(invocation), load(invocation.config)
     source = sources(invocation.config)
     vaults = [(vault, source(("vaults",))) for vault in settings.vaults]
     vaults += [(vault, "vaultseek vault add") for vault in read_registry().vaults]
     entries = _effective(settings.model_dump(mode="json"), source)
-    if json_:
-        listed = [{**vault.model_dump(mode="json"), "source": origin} for vault, origin in vaults]
-        print_json({"file": _existing(_file(invocation)), "vaults": listed, "settings": entries})
-        return SUCCESS
-    print("\n".join(invocation.out.wrapped(_heading(_file(invocation)))))
-    from vaultseek.settings.toml import format_value
-
+    listed = [{**vault.model_dump(mode="json"), "source": origin} for vault, origin in vaults]
+    answer = {"file": str(file) if file.exists() else None, "vaults": listed, "settings": entries}
+    heading = f"file: {clean(file)}" + ("" if file.exists() else " (does not exist, so the defaults apply)")
     rows = [[f"vault {clean(vault.name)}", clean(vault.path), clean(origin)] for vault, origin in vaults]
     rows += [
         [key, clean(format_value(entry["value"])), clean(entry["source"])] for key, entry in entries.items()
     ]
-    print("\n".join(invocation.out.tabled_or_listed(rows)))
-    return SUCCESS
+    out = invocation.out
+    return print_result(answer, invocation, *out.wrapped(heading), *out.tabled_or_listed(rows))
 
 
 @config.command()
-@shared_options
-@pass_invocation
+@local_options
 def path(invocation: Invocation) -> int:
     """Print the path of the configuration file, whether or not it exists.
 
@@ -151,14 +148,9 @@ def _file(invocation: Invocation) -> Path:
     return invocation.config or paths.config_file()
 
 
-def _existing(file: Path) -> str | None:
-    return str(file) if file.exists() else None
-
-
-def _of_added_vaults(settings: Settings, origin: Origin) -> list[SettingProblem]:
-    """Return the problem of settings that do not go with a vault of ``vaultseek vault add``."""
-    from vaultseek.settings.registry import read_registry
+def _problems_of_added_vaults(settings: Settings, origin: Origin) -> list[SettingProblem]:
     from vaultseek.settings.resolve import engine_in_vault
+    from vaultseek.settings.watch import read_registry
 
     problem = engine_in_vault(settings, read_registry().vaults, origin)
     return [] if problem is None else [problem]
@@ -179,16 +171,6 @@ def _problems(wrong: Sequence[SettingProblem], file: Path) -> list[JSON]:
     return sorted(problems, key=lambda problem: (problem["line"] or 0, problem["message"]))
 
 
-def _no_problems(file: Path) -> str:
-    if not file.exists():
-        return f"no file at {clean(file)}, so the defaults apply; write one with `vaultseek config init`"
-    return f"{clean(file)}: no problems"
-
-
-def _heading(file: Path) -> str:
-    return f"file: {clean(file)}" + ("" if file.exists() else " (does not exist, so the defaults apply)")
-
-
 def _effective(values: JSON, source: Any) -> JSON:
     from vaultseek.settings.describe import keys
     from vaultseek.settings.model import Settings
@@ -197,8 +179,6 @@ def _effective(values: JSON, source: Any) -> JSON:
     for key, _ in keys(Settings):
         if key == "vaults":
             continue
-        value: Any = values
-        for part in key.split("."):
-            value = value[part]
-        entries[key] = {"value": value, "source": source(tuple(key.split(".")))}
+        parts = tuple(key.split("."))
+        entries[key] = {"value": reduce(getitem, parts, values), "source": source(parts)}
     return entries

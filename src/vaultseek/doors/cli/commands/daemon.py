@@ -10,8 +10,8 @@ from vaultseek.base import limits, paths
 from vaultseek.doors.cli.exit_codes import SUCCESS, UNAVAILABLE
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options, vault_option
-from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.options import json_option, local_options, shared_options, vault_option
+from vaultseek.doors.cli.output import print_json, print_result
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Only keep what others search in Milvus, only search what others keep there, or both.",
 )
-@shared_options
-@pass_invocation
+@local_options
 def serve(invocation: Invocation, role: Role) -> int:
     """Run the daemon in the foreground.
 
@@ -41,8 +40,7 @@ def serve(invocation: Invocation, role: Role) -> int:
 
 
 @click.command()
-@shared_options
-@pass_invocation
+@local_options
 def start(invocation: Invocation) -> int:
     """Start the daemon in the background.
 
@@ -74,11 +72,10 @@ def stop() -> int:
 
 
 @click.command()
-@json_option
+@json_option()
 @vault_option
-@shared_options
-@pass_invocation
-def status(invocation: Invocation, json_: bool) -> int:
+@local_options
+def status(invocation: Invocation) -> int:
     """Show the daemon, its vaults and their problems.
 
     For each vault: the progress of its index, the lanes that are up, and the notes with problems. Starts
@@ -89,15 +86,12 @@ def status(invocation: Invocation, json_: bool) -> int:
 
     client = wait_for_running()
     if client is None:
-        if json_:
-            print_json({"daemon": None, "vaults": []})
-        else:
-            print("no daemon is running")
+        print_result({"daemon": None, "vaults": []}, invocation, "no daemon is running")
         return UNAVAILABLE
     with client:
         params = invocation.params() if invocation.vault else {}
         answer = client.call("index/status", params, timeout=limits.CALL_SECONDS)
-    if json_:
+    if invocation.json:
         print_json(answer)
     else:
         invocation.show(page(answer, invocation.out, now=time.time()))

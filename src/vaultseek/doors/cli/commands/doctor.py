@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from vaultseek.base.model import JSON
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
+from vaultseek.doors.cli.options import json_option, local_options
 from vaultseek.doors.cli.output import print_json
 from vaultseek.doors.cli.terminal import Terminal, clean, count
 from vaultseek.errors import UsageError
@@ -23,13 +24,12 @@ _INDENT = 9
 
 
 @click.command()
-@json_option
+@json_option()
 @click.option("--report", "report_", is_flag=True, help="Print a bug report, without private names.")
 @click.option("--no-worker", is_flag=True, help="Do not load the model, which takes a few seconds.")
 @click.option("--audit", is_flag=True, help="Compare vectors with the notes, for some seconds.")
-@shared_options
-@pass_invocation
-def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool, audit: bool) -> int:
+@local_options
+def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) -> int:
     """Check whether vaultseek can work.
 
     Checks Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
@@ -41,30 +41,27 @@ def doctor(invocation: Invocation, json_: bool, report_: bool, no_worker: bool, 
     vaultseek doctor --audit
     vaultseek doctor --report > report.md
     """
-    from vaultseek.tools.doctor import BROKEN, examine
+    from vaultseek.tools.doctor import BROKEN, examine, report
 
-    if json_ and report_:
+    if invocation.json and report_:
         raise UsageError("--json and --report cannot be combined; use one of them")
     checks = examine(invocation.config, start_worker=not no_worker, audited=audit)
-    if json_ or report_:
-        findings = list(checks)
-        _print_all(findings, invocation, json_=json_)
-    else:
-        findings = _print_each(checks, invocation.out)
-    return _BROKEN_EXIT if any(finding.status == BROKEN for finding in findings) else SUCCESS
+    at_once = invocation.json or report_
+    findings = list(checks) if at_once else _print_each(checks, invocation.out)
+    broken = any(finding.status == BROKEN for finding in findings)
+    if invocation.json:
+        print_json(_as_json(findings, broken=broken))
+    elif report_:
+        print(report(findings, invocation.config))
+    return _BROKEN_EXIT if broken else SUCCESS
 
 
-def _print_all(findings: list[Finding], invocation: Invocation, *, json_: bool) -> None:
-    from vaultseek.tools.doctor import BROKEN, report
-
-    if json_:
-        listed = [
-            {"check": f.check, "status": f.status, "message": f.message, "advice": f.advice or None}
-            for f in findings
-        ]
-        print_json({"ok": not any(f.status == BROKEN for f in findings), "findings": listed})
-        return
-    print(report(findings, invocation.config))
+def _as_json(findings: list[Finding], *, broken: bool) -> JSON:
+    listed = [
+        {"check": f.check, "status": f.status, "message": f.message, "advice": f.advice or None}
+        for f in findings
+    ]
+    return {"ok": not broken, "findings": listed}
 
 
 def _print_each(checks: Iterator[Finding], terminal: Terminal) -> list[Finding]:

@@ -9,7 +9,7 @@ import click
 from vaultseek.doors.cli.connect import connect
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import place
-from vaultseek.doors.cli.options import daemon_options, json_option, limit_option, pass_invocation
+from vaultseek.doors.cli.options import daemon_options, json_option, limit_option
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.doors.cli.terminal import Terminal, age, clean
 
@@ -22,10 +22,9 @@ SHOWN_PAIRS = 10
 
 @click.command()
 @limit_option(f"Show at most N pairs, by default {SHOWN_PAIRS}.")
-@json_option
+@json_option()
 @daemon_options
-@pass_invocation
-def duplicates(invocation: Invocation, /, limit: int | None, json_: bool) -> int:
+def duplicates(invocation: Invocation, /, limit: int | None) -> int:
     """Show the notes that are most alike, in pairs.
 
     Ordered by the text that both have and by their meaning, the most alike first. Whether two notes are one
@@ -34,10 +33,10 @@ def duplicates(invocation: Invocation, /, limit: int | None, json_: bool) -> int
     \b
     vaultseek duplicates -n 20
     """
-    params = invocation.params(limit=limit or SHOWN_PAIRS)
     with connect(invocation) as client:
+        params = invocation.params(limit=limit or SHOWN_PAIRS)
         answer = client.call("vault/duplicates", params, timeout=None)
-    return print_answer(answer, invocation, "pairs", _page, json_=json_)
+    return print_answer(answer, invocation, "pairs", _page)
 
 
 def _page(answer: JSON, terminal: Terminal) -> str:

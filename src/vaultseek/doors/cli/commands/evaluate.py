@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from vaultseek.base import limits
+from vaultseek.base.extras import require_extra
 from vaultseek.base.text import count
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.local_vault import vault_of
-from vaultseek.doors.cli.options import pass_invocation, shared_options, vault_option
+from vaultseek.doors.cli.options import json_option, local_options, vault_option
 from vaultseek.doors.cli.output import print_json
 from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
     from vaultseek.core.indexing.open_vault import VaultOptions
     from vaultseek.settings.model import Settings
+    from vaultseek.store.ledger import Counts
     from vaultseek.tools.evaluate import JudgedQuery, Report, Variant
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -41,7 +42,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--compare", multiple=True, metavar="NAME=KEY:VALUE,...", help="Also measure with these search settings."
 )
-@click.option("--json", "json_", is_flag=True, help="Print one JSON object with the results of every query.")
+@json_option("Print one JSON object with the results of every query.")
 @click.option(
     "--report", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an HTML page."
 )
@@ -61,14 +62,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Folder for the index that is built for measuring.",
 )
 @vault_option
-@shared_options
-@pass_invocation
+@local_options
 def evaluate(
     invocation: Invocation,
     queries: Path,
     qrels: Path,
     compare: tuple[str, ...],
-    json_: bool,
     report: Path | None,
     plain: bool,
     limit: int,
@@ -89,6 +88,7 @@ def evaluate(
     from vaultseek.settings.load import load
     from vaultseek.tools.evaluate import as_text, read_queries, variants
 
+    require_extra("evaluate", "vaultseek evaluate")
     settings = load(invocation.config)
     ways = variants(settings.search, compare)
     judged = read_queries(queries, qrels, plain=plain)
@@ -96,16 +96,16 @@ def evaluate(
     if report is not None:
         # Measuring takes minutes: fail before it if the page cannot be written.
         _write(report, "")
-    measured = asyncio.run(_measure(options, settings, judged, ways, plain, limit, cache))
+    measured = asyncio.run(_measure(invocation, options, settings, judged, ways, plain, limit, cache))
     if cache is None:
         _keep(options.root, measured)
     try:
         if report is not None:
-            from vaultseek.tools.evaluate.html import as_html
+            from vaultseek.tools.evaluate.report import as_html
 
             _write(report, as_html(measured))
     finally:
-        if json_:
+        if invocation.json:
             from vaultseek.tools.evaluate import as_json
 
             print_json(as_json(measured))
@@ -139,6 +139,7 @@ def _write(report: Path, text: str) -> None:
 
 
 async def _measure(
+    invocation: Invocation,
     options: VaultOptions,
     settings: Settings,
     judged: list[JudgedQuery],
@@ -147,17 +148,28 @@ async def _measure(
     limit: int,
     cache: Path | None,
 ) -> Report:
+    from vaultseek.core.library import indexed_vault
+    from vaultseek.doors.cli.progress import progress
     from vaultseek.semantic.models.choice import choose_models
-    from vaultseek.tools.evaluate import cache_directory, measured_vault
+    from vaultseek.tools.evaluate import cache_directory
     from vaultseek.tools.evaluate import evaluate as run
 
-    progress = _Progress()
     directory = cache_directory(options.root, cache)
     models = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)
     questions = [query.text for query in judged]
     reranker = settings.reranker.service
-    async with measured_vault(options, directory, models, progress.indexing, questions, reranker) as vault:
-        return await run(vault, judged, ways, plain=plain, limit=limit, on_query=progress.asking)
+    with progress(color=invocation.color, quiet=not sys.stderr.isatty()) as show:
+
+        def on_indexing(phase: str, counts: Counts) -> None:
+            pending = f", {count(counts.pending, 'text')} to embed" if counts.pending else ""
+            doing = f"{phase}: {count(counts.notes, 'note')}{pending}"
+            show({"vault": "index", "share": float(phase == "done"), "doing": doing})
+
+        def on_query(name: str, done: int, total: int) -> None:
+            show({"vault": name, "share": done / total, "doing": f"{done}/{total} queries"})
+
+        async with indexed_vault(options, directory, models, on_indexing, questions, reranker) as vault:
+            return await run(vault, judged, ways, plain=plain, limit=limit, on_query=on_query)
 
 
 def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
@@ -171,25 +183,3 @@ def _options(invocation: Invocation, settings: Settings) -> VaultOptions:
     exclude = (*settings.index.exclude, *(entry.exclude if entry else ()))
     language = entry.language if entry else None
     return VaultOptions(real.name, real, exclude, language, kinds=settings.index.kinds)
-
-
-class _Progress:
-    """Progress on one line of the terminal that is overwritten; prints nothing without a terminal."""
-
-    def __init__(self) -> None:
-        self._last_print = 0.0
-
-    def indexing(self, phase: str, counts: Any) -> None:
-        pending = f", {count(counts.pending, 'text')} to embed" if counts.pending else ""
-        self._show(f"{phase}: {count(counts.notes, 'note')}{pending}", last=phase == "done")
-
-    def asking(self, name: str, done: int, total: int) -> None:
-        self._show(f"{name}: {done}/{total} queries", last=done == total)
-
-    def _show(self, line: str, *, last: bool) -> None:
-        if not sys.stderr.isatty() or (
-            not last and time.monotonic() - self._last_print < limits.PROGRESS_SECONDS
-        ):
-            return
-        self._last_print = time.monotonic()
-        print(f"\r\x1b[K{'' if last else line}", end="", file=sys.stderr, flush=True)

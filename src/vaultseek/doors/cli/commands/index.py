@@ -9,25 +9,18 @@ import click
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.connect import connect
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, json_option, pass_invocation
-from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.options import daemon_options, json_option
+from vaultseek.doors.cli.output import print_result
 from vaultseek.doors.cli.terminal import clean, count, size
 from vaultseek.errors import Cancelled
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.client.caller import Caller
-
 
 _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
     "`vaultseek index --wait` waits for the end"
 )
 _REMEMBERED = (
-    "{name} is now one of your vaults; `vaultseek vault list` shows them, "
-    "and `vaultseek vault remove` forgets one"
+    "is now one of your vaults; `vaultseek vault list` shows them, and `vaultseek vault remove` forgets one"
 )
 
 
@@ -38,10 +31,9 @@ _REMEMBERED = (
     metavar="ADDRESS",
     help="Have a Ray cluster read and embed the notes, and wait: local, HOST:PORT or ray://HOST:PORT.",
 )
-@click.option("--json", "json_", is_flag=True, help="Print the final state as one JSON object.")
+@json_option("Print the final state as one JSON object.")
 @daemon_options
-@pass_invocation
-def index(invocation: Invocation, wait: bool, ray: str | None, json_: bool) -> int:
+def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
     """Index the notes that changed, and remember the vault if it is new.
 
     The daemon does this by itself whenever a note changes. Use this command to wait for the first index, or
@@ -52,64 +44,45 @@ def index(invocation: Invocation, wait: bool, ray: str | None, json_: bool) -> i
     vaultseek index --wait --vault ~/Notes
     vaultseek index --ray ray://cluster:10001 --vault ~/Notes
     """
-    if ray is None:
-        state = _by_daemon(invocation, wait=wait, json_=json_)
+    if wait or ray is not None:
+        state = _wait(invocation, ray)
+        lines = [_summary(state)]
     else:
-        state = _on_cluster(invocation, ray, quiet=json_)
-    if json_:
-        print_json(state)
-    elif wait or ray is not None:
-        print(_summary(state))
-    else:
-        print(_BACKGROUND)
-    if state.get("remembered") and not json_:
-        print(_REMEMBERED.format(name=clean(state.get("name") or state["vault"])))
-    return SUCCESS
+        state, lines = _refresh(invocation), [_BACKGROUND]
+    if state.get("remembered"):
+        lines.append(f"{clean(state.get('name') or state['vault'])} {_REMEMBERED}")
+    return print_result(state, invocation, *lines)
 
 
-def _on_cluster(invocation: Invocation, address: str, *, quiet: bool) -> JSON:
-    from vaultseek.doors.cli.cluster_index import index_on_cluster
+def _wait(invocation: Invocation, cluster: str | None) -> JSON:
+    """Return the state when everything is indexed: by the daemon, or by the cluster of that address."""
     from vaultseek.doors.cli.progress import progress
 
+    quiet = invocation.json
     with progress(color=invocation.color, quiet=quiet) as show:
-        return index_on_cluster(invocation, address, show, quiet=quiet)
+        if cluster is not None:
+            from vaultseek.doors.cli.cluster_index import index_on_cluster
+
+            return index_on_cluster(invocation, cluster, show, quiet=quiet)
+        with connect(invocation) as client:
+            state: JSON = client.call(
+                "index/wait",
+                invocation.params(progress=not quiet, remember=True),
+                timeout=None,
+                on_notification=lambda method, params: show(params) if method == "index/progress" else None,
+            )
+    return state
 
 
-def _by_daemon(invocation: Invocation, *, wait: bool, json_: bool) -> JSON:
-    from vaultseek.doors.cli.connect import connect
-
+def _refresh(invocation: Invocation) -> JSON:
+    state: JSON = {}
     with connect(invocation) as client:
-        if wait:
-            return _wait(client, invocation, quiet=json_)
-        state = _refresh(client, invocation)
-        if not json_:
-            return state
-        status: JSON = client.call("index/status", _named(invocation))
-        return status
-
-
-def _refresh(client: Caller, invocation: Invocation) -> JSON:
-    # With many changes this call times out, and the daemon goes on indexing.
-    params = invocation.params(remember=True)
-    with suppress(Cancelled):
-        return dict(client.call("index/refresh", params, timeout=limits.REFRESH_SECONDS))
-    return {}
-
-
-def _named(invocation: Invocation) -> JSON:
-    return invocation.params() if invocation.vault else {}
-
-
-def _wait(client: Caller, invocation: Invocation, *, quiet: bool) -> JSON:
-    from vaultseek.doors.cli.progress import progress
-
-    with progress(color=invocation.color, quiet=quiet) as show:
-        state: JSON = client.call(
-            "index/wait",
-            invocation.params(progress=not quiet, remember=True),
-            timeout=None,
-            on_notification=lambda method, params: show(params) if method == "index/progress" else None,
-        )
+        # With many changes this call times out, and the daemon goes on indexing.
+        with suppress(Cancelled):
+            params = invocation.params(remember=True)
+            state = dict(client.call("index/refresh", params, timeout=limits.REFRESH_SECONDS))
+        if invocation.json:
+            state = client.call("index/status", invocation.params() if invocation.vault else {})
     return state
 
 
@@ -122,10 +95,9 @@ def _summary(state: JSON) -> str:
 
 
 @click.command()
-@json_option
+@json_option()
 @daemon_options
-@pass_invocation
-def compact(invocation: Invocation, /, json_: bool) -> int:
+def compact(invocation: Invocation, /) -> int:
     """Remove what is left of deleted notes from the index.
 
     A note that you delete, or a password that you take out of one, is not found any more at once. Its text
@@ -136,12 +108,6 @@ def compact(invocation: Invocation, /, json_: bool) -> int:
     """
     with connect(invocation) as client:
         answer = client.call("index/compact", invocation.params(), timeout=None)
-    if json_:
-        print_json(answer)
-        return SUCCESS
     freed = f", {size(answer['freed_bytes'])} less than before" if answer["freed_bytes"] else ""
-    print(
-        f"Nothing of deleted text is left in the index of {clean(answer['vault'])}: "
-        f"{size(answer['bytes'])}{freed}."
-    )
-    return SUCCESS
+    left = f"Nothing of deleted text is left in the index of {clean(answer['vault'])}"
+    return print_result(answer, invocation, f"{left}: {size(answer['bytes'])}{freed}.")

@@ -16,7 +16,7 @@ from vaultseek.doors.cli.completion_values import complete_file_or_note
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, current_folder
 from vaultseek.doors.cli.local_vault import vault_of
-from vaultseek.doors.cli.options import completed_by, pass_invocation, shared_options, vault_option
+from vaultseek.doors.cli.options import completed_by, json_option, local_options, vault_option
 from vaultseek.doors.cli.output import failure, print_error, print_json
 from vaultseek.errors import BadPath, NotFound, UsageError, VaultseekError
 
@@ -33,11 +33,10 @@ INSPECTED_ITEMS = 30
 )
 @click.option("--path", metavar="PATH", help="Path in the vault that a note from standard input would have.")
 @click.option("--all", "all_", is_flag=True, help="Show everything, however long the lists are.")
-@click.option("--json", "json_", is_flag=True, help="Print one JSON object per note, one per line.")
+@json_option("Print one JSON object per note, one per line.")
 @vault_option
-@shared_options
-@pass_invocation
-def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, all_: bool, json_: bool) -> int:
+@local_options
+def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, all_: bool) -> int:
     """Show how vaultseek reads a note.
 
     Title, properties, outline, links and their targets, tags, tasks, passages, problems.
@@ -61,11 +60,11 @@ def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, al
             root, parsed = _standard_input(invocation, path) if note == "-" else _file(invocation, note)
         except VaultseekError as error:
             print_error(str(error))
-            if json_:
+            if invocation.json:
                 print_json(failure(error.code, str(error)))
             code = max(code, error.exit_code)
             continue
-        if json_:
+        if invocation.json:
             print_json(parsed)
         else:
             pages.append(_page(parsed, root, invocation, whole=all_))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import click
 
@@ -13,13 +13,7 @@ from vaultseek.doors.cli.connect import call_note, call_vault
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, link_text, place, place_and_text, remaining
-from vaultseek.doors.cli.options import (
-    completed_by,
-    limit_option,
-    list_options,
-    note_argument,
-    pass_invocation,
-)
+from vaultseek.doors.cli.options import completed_by, limit_option, list_options, note_argument
 from vaultseek.doors.cli.output import print_answer, print_json, print_paths
 from vaultseek.doors.cli.terminal import Terminal, clean
 
@@ -34,8 +28,7 @@ _DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 @click.command()
 @note_argument
 @list_options
-@pass_invocation
-def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
+def links(invocation: Invocation, /, note: str) -> int:
     """Show the links of a note: outgoing, unresolved and backlinks.
 
     With --paths, prints the notes at the other end.
@@ -50,9 +43,9 @@ def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int
     answer["outgoing"] = [link for link in out["links"] if link["resolved"]]
     answer["unresolved"] = [link for link in out["links"] if not link["resolved"]]
     answer["backlinks"] = into["links"]
-    if json_:
+    if invocation.json:
         print_json(answer)
-    elif paths:
+    elif invocation.paths:
         ends = [{"path": link["resolved"]} for link in answer["outgoing"]] + answer["backlinks"]
         print_paths({**answer, "ends": ends}, "ends")
     else:
@@ -70,32 +63,29 @@ def links(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int
     help=f"Follow links for N steps, at most {limits.NEIGHBOUR_DEPTH}.",
 )
 @list_options
-@pass_invocation
-def neighbors(invocation: Invocation, /, note: str, depth: int, json_: bool, paths: bool) -> int:
+def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
     """Show the notes that are linked with a note, in either direction.
 
     \b
     vaultseek neighbors Garden --depth 2
     """
     answer = call_note(invocation, "graph/neighbors", note, depth=depth)
-    return print_answer(answer, invocation, "notes", _neighbors, json_=json_, paths=paths)
+    return print_answer(answer, invocation, "notes", _neighbors)
 
 
 @click.command()
 @note_argument
 @list_options
-@pass_invocation
-def unlinked(invocation: Invocation, /, note: str, json_: bool, paths: bool) -> int:
+def unlinked(invocation: Invocation, /, note: str) -> int:
     """Show where a note is mentioned by title, alias or file name, but not linked."""
     answer = call_note(invocation, "links/unlinked", note)
-    return print_answer(answer, invocation, "mentions", _mentions, json_=json_, paths=paths)
+    return print_answer(answer, invocation, "mentions", _mentions)
 
 
 @click.command("broken-links")
 @click.argument("note", required=False, shell_complete=completed_by(complete_note))
 @list_options
-@pass_invocation
-def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths: bool) -> int:
+def broken_links(invocation: Invocation, /, note: str | None) -> int:
     """Show links to missing notes, in the whole vault or in one note.
 
     They stand under the note that is missing, the one that most links miss first. Exit code 1 if there are
@@ -103,17 +93,16 @@ def broken_links(invocation: Invocation, /, note: str | None, json_: bool, paths
     """
     method = "links/unresolved"
     answer = call_vault(invocation, method) if note is None else call_note(invocation, method, note)
-    return print_answer(answer, invocation, "links", _broken, json_=json_, paths=paths)
+    return print_answer(answer, invocation, "links", _broken)
 
 
 @click.command()
 @click.option("--isolated", is_flag=True, help="Show only notes that do not link to other notes either.")
 @list_options
-@pass_invocation
-def orphans(invocation: Invocation, /, isolated: bool, json_: bool, paths: bool) -> int:
+def orphans(invocation: Invocation, /, isolated: bool) -> int:
     """Show notes that no other note links to. Exit code 1 if there are none."""
     answer = call_vault(invocation, "vault/orphans", isolated=isolated)
-    return print_answer(answer, invocation, "notes", _orphans, json_=json_, paths=paths)
+    return print_answer(answer, invocation, "notes", _orphans)
 
 
 def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
@@ -151,29 +140,23 @@ def _mentions(answer: JSON, terminal: Terminal) -> str:
     names = ", ".join(clean(name) for name in answer["names"])
     if not answer["mentions"]:
         return f"No unlinked mentions of {names}."
-    lines = [place_and_text(mention, mention["text"], terminal, answer) for mention in answer["mentions"]]
-    return "\n".join([heading_line(f"Mentions of {names}", answer["total"], terminal), *lines]) + remaining(
-        answer
-    )
+    lines = [heading_line(f"Mentions of {names}", answer["total"], terminal)]
+    lines += [place_and_text(mention, mention["text"], terminal, answer) for mention in answer["mentions"]]
+    return "\n".join(lines) + remaining(answer)
 
 
 def _broken(answer: JSON, terminal: Terminal) -> str:
     if not answer["links"]:
         return "No broken links."
     lines = [heading_line("Broken links", answer["total"], terminal)]
-    for target, links in _by_target(answer["links"]):
-        lines += ["", heading_line(terminal.fit(target, terminal.width - 8), len(links), terminal)]
+    by_target: dict[str, list[JSON]] = {}
+    for link in answer["links"]:
+        by_target.setdefault(str(link["target"]).casefold(), []).append(link)
+    for _, links in sorted(by_target.items(), key=lambda item: (-len(item[1]), item[0])):
+        target = terminal.fit(clean(links[0]["target"]), terminal.width - 8)
+        lines += ["", heading_line(target, len(links), terminal)]
         lines += [place_and_text(link, link.get("text"), terminal, answer) for link in links]
     return "\n".join(lines) + remaining(answer)
-
-
-def _by_target(links: Sequence[JSON]) -> list[tuple[str, list[JSON]]]:
-    """Return the links under the note that they miss, the one that most of them miss first."""
-    groups: dict[str, list[JSON]] = {}
-    for link in links:
-        groups.setdefault(str(link["target"]).casefold(), []).append(link)
-    named = [(clean(group[0]["target"]), group) for group in groups.values()]
-    return sorted(named, key=lambda named: (-len(named[1]), named[0].casefold()))
 
 
 def _orphans(answer: JSON, terminal: Terminal) -> str:
@@ -187,8 +170,7 @@ def _orphans(answer: JSON, terminal: Terminal) -> str:
 @note_argument
 @limit_option("Show at most N notes.")
 @list_options
-@pass_invocation
-def related(invocation: Invocation, /, note: str, limit: int | None, json_: bool, paths: bool) -> int:
+def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
     """Show notes that are similar to a note.
 
     Similar in meaning, in words, or by links between the two or to the same notes. NOTE is a path or the end
@@ -199,7 +181,7 @@ def related(invocation: Invocation, /, note: str, limit: int | None, json_: bool
     vaultseek related Projects/Sump/High\\ Water\\ Night.md -n 3 --paths
     """
     answer = call_note(invocation, "note/related", note, limit=limit)
-    return print_answer(answer, invocation, "results", _page, json_=json_, paths=paths)
+    return print_answer(answer, invocation, "results", _page)
 
 
 def _page(answer: JSON, terminal: Terminal) -> str:

@@ -14,8 +14,8 @@ import click
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
-from vaultseek.doors.cli.output import print_error, print_json
+from vaultseek.doors.cli.options import json_option, local_options, shared_options
+from vaultseek.doors.cli.output import print_error, print_result
 from vaultseek.doors.cli.terminal import clean, size
 from vaultseek.errors import ConfigError
 
@@ -44,10 +44,9 @@ def models() -> None:
 
 
 @models.command("list")
-@json_option
-@shared_options
-@pass_invocation
-def list_(invocation: Invocation, json_: bool) -> int:
+@json_option()
+@local_options
+def list_(invocation: Invocation) -> int:
     """Show the models on this machine.
 
     Kind, dimension of the vectors, window in tokens, size, digest, and which ones are in use.
@@ -68,16 +67,12 @@ def list_(invocation: Invocation, json_: bool) -> int:
     entries += _other_folders(used.keys() - {model["directory"] for model in entries}, used)
     installed_names = {model["name"] for model in entries}
     suggested = {name: text for name, text in SUGGESTED.items() if name not in installed_names}
-    if json_:
-        suggestions = [{"name": name, "description": text} for name, text in suggested.items()]
-        print_json({"models": entries, "suggested": suggestions})
-        return SUCCESS
+    suggestions = [{"name": name, "description": text} for name, text in suggested.items()]
     lines = invocation.out.tabled([_HEADINGS, *map(_row, entries)], right=(2, 3, 4))
     if suggested:
         lines += ["", *invocation.out.wrapped("more models to try, with `vaultseek models fetch NAME`:")]
         lines += invocation.out.tabled_or_listed(list(suggested.items()), margin="  ")
-    print("\n".join(lines))
-    return SUCCESS
+    return print_result({"models": entries, "suggested": suggestions}, invocation, *lines)
 
 
 @models.command()
@@ -85,10 +80,9 @@ def list_(invocation: Invocation, json_: bool) -> int:
 @click.option(
     "--accept-change", is_flag=True, help="Accept a model that differs from the one fetched before."
 )
-@json_option
-@shared_options
-@pass_invocation
-def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -> int:
+@json_option()
+@local_options
+def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
     """Download a model from the Hugging Face hub.
 
     NAME is a sentence-transformers model or a reranker. Nothing is sent but the request for its files. Models
@@ -108,30 +102,26 @@ def fetch(invocation: Invocation, name: str, accept_change: bool, json_: bool) -
         verify_packed(PACKED[name])
     if name in PACKED or (is_bundled(name) and has_bundled_package()):
         known = name if name in PACKED else "bundled"
-        if json_:
-            print_json({"name": known, "fetched": False})
-        else:
-            print(f"nothing to fetch: the {known} model came with the installation")
-        return SUCCESS
-    with _bar(name, quiet=json_, color=invocation.color) as update:
+        message = f"nothing to fetch: the {known} model came with the installation"
+        return print_result({"name": known, "fetched": False}, invocation, message)
+    with _bar(name, quiet=invocation.json, color=invocation.color) as update:
         model = download(name, update, pinned=PINNED, accept_change=accept_change)
-    if json_:
-        result = {"name": model.name, "fetched": True, "directory": str(model.directory)}
-        print_json({**result, "digest": model.digest, "commit": model.commit, "size": model.size})
-        return SUCCESS
-    print(f"fetched {model.name} ({size(model.size)}) to {clean(model.directory)}")
+    result = {"name": model.name, "fetched": True, "directory": str(model.directory)}
     remark = "the same as before" if model.known else "stored, to check later downloads"
-    print(f"digest {model.digest} ({remark})")
-    print(f"to use it: vaultseek models use {model.name}")
-    return SUCCESS
+    return print_result(
+        {**result, "digest": model.digest, "commit": model.commit, "size": model.size},
+        invocation,
+        f"fetched {model.name} ({size(model.size)}) to {clean(model.directory)}",
+        f"digest {model.digest} ({remark})",
+        f"to use it: vaultseek models use {model.name}",
+    )
 
 
 @models.command()
 @click.argument("model", metavar="NAME|DIR")
-@json_option
-@shared_options
-@pass_invocation
-def use(invocation: Invocation, model: str, json_: bool) -> int:
+@json_option()
+@local_options
+def use(invocation: Invocation, model: str) -> int:
     """Use another model.
 
     Sets model.name in the configuration file and leaves the rest of the file as it is. The daemon then embeds
@@ -143,7 +133,7 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
     vaultseek models use ~/models/my-finetuned-model
     """
     from vaultseek.base import paths
-    from vaultseek.settings.edit import set_key
+    from vaultseek.settings.toml import set_key
 
     value, kind = _resolve(model)
     section, key = _KEYS[kind]
@@ -157,17 +147,16 @@ def use(invocation: Invocation, model: str, json_: bool) -> int:
         set_key(file, section, "rerank_enabled", True)
     variable = f"VAULTSEEK_{section}__{key}".upper()
     overruled = variable if os.environ.get(variable) else None
-    if json_:
-        print_json({"key": f"{section}.{key}", "value": value, "file": str(file), "overruled_by": overruled})
-        return SUCCESS
-    print(f'set {section}.{key} = "{clean(value)}" in {clean(file)}')
-    if overruled:
+    lines = [f'set {section}.{key} = "{clean(value)}" in {clean(file)}']
+    if kind == "reranker" and not overruled:
+        lines.append("the first results are reranked from now on; to stop, set search.rerank_enabled = false")
+    elif not overruled and before not in (value, str(paths.model_directory(value))):
+        lines.append("restart the daemon to use it: `vaultseek stop`, then `vaultseek start`")
+        lines.append("it then embeds every vault again, and uses the old vectors until that is done")
+    answer = {"key": f"{section}.{key}", "value": value, "file": str(file), "overruled_by": overruled}
+    print_result(answer, invocation, *lines)
+    if overruled and not invocation.json:
         print_error(f"the environment variable {overruled} overrides the file; unset it")
-    elif kind == "reranker":
-        print("the first results are reranked from now on; to stop, set search.rerank_enabled = false")
-    elif not _same(before, value):
-        print("restart the daemon to use it: `vaultseek stop`, then `vaultseek start`")
-        print("it then embeds every vault again, and uses the old vectors until that is done")
     return SUCCESS
 
 
@@ -272,12 +261,6 @@ def _resolve(model: str) -> tuple[str, Kind]:
     raise ConfigError(
         f"model {model!r} is not on this machine; fetch it with `vaultseek models fetch {model}`"
     )
-
-
-def _same(before: str | None, value: str) -> bool:
-    from vaultseek.base import paths
-
-    return before in (value, str(paths.model_directory(value)))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from vaultseek.doors.cli.connect import call_note
 from vaultseek.doors.cli.editor import open_note
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, note_argument, pass_invocation
+from vaultseek.doors.cli.options import daemon_options, note_argument
 from vaultseek.errors import NotFound
 
 TYPE_CHECKING = False
@@ -26,7 +26,6 @@ _PLACE = re.compile(r"(.+\.(?:md|txt|org)):(\d{1,9})(?::\d+)?(?::.*)?", re.DOTAL
 @note_argument
 @click.option("--obsidian", is_flag=True, help="Open it in Obsidian, even if an editor is set.")
 @daemon_options
-@pass_invocation
 def open(invocation: Invocation, /, note: str, obsidian: bool) -> int:
     """Open a note in $VISUAL or $EDITOR; if neither is set, in Obsidian.
 

@@ -9,7 +9,7 @@ import click
 from vaultseek.doors.cli.connect import call_note, call_vault
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, note_argument, pass_invocation
+from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
 from vaultseek.doors.cli.output import print_json
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import NotFound, UsageError
@@ -24,10 +24,9 @@ _RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 @click.command()
 @note_argument
 @click.option("--lines", metavar="A-B", help="Print only lines A to B.")
-@click.option("--json", "json_", is_flag=True, help="Print one JSON object with all details of the note.")
+@json_option("Print one JSON object with all details of the note.")
 @daemon_options
-@pass_invocation
-def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -> int:
+def read(invocation: Invocation, /, note: str, lines: str | None) -> int:
     """Print a note, found by path, title, alias or file name, or a part of it.
 
     \b
@@ -43,7 +42,7 @@ def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -
         if not (name.strip() and anchor.strip()) or lines is not None:
             raise
         answer = _part(invocation, name, anchor)
-    if json_:
+    if invocation.json:
         print_json(answer)
     else:
         invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
@@ -52,16 +51,13 @@ def read(invocation: Invocation, /, note: str, lines: str | None, json_: bool) -
 
 def _part(invocation: Invocation, name: str, anchor: str) -> JSON:
     """Return what a link leads to that has a heading, a block, a page or another part after a hash."""
-    from vaultseek.doors.addresses import part, passage, section
+    from vaultseek.doors.addresses import part
 
     note = call_note(invocation, "note/get", name, end_line=1)
-    address = part(anchor, note)
-    if address is None and anchor.startswith("^"):
-        items = call_vault(invocation, "complete", kind="block", note=note["path"], text=anchor)["items"]
-        line = next((item["line"] for item in items if item["text"] == anchor[1:]), None)
-        address = None if line is None else passage(line, note)
-    if address is None:
-        address = section(anchor, note)
+    blocks: list[JSON] = []
+    if anchor.startswith("^"):
+        blocks = call_vault(invocation, "complete", kind="block", note=note["path"], text=anchor)["items"]
+    address = part(anchor, note, blocks)
     lines = {"start_line": address.first, "end_line": address.last}
     return call_note(invocation, "note/get", note["path"], **lines)
 

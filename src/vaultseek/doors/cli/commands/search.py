@@ -9,14 +9,7 @@ import click
 from vaultseek.doors.cli.arguments import SEARCH
 from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import (
-    QueryCommand,
-    completed_by,
-    daemon_options,
-    pass_invocation,
-    table_options,
-    unescaped,
-)
+from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, table_options, unescaped
 from vaultseek.doors.cli.search_call import SearchCall
 
 
@@ -24,7 +17,6 @@ from vaultseek.doors.cli.search_call import SearchCall
 @click.argument("query", nargs=-1, shell_complete=completed_by(complete_query))
 @table_options(SEARCH)
 @daemon_options
-@pass_invocation
 def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) -> int:
     """Search the notes of a vault.
 

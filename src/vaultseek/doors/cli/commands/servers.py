@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
+from vaultseek.base.extras import require_extra
+from vaultseek.doors.cli.connect import ensure_running
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, pass_invocation
+from vaultseek.doors.cli.options import daemon_options
 from vaultseek.errors import UsageError
 
 DEFAULT_PORT = 7467
@@ -27,7 +30,6 @@ DEFAULT_PORT = 7467
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
 )
 @daemon_options
-@pass_invocation
 def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> int:
     """Let an agent search and read notes, over the Model Context Protocol.
 
@@ -39,23 +41,23 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
 
     With --http, it runs until you stop it, for hosts that connect to a port of this computer with a token.
     """
-    from vaultseek.doors.cli.connect import connect
     from vaultseek.doors.mcp.notes import Place
 
     if port is not None and not http:
         raise UsageError("--port is for --http; add that, or leave out the port")
+    require_extra("mcp", "vaultseek mcp")
     collect_as_usual()
     params = invocation.params()
-    place = Place(params["vault"], params["cwd"])
+    place, start = Place(params.get("vault"), params["cwd"]), partial(ensure_running, invocation)
     if http:
         from vaultseek.doors.mcp.http import serve_http
 
         number = DEFAULT_PORT if port is None else port
-        serve_http(lambda: connect(invocation).close(), place, number, _announce, structured=structured)
+        serve_http(start, place, number, _announce, structured=structured)
     else:
         from vaultseek.doors.mcp.server import serve
 
-        serve(lambda: connect(invocation).close(), place, structured=structured)
+        serve(start, place, structured=structured)
     return SUCCESS
 
 
@@ -68,7 +70,6 @@ def _announce(address: str, token_file: Path) -> None:
 @click.option("--code-lens", is_flag=True, help="Show the number of backlinks above notes and headings.")
 @click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks behind notes and headings.")
 @daemon_options
-@pass_invocation
 def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> int:
     """Serve an editor: completion, links, backlinks, renaming, diagnostics, and search by meaning.
 
@@ -78,12 +79,11 @@ def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> int:
     \b
     vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })
     """
-    from vaultseek.doors.cli.connect import connect
     from vaultseek.doors.lsp.server import serve
     from vaultseek.doors.lsp.session import Options
 
     collect_as_usual()
-    vault = invocation.params()["vault"]
+    vault = invocation.params().get("vault")
     options = Options(code_lens=code_lens, inlay_hints=inlay_hints, vault=vault)
-    serve(lambda: connect(invocation).close(), options)
+    serve(partial(ensure_running, invocation), options)
     return SUCCESS

@@ -8,7 +8,7 @@ from vaultseek.doors.cli.completion_values import complete_property
 from vaultseek.doors.cli.connect import call_vault
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import remaining
-from vaultseek.doors.cli.options import completed_by, daemon_options, json_option, pass_invocation
+from vaultseek.doors.cli.options import completed_by, daemon_options, json_option
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.doors.cli.terminal import Terminal, clean, count, table
 
@@ -18,31 +18,29 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@json_option
+@json_option()
 @daemon_options
-@pass_invocation
-def tags(invocation: Invocation, /, json_: bool) -> int:
+def tags(invocation: Invocation, /) -> int:
     """Show every tag and its number of notes, the commonest first.
 
     The number in brackets includes nested tags.
     """
-    return print_answer(call_vault(invocation, "vault/tags"), invocation, "tags", _tags, json_=json_)
+    return print_answer(call_vault(invocation, "vault/tags"), invocation, "tags", _tags)
 
 
 @click.command()
 @click.argument("name", required=False, shell_complete=completed_by(complete_property))
-@json_option
+@json_option()
 @daemon_options
-@pass_invocation
-def properties(invocation: Invocation, /, name: str | None, json_: bool) -> int:
+def properties(invocation: Invocation, /, name: str | None) -> int:
     """Show every property and its most common values, or all values of the property NAME.
 
     The property of most notes comes first.
     """
     answer = call_vault(invocation, "vault/properties", name=name)
     if name is None:
-        return print_answer(answer, invocation, "properties", _properties, json_=json_)
-    return print_answer(answer, invocation, "values", _values, json_=json_)
+        return print_answer(answer, invocation, "properties", _properties)
+    return print_answer(answer, invocation, "values", _values)
 
 
 def _tags(answer: JSON, terminal: Terminal) -> str:

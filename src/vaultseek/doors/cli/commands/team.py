@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import click
 
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import json_option, pass_invocation, shared_options
-from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.options import json_option, local_options
+from vaultseek.doors.cli.output import print_result
 
 
 @click.group()
@@ -21,10 +20,9 @@ def team() -> None:
 @team.command()
 @click.argument("name", metavar="NAME")
 @click.argument("sees", nargs=-1, required=True, metavar="VAULT[/FOLDER]...")
-@json_option
-@shared_options
-@pass_invocation
-def token(invocation: Invocation, name: str, sees: tuple[str, ...], json_: bool) -> int:
+@json_option()
+@local_options
+def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
     """Make a token with which the named vaults or folders can be searched.
 
     It is printed once and kept nowhere. The configuration gets its SHA-256, and whoever uses it the rest.
@@ -51,15 +49,12 @@ def token(invocation: Invocation, name: str, sees: tuple[str, ...], json_: bool)
         (key, *_), problem = first_problem(error, TokenSettings)
         raise UsageError(f"{key}: {problem}") from None
     of_client = {"port": 7447, TOKEN: text, PROOF: token_proof(text)}
-    if json_:
-        print_json({"token": text, "settings": made.model_dump(mode="json"), "address_file": of_client})
-        return SUCCESS
-    print("For config.toml of the server:\n")
-    print("[[team.tokens]]")
-    for key in ("name", "sha256", "sees"):
-        print(f"{key} = {format_value(getattr(made, key))}")
-    print(
-        "\nFor whoever uses it, as daemon.tcp (mode 0600) beside the socket, with the port of the tunnel:\n"
+    return print_result(
+        {"token": text, "settings": made.model_dump(mode="json"), "address_file": of_client},
+        invocation,
+        "For config.toml of the server:\n",
+        "[[team.tokens]]",
+        *(f"{key} = {format_value(getattr(made, key))}" for key in ("name", "sha256", "sees")),
+        "\nFor whoever uses it, as daemon.tcp (mode 0600) beside the socket, with the port of the tunnel:\n",
+        json.dumps(of_client),
     )
-    print(json.dumps(of_client))
-    return SUCCESS

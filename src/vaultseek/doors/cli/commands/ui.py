@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import webbrowser
+from functools import partial
 from pathlib import Path
 
 import click
 
 from vaultseek.base import limits
-from vaultseek.doors.cli.connect import connect
+from vaultseek.doors.cli.connect import connect, ensure_running
+from vaultseek.doors.cli.editor import open_window, user_editor
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, pass_invocation
+from vaultseek.doors.cli.options import daemon_options
 from vaultseek.errors import NotFound, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.base.model import JSON
 
 WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
@@ -36,7 +33,6 @@ WINDOWED = (
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--all-vaults", is_flag=True, help="Search every vault first, instead of one.")
 @daemon_options
-@pass_invocation
 def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) -> int:
     """Search and read notes in the browser.
 
@@ -48,8 +44,7 @@ def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) ->
     vaultseek ui
     vaultseek ui --vault ~/notes --no-browser
     """
-    from vaultseek.doors.cli.editor import open_window
-    from vaultseek.doors.ui.server import serve
+    from vaultseek.doors.ui.application import serve
 
     collect_as_usual()
 
@@ -60,7 +55,7 @@ def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) ->
             click.echo("No browser could be opened; copy the address into one.")
 
     serve(
-        lambda: connect(invocation).close(),
+        partial(ensure_running, invocation),
         announce,
         open_window,
         vault=None if all_vaults else _first_vault(invocation),
@@ -72,8 +67,7 @@ def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) ->
 
 def _first_vault(invocation: Invocation) -> str | None:
     """Return the folder of the vault that the page searches first; None for all of them."""
-    request = {"query": "ext:md", "limit": 1, "mode": "keyword", "brief": True}
-    params: JSON = {name: value for name, value in invocation.params(**request).items() if value is not None}
+    params = invocation.params(query="ext:md", limit=1, mode="keyword", brief=True)
     with connect(invocation) as client:
         try:
             return str(client.call("search", params, timeout=limits.CALL_SECONDS)["vault_path"])
@@ -87,7 +81,7 @@ def _first_vault(invocation: Invocation) -> str | None:
 def _editor() -> str | None:
     """Return the name of the editor, if it has a window of its own."""
     try:
-        words = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "")
+        words = shlex.split(user_editor())
     except ValueError:
         return None
     name = Path(words[0]).name if words else ""

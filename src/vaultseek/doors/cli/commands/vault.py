@@ -6,17 +6,13 @@ import os
 
 import click
 
+from vaultseek.base.model import JSON
 from vaultseek.doors.cli.completion_values import complete_folder, complete_vault
 from vaultseek.doors.cli.connect import call_daemon
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, vault_argument
-from vaultseek.doors.cli.options import completed_by, json_option, pass_invocation, shared_options
-from vaultseek.doors.cli.output import print_json
+from vaultseek.doors.cli.options import completed_by, json_option, local_options, shared_options
+from vaultseek.doors.cli.output import print_result
 from vaultseek.doors.cli.terminal import clean, count
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.base.model import JSON
 
 _name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=completed_by(complete_vault))
 
@@ -31,21 +27,17 @@ def vault() -> None:
 
 
 @vault.command("list")
-@json_option
-@shared_options
-@pass_invocation
-def list_(invocation: Invocation, /, json_: bool) -> int:
+@json_option()
+@local_options
+def list_(invocation: Invocation, /) -> int:
     """Show all vaults."""
     answer = call_daemon(invocation, "vault/list", {})
-    if json_:
-        print_json(answer)
-        return SUCCESS
     rows = [
         [clean(v["name"]), clean(v["state"]).replace("_", " "), count(v["notes"], "note"), clean(v["path"])]
         for v in answer["vaults"]
     ]
-    print("\n".join(invocation.out.tabled(rows)) if rows else "no vaults; add one: vaultseek vault add DIR")
-    return SUCCESS
+    lines = invocation.out.tabled(rows) if rows else ["no vaults; add one: vaultseek vault add DIR"]
+    return print_result(answer, invocation, *lines)
 
 
 @vault.command()
@@ -53,9 +45,8 @@ def list_(invocation: Invocation, /, json_: bool) -> int:
 @click.option("--name", metavar="NAME", help="Name of the vault. By default the folder's name.")
 @click.option("--language", metavar="CODE", help="Language of the notes, for word stems: en, de, fr, …")
 @click.option("--exclude", metavar="GLOB", multiple=True, help="Notes or folders to leave out.")
-@json_option
-@shared_options
-@pass_invocation
+@json_option()
+@local_options
 def add(
     invocation: Invocation,
     /,
@@ -63,22 +54,21 @@ def add(
     name: str | None,
     language: str | None,
     exclude: tuple[str, ...],
-    json_: bool,
 ) -> int:
     """Index and watch the notes in DIR from now on."""
     path = os.path.abspath(os.path.expanduser(folder))
-    params = {"path": path, "name": name, "language": language, "exclude": list(exclude)}
+    params: JSON = {"path": path, "exclude": list(exclude)}
+    params |= {key: value for key, value in (("name", name), ("language", language)) if value is not None}
     answer = call_daemon(invocation, "vault/add", params)
-    return _print(answer, f"added {answer['name']}: {answer['path']}", json_=json_)
+    return print_result(answer, invocation, clean(f"added {answer['name']}: {answer['path']}"))
 
 
 @vault.command()
 @_name_argument
 @click.option("--delete-index", is_flag=True, help="Delete its index, too. Notes are never deleted.")
-@json_option
-@shared_options
-@pass_invocation
-def remove(invocation: Invocation, /, name: str, delete_index: bool, json_: bool) -> int:
+@json_option()
+@local_options
+def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
     """Stop indexing and watching a vault. Its notes stay as they are.
 
     At a searcher: forget a shard that Milvus has no longer; with --delete-index one that no indexer keeps.
@@ -86,34 +76,24 @@ def remove(invocation: Invocation, /, name: str, delete_index: bool, json_: bool
     params = {"vault": vault_argument(name), "delete_index": delete_index}
     answer = call_daemon(invocation, "vault/remove", params)
     index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
-    return _print(answer, f"removed {answer['path']}; {index}", json_=json_)
+    return print_result(answer, invocation, clean(f"removed {answer['path']}; {index}"))
 
 
 @vault.command()
 @_name_argument
-@json_option
-@shared_options
-@pass_invocation
-def pause(invocation: Invocation, /, name: str, json_: bool) -> int:
+@json_option()
+@local_options
+def pause(invocation: Invocation, /, name: str) -> int:
     """Stop watching a vault for changes. Searches use the index as it is."""
     answer = call_daemon(invocation, "vault/pause", {"vault": vault_argument(name)})
-    return _print(answer, f"paused {answer['path']}", json_=json_)
+    return print_result(answer, invocation, clean(f"paused {answer['path']}"))
 
 
 @vault.command()
 @_name_argument
-@json_option
-@shared_options
-@pass_invocation
-def resume(invocation: Invocation, /, name: str, json_: bool) -> int:
+@json_option()
+@local_options
+def resume(invocation: Invocation, /, name: str) -> int:
     """Watch a paused vault again, and index what has changed since."""
     answer = call_daemon(invocation, "vault/resume", {"vault": vault_argument(name)})
-    return _print(answer, f"resumed {answer['path']}", json_=json_)
-
-
-def _print(answer: JSON, text: str, *, json_: bool) -> int:
-    if json_:
-        print_json(answer)
-    else:
-        print(clean(text))
-    return SUCCESS
+    return print_result(answer, invocation, clean(f"resumed {answer['path']}"))

@@ -19,7 +19,6 @@ from vaultseek.doors.cli.options import (
     limit_option,
     mode_option,
     note_argument,
-    pass_invocation,
     unescaped,
 )
 from vaultseek.doors.cli.output import print_json
@@ -44,12 +43,9 @@ _VERDICT_COLORS = {
 @note_argument
 @limit_option("Limit of the search.")
 @mode_option("Mode of the search.")
-@json_option
+@json_option()
 @daemon_options
-@pass_invocation
-def why(
-    invocation: Invocation, /, query: str, note: str, limit: int | None, mode: str | None, json_: bool
-) -> int:
+def why(invocation: Invocation, /, query: str, note: str, limit: int | None, mode: str | None) -> int:
     """Explain why a search ranks a note where it does, or why it does not return it.
 
     Exit code 1 if the search does not return the note.
@@ -61,7 +57,7 @@ def why(
     params = {"query": unescaped(query), "limit": limit, "mode": mode, "settings": settings}
     with naming_the_variable(settings):
         answer = call_note(invocation, "search/why", unescaped(note), **params)
-    if json_:
+    if invocation.json:
         print_json(answer)
     else:
         invocation.show("\n".join(_page(answer, invocation.out)))

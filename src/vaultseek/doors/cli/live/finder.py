@@ -41,6 +41,8 @@ class Finder:
         self.message = ""
         """Reason for which there is no answer to the query, else empty."""
         self.selected = 0
+        self.unfolded = False
+        """True once the selection went beyond the results that are certain: the others show, too."""
         self.preview: Preview | None = None
         self.on_change = on_change
         self._call = call
@@ -55,9 +57,14 @@ class Finder:
 
     @property
     def results(self) -> Sequence[JSON]:
-        """The results of the last answer, best first."""
+        """The results of the last answer that show, best first."""
         results: list[JSON] = self.answer.get("results") or []
-        return results
+        return results[: len(results) - self.folded]
+
+    @property
+    def folded(self) -> int:
+        """The number of less certain results, which do not show yet."""
+        return 0 if self.unfolded else int(self.answer.get("less_certain") or 0)
 
     @property
     def result(self) -> JSON | None:
@@ -75,7 +82,8 @@ class Finder:
         self._typed.set()
 
     def move(self, by: int) -> None:
-        """Select another result; the ends of the list hold."""
+        """Select another result; the ends of the list hold. Beyond the last one the folded results appear."""
+        self.unfolded = self.unfolded or self.selected + by >= len(self.results)
         selected = max(0, min(self.selected + by, len(self.results) - 1))
         if selected != self.selected:
             self.selected = selected
@@ -138,7 +146,7 @@ class Finder:
         """Take over an answer. A query that is refused leaves the last results where they are."""
         try:
             self.answer, self.message = search.result(), ""
-            self.selected = 0
+            self.selected, self.unfolded = 0, False
             self._select()
         except VaultseekError as error:
             self.message = str(error)

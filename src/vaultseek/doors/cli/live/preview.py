@@ -36,19 +36,15 @@ class Preview:
 
     def page(self, columns: int, height: int, scroll: int = 0) -> list[Row]:
         """Return what a window shows, ``scroll`` rows further down than where the line that matches leads."""
-        rows, match = self._laid_out(columns)
+        rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE) + scroll
         return rows[max(0, min(start, len(rows) - 1)) :][:height]
 
     def scrolled(self, by: int, columns: int, height: int, scroll: int) -> int:
         """Return the next ``scroll``, such that the window never leaves the note."""
-        rows, match = self._laid_out(columns)
+        rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE)
         return max(-start, min(scroll + by, max(0, len(rows) - height) - start, len(rows)))
-
-    def _laid_out(self, columns: int) -> tuple[list[Row], int]:
-        """Return all rows, and the number of the first one of the line that matches."""
-        return _laid_out(self, columns)
 
     @cached_property
     def _marks(self) -> re.Pattern[str] | None:
@@ -83,6 +79,7 @@ def written_words(result: JSON) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8)
 def _laid_out(preview: Preview, columns: int) -> tuple[list[Row], int]:
+    """Return all rows, and the number of the first one of the line that matches."""
     rows = list(preview._rows(columns))
     match = next((place for place, (number, _) in enumerate(rows) if number == preview.line), 0)
     return [row for _, row in rows], match

@@ -11,7 +11,7 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Point
 from prompt_toolkit.document import Document
-from prompt_toolkit.filters import completion_is_selected, has_completions
+from prompt_toolkit.filters import Always, completion_is_selected, has_completions
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -36,6 +36,7 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.filters import Suggestion
 from vaultseek.doors.cli.live.finder import Finder
 from vaultseek.doors.cli.live.preview import remarks, row
+from vaultseek.doors.cli.terminal import count
 
 BESIDE_COLUMNS = 100
 """Width from which on the preview stands beside the list; on a narrower screen it stands below."""
@@ -107,7 +108,9 @@ class Screen:
             on_text_changed=lambda buffer: finder.type(buffer.text),
         )
         self._list = Window(
-            FormattedTextControl(self._rows, get_cursor_position=self._selected_row, show_cursor=False),
+            FormattedTextControl(
+                self._rows, get_cursor_position=lambda: Point(0, finder.selected), show_cursor=False
+            ),
             width=self._list_columns,
         )
         self._preview = Window(FormattedTextControl(self._preview_rows))
@@ -170,10 +173,10 @@ class Screen:
     def _rows(self) -> StyleAndTextTuples:
         finder, columns = self._finder, self._list_columns()
         rows = (row(each, columns, selected=n == finder.selected) for n, each in enumerate(finder.results))
-        return _styled(rows)
-
-    def _selected_row(self) -> Point:
-        return Point(0, self._finder.selected)
+        folded = (
+            [[("figures", f"  {count(finder.folded, 'less certain note')}: Down")]] if finder.folded else []
+        )
+        return _styled([*rows, *folded])
 
     def _preview_rows(self) -> StyleAndTextTuples:
         preview = self._finder.preview
@@ -187,59 +190,28 @@ class Screen:
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
-
-        @keys.add("down", filter=~has_completions)
-        @keys.add("c-n", filter=~has_completions)
-        def _(event: KeyPressEvent) -> None:
-            self._move(1)
-
-        @keys.add("up", filter=~has_completions)
-        @keys.add("c-p", filter=~has_completions)
-        def _(event: KeyPressEvent) -> None:
-            self._move(-1)
-
-        @keys.add("pagedown")
-        def _(event: KeyPressEvent) -> None:
-            self._scroll_preview(1)
-
-        @keys.add("pageup")
-        def _(event: KeyPressEvent) -> None:
-            self._scroll_preview(-1)
-
-        @keys.add("tab")
-        def _(event: KeyPressEvent) -> None:
-            if self._prompt.complete_state:
-                self._prompt.complete_next()
-            else:
-                self._prompt.start_completion(insert_common_part=True)
-
-        @keys.add("s-tab")
-        def _(event: KeyPressEvent) -> None:
-            self._prompt.complete_previous()
-
-        @keys.add("enter", filter=~completion_is_selected)
-        def _(event: KeyPressEvent) -> None:
-            self._choose(obsidian=False)
-
-        @keys.add("enter", filter=completion_is_selected)
-        def _(event: KeyPressEvent) -> None:
-            self._prompt.complete_state = None
-
-        @keys.add("c-o")
-        def _(event: KeyPressEvent) -> None:
-            self._choose(obsidian=True)
-
-        @keys.add("escape", filter=has_completions)
-        def _(event: KeyPressEvent) -> None:
-            self._prompt.cancel_completion()
-
-        @keys.add("escape", filter=~has_completions)
-        @keys.add("c-c")
-        @keys.add("c-d")
-        def _(event: KeyPressEvent) -> None:
-            event.app.exit(result=None)
-
+        prompt = self._prompt
+        for names, condition, act in (
+            (("down", "c-n"), ~has_completions, lambda: self._move(1)),
+            (("up", "c-p"), ~has_completions, lambda: self._move(-1)),
+            (("pagedown",), Always(), lambda: self._scroll_preview(1)),
+            (("pageup",), Always(), lambda: self._scroll_preview(-1)),
+            (("tab",), has_completions, prompt.complete_next),
+            (("tab",), ~has_completions, lambda: prompt.start_completion(insert_common_part=True)),
+            (("s-tab",), Always(), prompt.complete_previous),
+            (("enter",), ~completion_is_selected, lambda: self._choose(obsidian=False)),
+            (("enter",), completion_is_selected, self._accept),
+            (("c-o",), Always(), lambda: self._choose(obsidian=True)),
+            (("escape",), has_completions, prompt.cancel_completion),
+            (("escape",), ~has_completions, lambda: get_app().exit(result=None)),
+            (("c-c", "c-d"), Always(), lambda: get_app().exit(result=None)),
+        ):
+            for name in names:
+                keys.add(name, filter=condition)(_handler(act))
         return keys
+
+    def _accept(self) -> None:
+        self._prompt.complete_state = None
 
     def _move(self, by: int) -> None:
         self._scroll = 0
@@ -280,6 +252,13 @@ class _Filters(Completer):
             )
 
 
+def _handler(act: Callable[[], object]) -> Callable[[KeyPressEvent], None]:
+    def handle(event: KeyPressEvent) -> None:
+        act()
+
+    return handle
+
+
 def _rule(**place: Any) -> Window:
     return Window(style="class:rule", **place)
 
@@ -294,11 +273,6 @@ def _keys_line() -> StyleAndTextTuples:
 def _styled(rows: Any) -> StyleAndTextTuples:
     parts: StyleAndTextTuples = []
     for each in rows:
-        parts += [(_classes(style), text) for style, text in each]
+        parts += [(" ".join(f"class:{name}" for name in style.split()), text) for style, text in each]
         parts.append(("", "\n"))
     return parts[:-1]
-
-
-def _classes(style: str) -> str:
-    """Return names of styles as prompt_toolkit writes them."""
-    return " ".join(f"class:{name}" for name in style.split())

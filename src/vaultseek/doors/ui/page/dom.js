@@ -44,6 +44,8 @@ export function age(iso) {
 
 export const number = (value) => value.toLocaleString("en");
 
+export const percent = (share) => `${Math.round(share * 100)}%`;
+
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
 /** Return the name of a place in a file: "page 3" of a PDF, "#id" of a card, a drawing's element or a view. */

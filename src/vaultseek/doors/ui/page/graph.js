@@ -1,7 +1,7 @@
 // The graph of an answer: results and their neighbours. It is laid out before it is shown, so nothing moves.
 
 import { ask } from "/api.js";
-import { byId, counted, el, svg } from "/dom.js";
+import { byId, counted, el, percent, svg } from "/dom.js";
 import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
@@ -45,7 +45,7 @@ function draw(page) {
   const nodes = graph.nodes.map((node) => {
     const result = found.get(`${node.vault}\n${node.path}`);
     const kind = result ? (result.search_method ?? "").includes("+") ? "hybrid" : result.search_method || "keyword" : "near";
-    return { ...node, result, kind, title: result?.title ?? node.title ?? node.path, r: result ? 6 + 12 * result.score : 4 };
+    return { ...node, result, kind, title: result?.title ?? node.title ?? node.path, r: result ? 6 + 12 * result.certainty : 4 };
   });
   const links = graph.edges.map(([source, target]) => ({ source, target }));
   const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
@@ -60,7 +60,7 @@ function draw(page) {
   const kinds = COLOURS.filter(([kind]) => nodes.some((node) => node.kind === kind));
   pane.replaceChildren(
     el("p", { class: "about" }, `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}`,
-      graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "", ". Larger: a higher score."),
+      graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "", ". Larger: more certain."),
     el("ul", { class: "legend" }, kinds.map(([kind, name]) => el("li", { class: kind }, name))),
     zoomable(figure, width, height),
     figure);
@@ -114,7 +114,7 @@ const cover = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 function drawn(node, page) {
   const target = { note: node.path, of: node.vault, line: node.result?.line ?? 0, anchor: "" };
   const name = node.result
-    ? `${node.title}, score ${node.result.score.toFixed(2)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
+    ? `${node.title}, certainty ${percent(node.result.certainty)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
     : `${node.title}, neighbour`;
   return svg("a", { href: page.address(target), "aria-label": name, class: `node ${node.kind}`, "data-vault": node.vault, "data-path": node.path, onclick: page.follow(target) },
     svg("title", {}, name),

@@ -1,12 +1,15 @@
 // The results as a list.
 
-import { age, byId, counted, el, marked, number, placeName } from "/dom.js";
+import { age, byId, counted, el, marked, number, percent, placeName } from "/dom.js";
 import { bar } from "/why.js";
 
-/** Show an answer; ``page`` has the names of vaults, what a click does, and which result is selected. */
+/** Show an answer; ``page`` has the names of vaults, what a click does, how many results show, and which is selected. */
 export function showList(answer, page) {
   byId("summary").replaceChildren(...summary(answer, page));
-  byId("results").replaceChildren(...answer.results.map((result, place) => item(result, place, page)));
+  byId("results").replaceChildren(...answer.results.slice(0, page.shown).map((result, place) => item(result, place, page)));
+  const folded = answer.results.length - page.shown;
+  byId("less-certain").hidden = !folded;
+  byId("less-certain").textContent = counted(folded, "less certain note");
   select(page.selected, false);
 }
 
@@ -47,16 +50,15 @@ function left({ lane, vault, reason }) {
 }
 
 function item(result, place, page) {
-  const confidence = result.certainty ?? result.confidence;
   const headings = (result.heading_path ?? []).filter((heading) => heading !== result.title);
   const line = result.place ? ` ${placeName(result.place)}` : result.line > 1 ? `:${result.line}` : "";
   const preview = result.preview ? marked(result.preview, result.highlights) : [];
   return el("li", { id: `result-${place}`, role: "option", "aria-selected": "false", onclick: () => page.choose(place), ondblclick: () => page.open(place) },
     el("div", { class: "head" },
       el("span", { class: "title" }, result.title, result.file_name ? el("small", {}, ` ${result.file_name}`) : null),
-      confidence === null || confidence === undefined || page.everything ? null
+      page.everything ? null
         : el("span", { class: "certainty", title: "How certain it is that the note is about this" },
-          el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: `${confidence * 100}%` } })), confidence.toFixed(2))),
+          el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: percent(result.certainty) } })), percent(result.certainty))),
     headings.length ? el("div", { class: "headings" }, headings.join(" › ")) : null,
     preview.length ? el("div", { class: "preview" }, result.property ? el("em", {}, "property ") : null, preview) : null,
     el("div", { class: "meta" },

@@ -22,6 +22,7 @@ let last = { kind: "", at: 0 };
 let chips = [];
 let answer = null;
 let selected = 0;
+let unfolded = false;
 let entered = false;
 let answered = "";
 let typed = null;
@@ -85,6 +86,7 @@ const vaultShown = () => (place.vault === ALL ? null : vaultNamed(place.vault) ?
 
 const page = {
   get selected() { return selected; },
+  get shown() { return answer.results.length - (unfolded ? 0 : answer.less_certain); },
   get everything() { return !place.query.trim(); },
   get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
   get editor() { return about.editor; },
@@ -164,6 +166,8 @@ async function search() {
     // A query that is written anew begins with its best result, whatever note is open; Back and a reload do not.
     const wanted = anew && place.query === typed ? null : anew ? resultOf(noteVault(), place.note) : before && resultOf(before.vault_path, before.path);
     selected = wanted ? found.results.indexOf(wanted) : 0;
+    if (anew) unfolded = false;
+    if (selected >= page.shown) unfolded = true;
     entered = Boolean(wanted) && (anew || entered);
     trouble(null);
     showList(answer, page);
@@ -176,6 +180,11 @@ async function search() {
   } catch (error) {
     if (asked === place || asked.query === place.query) trouble(error);
   }
+}
+
+function unfold() {
+  unfolded = true;
+  showList(answer, page);
 }
 
 const searchSoon = settled(SEARCH_PAUSE, () => {
@@ -320,6 +329,7 @@ function move(step) {
   const wide = matchMedia("(min-width: 56rem)").matches;
   // The first arrow shows the first result, which is selected already.
   if (entered || !wide) selected = Math.min(many - 1, Math.max(0, selected + step));
+  if (selected >= page.shown) unfold();
   entered = true;
   select(selected);
   if (wide) showSelected();
@@ -351,6 +361,7 @@ document.addEventListener("keydown", (event) => {
 
 byId("search").addEventListener("submit", (event) => event.preventDefault());
 byId("box").addEventListener("click", (event) => event.target === byId("box") && input.focus());
+byId("less-certain").addEventListener("click", unfold);
 byId("why").addEventListener("click", KEYS.e);
 byId("help").addEventListener("click", KEYS["?"]);
 byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, note: "", of: "", line: 0, anchor: "" }));

@@ -9,8 +9,7 @@ const round = (value) => (Object.is(value, -0) || Math.abs(value) < 0.0005 ? 0 :
 export function partsOf(result) {
   const sum = result.arithmetic;
   if (!sum) return [];
-  const most = sum.vault ?? 1;
-  const scale = sum.best > 0 ? most / sum.best : 0;
+  const scale = sum.best > 0 ? 1 / sum.best : 0;
   const parts = LANES.map(([lane, name]) => [name, (result.lanes[lane]?.gain ?? 0) * scale]);
   let value = 0;
   for (const [, part] of parts) value += part;
@@ -23,7 +22,7 @@ export function partsOf(result) {
   step("names and phrases", value * sum.anchors);
   step("bounds", value * sum.bound);
   step("name of the note", value + sum.name * scale);
-  step("limit", Math.min(value, most));
+  step("limit", Math.min(value, 1));
   return parts.filter(([, part]) => round(part) !== 0);
 }
 

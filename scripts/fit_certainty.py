@@ -1,0 +1,168 @@
+"""Fit the curve of certainty on judged vaults, and print how often what it says is right.
+
+    python scripts/fit_certainty.py [--cache DIR] [--vaults DIR] [--foreign SET]... SET...
+
+Certainty is a logistic curve over two figures of each result (``core/search/certainty.py``). It is fitted on
+the SETs for development, each of the same weight; their first table is of curves fitted without the vault in
+question, that of the sets for testing only (``held-out``) of the curve fitted on all others. Of each set
+``--foreign``, ten questions are asked of every vault, too: nothing is right there, and together they weigh a
+tenth of the others. SETs are as for ``bench_quality.py``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from bench_quality import DATED, arguments_for_sets, foreign_questions, is_held_out, mixed_ages, vault_of
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.library import indexed_vault
+from vaultseek.core.search import certainty
+from vaultseek.core.search.certainty import JUDGED_NOTES
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.core.search.trace import Trace
+from vaultseek.semantic.models.choice import choose_models
+from vaultseek.settings.search import SearchSettings
+from vaultseek.tools.evaluate import cache_directory, read_queries
+from vaultseek.tools.evaluate.judgements import JudgedQuery
+
+FOREIGN_WEIGHT = 0.1
+"""Weight of the questions without an answer, beside those of their set."""
+BINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
+
+
+class Answer(NamedTuple):
+    """The first results of a question: logit of the confidence and lead of each, and which are right."""
+
+    vault: str
+    foreign: bool
+    weak: bool
+    features: NDArray[np.float64]
+    right: NDArray[np.bool_]
+
+
+async def answers(folder: Path, arguments: argparse.Namespace) -> list[Answer]:
+    """Ask every question of a set, and those of others, as far as they rank notes of the whole vault."""
+    root = vault_of(folder, arguments.vaults)
+    plain = folder.name not in arguments.operators
+    queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
+    others = [] if is_held_out(folder) else foreign_questions(folder, arguments.foreign)
+    foreign = [JudgedQuery("", text) for text in others]
+    found: list[Answer] = []
+    cache = cache_directory(root, arguments.cache)
+    options, models = VaultOptions(root.name, root), choose_models(arguments.model)
+    questions = [query.text for query in queries]
+    async with indexed_vault(options, cache, models, lambda phase, counts: None, questions) as vault:
+        with mixed_ages(folder):
+            for query in [*queries, *foreign]:
+                request = SearchRequest(
+                    query.text, SearchSettings(), JUDGED_NOTES, fields=query.filters, plain=plain
+                )
+                trace = await Searcher(vault).run(request)
+                if trace.results and trace.filtered is None:
+                    found.append(_answer(root.name, query, trace))
+    return found
+
+
+def _answer(vault: str, query: JudgedQuery, trace: Trace) -> Answer:
+    scores = [each.score for each in trace.results]
+    features = certainty.features(scores, [trace.confidence(each) for each in trace.results])
+    right = [query.grades.get(each.note, 0) > 0 for each in trace.results]
+    return Answer(vault, not any(query.grades.values()), trace.weak, np.array(features), np.array(right))
+
+
+Curve = NDArray[np.float64]
+
+
+def fit(sets: Sequence[Sequence[Answer]]) -> Curve:
+    """Return intercept and slopes of the likeliest logistic curve."""
+    weights, rows, right = [], [], []
+    for found in sets:
+        counts = Counter(answer.foreign for answer in found)
+        for answer in found:
+            weight = (FOREIGN_WEIGHT if answer.foreign else 1.0) / counts[answer.foreign]
+            weights += [weight] * len(answer.right)
+            rows.append(answer.features)
+            right.append(answer.right)
+    x, y, w = np.vstack(rows), np.concatenate(right), np.array(weights)
+
+    def loss(curve: Curve) -> float:
+        z = curve[0] + x @ curve[1:]
+        return float(w @ (np.logaddexp(0, z) - y * z))
+
+    return np.asarray(minimize(loss, np.zeros(3)).x)
+
+
+def predicted(answer: Answer, curve: Curve) -> NDArray[np.float64]:
+    """Return the certainties of the results by another curve."""
+    values = 1 / (1 + np.exp(-(curve[0] + answer.features @ curve[1:])))
+    return np.minimum.accumulate(np.minimum(values, certainty.WEAK_CERTAINTY if answer.weak else 1.0))
+
+
+def table(title: str, pairs: Sequence[tuple[Answer, NDArray[np.float64]]]) -> Iterator[str]:
+    """Yield a table: of the results that are as certain, how many are right."""
+    judged = [(answer, values) for answer, values in pairs if not answer.foreign]
+    says = np.concatenate([values for _, values in judged])
+    right = np.concatenate([answer.right for answer, _ in judged])
+    first = np.concatenate([np.arange(len(values)) == 0 for _, values in judged])
+    yield f"| {title} | results | mean certainty | right | first results | right |"
+    yield "|---|---|---|---|---|---|"
+    for low, high in pairwise(BINS):
+        inside = (says >= low) & ((says < high) | (high == 1.0))
+        cells = [str(inside.sum()), _mean(says[inside]), _mean(right[inside])]
+        cells += [str((inside & first).sum()), _mean(right[inside & first])]
+        yield f"| {low:g} to {high:g} | {' | '.join(cells)} |"
+    shown = [len(values) - certainty.less_certain(values.tolist()) for _, values in judged]
+    folded = sum(int(answer.right[count:].sum()) for (answer, _), count in zip(judged, shown, strict=True))
+    lost = sum(
+        answer.right.any() and not answer.right[:count].any()
+        for (answer, _), count in zip(judged, shown, strict=True)
+    )
+    yield (
+        f"\nShown of ten: {np.mean(shown):.1f}; folded with them {folded} of {right.sum()} right results, "
+        f"and every right one of {lost} of {len(judged)} questions."
+    )
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> str:
+    return f"{values.mean():.2f}" if len(values) else ""
+
+
+def main() -> None:
+    """Print the curve and the tables."""
+    parser = arguments_for_sets(__doc__)
+    parser.add_argument("--foreign", action="append", default=[], type=Path)
+    arguments = parser.parse_args()
+    found = {folder: asyncio.run(answers(folder, arguments)) for folder in arguments.sets}
+    developed = {folder: each for folder, each in found.items() if not is_held_out(folder)}
+    curve = fit([*developed.values()])
+    print("intercept, slopes of confidence and lead:", curve.round(2), end="\n\n")
+    left_out: list[tuple[Answer, NDArray[np.float64]]] = []
+    for folder, each in developed.items():
+        vault = folder.name.removesuffix(DATED)
+        others = fit([other for at, other in developed.items() if at.name.removesuffix(DATED) != vault])
+        left_out += [(answer, predicted(answer, others)) for answer in each]
+    print("\n".join(table("development, without the vault", left_out)), end="\n\n")
+    held = [answer for folder, each in found.items() if is_held_out(folder) for answer in each]
+    if held:
+        print("\n".join(table("held out", [(answer, predicted(answer, curve)) for answer in held])))
+    foreign = [values[0] for answer, values in left_out if answer.foreign]
+    if foreign:
+        quartiles = np.percentile(foreign, (25, 50, 75, 90)).round(2)
+        print(f"\nFirst results of questions without an answer: {quartiles} (quartiles and 90 %)")
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parent))
+    main()

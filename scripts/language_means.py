@@ -1,0 +1,34 @@
+"""Compute where the multilingual model puts questions of each language, and write it into the package.
+
+    python scripts/language_means.py
+
+``everyday_questions.txt`` has the same ten questions in each language, which have nothing in common with each
+other: the mean of their vectors is that of the language, and of questions. ``semantic/models/question.py``
+says what it is for.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from vaultseek.semantic.inference.embed import load
+from vaultseek.semantic.models.packed import MULTILINGUAL
+from vaultseek.semantic.models.question import MEANS
+
+QUESTIONS = Path(__file__).with_name("everyday_questions.txt")
+"""A block of lines for each language, with an empty line between two."""
+
+
+def main() -> None:
+    """Write the means, a row for each language."""
+    blocks = QUESTIONS.read_text(encoding="utf-8").strip().split("\n\n")
+    encoder = load(MULTILINGUAL.name)
+    means = [encoder.encode(block.splitlines(), query=True).mean(axis=0) for block in blocks]
+    np.save(MEANS[MULTILINGUAL.fingerprint], np.stack(means).astype(np.float16))
+    print(f"{len(means)} languages")
+
+
+if __name__ == "__main__":
+    main()

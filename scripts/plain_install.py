@@ -1,0 +1,113 @@
+"""Install vaultseek alone, without extras, into an empty folder, and have it answer by word and by meaning.
+
+``.venv/bin/python scripts/plain_install.py`` prints the figures; a row of ``scripts/bench`` and a test run
+the same. It needs pip's package index.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parent.parent
+SAMPLE = PROJECT / "tests" / "data" / "vault"
+PARAPHRASE, FOUND = "snails eating the salad", "Areas/Garden/Slimy Visitors.md"
+"""A query by meaning, and the note of the sample vault that answers it: about slugs and lettuce."""
+MOST_BYTES = 550_000_000
+"""Largest installation: every file that pip leaves, byte code included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """An installation with nothing else in it. ``install_seconds`` is the time that pip took."""
+
+    folder: Path
+    install_seconds: float
+
+    @property
+    def packages(self) -> list[str]:
+        """The names of the packages, without those that every environment has."""
+        folders = (place.name.partition("-")[0] for place in self._site().glob("*.dist-info"))
+        return sorted({name.lower() for name in folders} - {"pip", "setuptools"})
+
+    @property
+    def size(self) -> int:
+        """The size of all files, in bytes, byte code included."""
+        own = {"pip", "setuptools", "pkg_resources", "_distutils_hack"}
+        return sum(
+            file.lstat().st_size
+            for place in self._site().iterdir()
+            if place.name.partition("-")[0] not in own
+            for file in (place, *place.rglob("*"))
+            if file.is_file()
+        )
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run the command in a home of its own."""
+        home = self.folder / "home"
+        (home / "run").mkdir(parents=True, exist_ok=True, mode=0o700)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("VAULTSEEK_")}
+        places = ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PYTHONPATH")
+        environment = {key: value for key, value in environment.items() if key not in places}
+        environment |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run")}
+        command = [str(self.folder / "bin" / "vaultseek"), *arguments]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    def first_answer(self) -> tuple[str, float]:
+        """Index the sample vault and ask by meaning; return the path of the first note, and the seconds."""
+        vault = self.folder / "vault"
+        shutil.copytree(SAMPLE, vault)
+        began = time.monotonic()
+        self.run("index", "--wait", "--vault", str(vault))
+        done = self.run("search", PARAPHRASE, "--json", "--vault", str(vault))
+        seconds = time.monotonic() - began
+        if done.returncode:
+            return done.stderr.strip(), seconds
+        return str(json.loads(done.stdout)["results"][0]["path"]), seconds
+
+    def _site(self) -> Path:
+        (site,) = self.folder.glob("lib/python*/site-packages")
+        return site
+
+
+@contextmanager
+def plain_installation(python: str = sys.executable) -> Iterator[Installation]:
+    """Install into a temporary folder, and stop the daemon and remove everything at the end.
+
+    Raises subprocess.CalledProcessError if pip fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="vaultseek-plain-") as name:
+        folder = Path(name)
+        subprocess.run([python, "-m", "venv", name], check=True)
+        pip = [str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check"]
+        began = time.monotonic()
+        subprocess.run([*pip, "-c", str(PROJECT / "constraints.txt"), str(PROJECT)], check=True)
+        installation = Installation(folder, time.monotonic() - began)
+        try:
+            yield installation
+        finally:
+            installation.run("stop")
+
+
+def main() -> int:
+    """Print the figures; the exit code is 0 only if the right note was found and the size is kept."""
+    with plain_installation() as installation:
+        path, seconds = installation.first_answer()
+        print(f"{installation.size / 1e6:.0f} MB, {len(installation.packages)} packages")
+        print(
+            f"installed in {installation.install_seconds:.0f} s, first answer {seconds:.0f} s later: {path}"
+        )
+        return 0 if path == FOUND and installation.size <= MOST_BYTES else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

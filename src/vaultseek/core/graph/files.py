@@ -1,0 +1,33 @@
+"""Files of a graph that other programs read: GraphML, GEXF and the JSON of NetworkX."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import networkx
+
+from vaultseek.base.model import JSON
+
+
+def write_graph(answer: JSON, file: Path, form: str) -> None:
+    """Write the answer of ``graph/export`` as ``graphml``, ``gexf`` or ``json``. Raises OSError."""
+    links = networkx.DiGraph()
+    for node in answer["nodes"]:
+        cluster = node["cluster"]
+        words = answer["clusters"][cluster] if cluster is not None else ""
+        about = {
+            **node,
+            "label": node["title"],
+            "cluster": -1 if cluster is None else cluster,
+            "words": words,
+        }
+        links.add_node(node["path"], **about)
+    paths = [node["path"] for node in answer["nodes"]]
+    links.add_edges_from((paths[one], paths[other]) for one, other in answer["links"])
+    if form == "json":
+        file.write_text(json.dumps(networkx.node_link_data(links, edges="edges"), ensure_ascii=False))
+    elif form == "gexf":
+        networkx.write_gexf(links, file)
+    else:
+        networkx.write_graphml_xml(links, file)

@@ -1,0 +1,93 @@
+"""The overview of a vault's links: hubs, bridges, clusters and how they change; and all of it for export."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from vaultseek.base.model import JSON
+from vaultseek.core.graph.structure_values import Structure
+from vaultseek.core.notes.read import about, iso
+from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import Ledger, NoteRow
+
+CLUSTER_EXAMPLES = 5
+"""Notes of each cluster that an overview names, those of the highest ranks."""
+RECENT_SECONDS = 30 * 24 * 3600.0
+"""Age of a note, or of its last change, up to which it counts as recent."""
+
+
+def overview(structure: Structure, graph: Graph, ledger: Ledger, limit: int, now: float) -> JSON:
+    """Return the structure with at most ``limit`` hubs, bridges and clusters; ``now`` in Unix time."""
+    hubs = sorted(structure.ranks, key=lambda note: (-structure.ranks[note], note))
+    hubs = [note for note in hubs[:limit] if any(graph.degrees(note))]
+    bridges = structure.bridges[:limit]
+    clusters = list(zip(structure.clusters, structure.words, strict=True))[:limit]
+    shown = {*hubs, *(note for note, _ in bridges)}
+    shown |= {note for members, _ in clusters for note in members[:CLUSTER_EXAMPLES]}
+    notes = ledger.notes.by_id(sorted(shown))
+    dates = {id: (created, modified) for id, created, modified in ledger.select(_DATES)}
+    return {
+        "notes": len(structure.ranks),
+        "links": len(graph.edges()),
+        "orphans": len(graph.unlinked()),
+        "components": {"count": len(structure.components), "largest": max(structure.components, default=0)},
+        "hubs": [
+            {**about(notes[id]), **_degrees(graph, id), "rank": round(structure.ranks[id], 6)}
+            for id in hubs
+            if id in notes
+        ],
+        "bridges": [
+            {**about(notes[id]), **_degrees(graph, id), "share": round(share, 6)}
+            for id, share in bridges
+            if id in notes
+        ],
+        "clusters": [_cluster(members, words, notes, dates, now) for members, words in clusters],
+        "cluster_count": len(structure.clusters),
+    }
+
+
+def _degrees(graph: Graph, note: int) -> JSON:
+    out, into = graph.degrees(note)
+    return {"outgoing": out, "backlinks": into}
+
+
+def _cluster(
+    members: Sequence[int],
+    words: Sequence[str],
+    notes: Mapping[int, NoteRow],
+    dates: Mapping[int, tuple[float, float]],
+    now: float,
+) -> JSON:
+    ages = [dates[id] for id in members if id in dates]
+    return {
+        "words": list(words),
+        "count": len(members),
+        "created": sum(now - created <= RECENT_SECONDS for created, _ in ages),
+        "changed": sum(now - modified <= RECENT_SECONDS < now - created for created, modified in ages),
+        "notes": [about(notes[id]) for id in members[:CLUSTER_EXAMPLES] if id in notes],
+    }
+
+
+def export(structure: Structure, graph: Graph, ledger: Ledger) -> JSON:
+    """Return every note with its rank and the number of its cluster, and every link as a pair of indices."""
+    clusters = {id: number for number, members in enumerate(structure.clusters) for id in members}
+    rows = [row for row in ledger.select(_NOTES) if row[0] in structure.ranks]
+    places = {row[0]: place for place, row in enumerate(rows)}
+    return {
+        "nodes": [
+            {
+                "path": path,
+                "title": title,
+                "modified": iso(modified),
+                "rank": round(structure.ranks[id], 8),
+                "cluster": clusters.get(id),
+            }
+            for id, path, title, modified in rows
+        ],
+        "links": [[places[a], places[b]] for a, b in graph.edges() if a in places and b in places],
+        "clusters": [" ".join(words) for words in structure.words],
+    }
+
+
+_DATES = "SELECT id, created, modified FROM notes"
+_NOTES = "SELECT id, path, title, modified FROM notes ORDER BY path"

@@ -1,0 +1,87 @@
+"""Routes between two notes over links, or, where none leads, over the nearest notes by meaning."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from vaultseek.base.model import JSON
+from vaultseek.core.indexing.scoped_vault import SearchedVault
+from vaultseek.core.notes.links import line_of
+from vaultseek.core.notes.read import about
+from vaultseek.core.notes.related import nearest_by_meaning
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import Ledger, NoteRow
+
+
+class Leap(NamedTuple):
+    """A step between two notes that no link joins; ``cosine`` says how near they are in meaning."""
+
+    source: int
+    target: int
+    cosine: float
+
+
+async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
+    """Return at most ``limit`` shortest routes from one note to another, each with its steps.
+
+    Links count in both directions. Where no links lead, the one route crosses between the linked parts of
+    the two by the nearest notes in meaning; if meaning cannot be asked either, there is none.
+    """
+    found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
+    leap = None
+    if not found:
+        leap = await _leap(start, end, vault, graph)
+        if leap is not None:
+            first = await asyncio.to_thread(graph.shortest, start.id, leap.source, 1)
+            last = await asyncio.to_thread(graph.shortest, leap.target, end.id, 1)
+            found = [[*first[0], *last[0]]]
+    # A note that has just been removed may still be in the graph.
+    present = vault.ledger.notes.by_id([id for each in found for id in each])
+    found = [each for each in found if present.keys() >= set(each)]
+    return {
+        "routes": await asyncio.to_thread(lambda: [_route(each, leap, graph, vault.ledger) for each in found])
+    }
+
+
+async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | None:
+    """Return the nearest pair of an end and a note that is linked with the other end."""
+    try:
+        near_start, near_end = await asyncio.gather(
+            nearest_by_meaning(start, vault), nearest_by_meaning(end, vault)
+        )
+    except (WorkerUnavailable, IndexDamaged):
+        return None
+    of_start, of_end = await asyncio.to_thread(lambda: (graph.component(start.id), graph.component(end.id)))
+    leaps = [Leap(start.id, id, cosine) for id, cosine in near_start.items() if id in of_end]
+    leaps += [Leap(id, end.id, cosine) for id, cosine in near_end.items() if id in of_start]
+    return max(leaps, key=lambda leap: (leap.cosine, -leap.source, -leap.target), default=None)
+
+
+def _route(ids: Sequence[int], leap: Leap | None, graph: Graph, ledger: Ledger) -> list[JSON]:
+    notes = ledger.notes.by_id(ids)
+    steps: list[JSON] = [{**about(notes[ids[0]]), "by": None}]
+    for before, after in pairwise(ids):
+        step: JSON = {**about(notes[after])}
+        if leap is not None and (leap.source, leap.target) == (before, after):
+            steps.append({**step, "by": "meaning", "cosine": round(leap.cosine, 4)})
+            continue
+        direction = graph.direction(before, after) or "out"
+        source, target = (notes[after], notes[before]) if direction == "in" else (notes[before], notes[after])
+        steps.append({**step, "by": "link", "direction": direction, **_sentence(source, target, ledger)})
+    return steps
+
+
+def _sentence(source: NoteRow, target: NoteRow, ledger: Ledger) -> JSON:
+    """Return the note and line of the first link from one note to another, and the text of the line."""
+    links = [link for link in ledger.links.from_notes([source.id]) if link.resolved == target.path]
+    if not links:  # it has just gone
+        return {"source": source.path, "line": None, "text": None}
+    link = links[0].link
+    text = line_of(ledger.chunks.by_note([source.id])[source.id], link.line)
+    if link.property is not None:
+        text = f"{link.property}: [[{link.target}]]"
+    return {"source": source.path, "line": link.line, "text": text}

@@ -1,0 +1,108 @@
+"""The structure of a link graph: clusters, ranks, bridges and components. Runs in a process of its own."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import networkx
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
+from vaultseek.core.graph.louvain import louvain
+from vaultseek.core.graph.structure_values import Structure
+
+DAMPING = 0.85
+"""Probability that the reader of PageRank follows a link (Page, Brin, Motwani and Winograd 1999)."""
+RANK_CHANGE = 1e-6
+RANK_TURNS = 100
+"""Sum of the changes of all ranks below which they are final, and most turns."""
+SEED = 1
+"""The same graph has the same structure each time."""
+CLUSTER_NOTES = 3
+"""Notes of the smallest cluster that counts as one."""
+CLUSTER_WORDS = 3
+"""Words that name a cluster."""
+BRIDGE_STEPS = 2_500_000
+"""Notes and links that the search for bridges visits: so many notes are taken as a sample of starts."""
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+def structure_of(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> Structure:
+    """Return the structure of a graph of notes numbered from 0, with titles and headings in ``names``."""
+    notes = range(len(names))
+    links: Any = networkx.Graph()
+    links.add_nodes_from(notes)
+    links.add_edges_from(edges)
+    ranks = page_ranks(len(names), edges)
+    clusters = [
+        sorted(cluster, key=lambda note: (-ranks[note], note))
+        for cluster in louvain(len(names), edges, SEED)
+        if len(cluster) >= CLUSTER_NOTES
+    ]
+    clusters.sort(key=lambda cluster: (-len(cluster), cluster[0]))
+    components = (len(part) for part in networkx.connected_components(links))
+    return Structure(
+        clusters,
+        cluster_words(clusters, names),
+        dict(zip(notes, ranks, strict=True)),
+        bridges_of(links),
+        sorted((size for size in components if size > 1), reverse=True),
+    )
+
+
+def page_ranks(notes: int, edges: Sequence[tuple[int, int]]) -> list[float]:
+    """Return the PageRank of each note. What a note without links has is shared out among all."""
+    if not notes:
+        return []
+    pairs: NDArray[np.int64] = np.array(edges, np.int64).reshape(-1, 2)
+    sources, targets = pairs[:, 0], pairs[:, 1]
+    degrees = np.bincount(sources, minlength=notes)
+    ranks = np.full(notes, 1 / notes)
+    for _ in range(RANK_TURNS):
+        given = np.divide(ranks, degrees, out=np.zeros(notes), where=degrees > 0)
+        spread = np.bincount(targets, given[sources], minlength=notes)
+        followed = spread + ranks[degrees == 0].sum() / notes
+        previous, ranks = ranks, DAMPING * followed + (1 - DAMPING) / notes
+        if np.abs(ranks - previous).sum() < RANK_CHANGE:
+            break
+    return [float(rank) for rank in ranks]
+
+
+def bridges_of(links: Any) -> list[tuple[int, float]]:
+    """Return the notes that shortest paths pass, with the share of paths, from a sample of starts.
+
+    Betweenness by Brandes (2001), sampled as by Brandes and Pich (2007).
+    """
+    steps = len(links) + links.number_of_edges()
+    starts = min(len(links), math.ceil(BRIDGE_STEPS / max(1, steps)))
+    shares = networkx.betweenness_centrality(links, k=starts, seed=SEED) if starts else {}
+    passed = [(note, share) for note, share in shares.items() if share > 0]
+    return sorted(passed, key=lambda item: (-item[1], item[0]))
+
+
+def cluster_words(clusters: Sequence[Sequence[int]], names: Sequence[str]) -> list[list[str]]:
+    """Return the words by which each cluster differs most from the vault.
+
+    A word counts by its part in the Kullback-Leibler divergence of the cluster's notes from all notes.
+    """
+    stops = frozenset[str]().union(*map(stop_words, WITH_STOP_WORDS))
+    words = [set(_WORD.findall(text.casefold())) - stops for text in names]
+    everywhere = Counter(word for each in words for word in each)
+    members = ([words[note] for note in cluster] for cluster in clusters)
+    return [_words_of(each, everywhere, len(words)) for each in members]
+
+
+def _words_of(notes: Sequence[Iterable[str]], everywhere: Mapping[str, int], total: int) -> list[str]:
+    counts = Counter(word for each in notes for word in each)
+
+    def divergence(word: str) -> float:
+        share = counts[word] / len(notes)
+        return share * math.log(share * total / everywhere[word])
+
+    common = [word for word, count in counts.items() if count > 1]
+    return sorted(common, key=lambda word: (-divergence(word), word))[:CLUSTER_WORDS]

@@ -1,0 +1,32 @@
+"""Entry point of a process that computes the structure of a link graph, so that searches do not wait for it.
+
+Run as ``python -P -m vaultseek.core.graph.structure_process``, by ``VaultStructure`` only, for one graph.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from vaultseek.base.child_process import apply_child_limits, claim_pipes, read, write
+from vaultseek.core.graph.structure import structure_of
+
+_NICENESS = 5
+
+
+def main() -> None:
+    """Read the names of the notes and the links from standard input, and write the structure."""
+    incoming, outgoing = claim_pipes()
+    apply_child_limits(_NICENESS)
+    frame = read(incoming)
+    if frame is None:
+        return
+    edges = [(one, other) for one, other in np.frombuffer(frame[1], np.int64).reshape(-1, 2).tolist()]
+    structure = asdict(structure_of(frame[0]["names"], edges))
+    structure["ranks"] = list(structure["ranks"].items())  # the keys of JSON are texts
+    write(outgoing, structure)
+
+
+if __name__ == "__main__":
+    main()

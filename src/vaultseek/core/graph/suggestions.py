@@ -1,0 +1,178 @@
+"""Links that may be missing: notes that a note does not link, and the evidence that it should."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vaultseek.base.model import JSON
+from vaultseek.core.indexing.scoped_vault import SearchedVault
+from vaultseek.core.notes.mentions import named_in, unlinked
+from vaultseek.core.notes.read import about
+from vaultseek.core.notes.related import nearest_by_meaning
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.store.graph import Common, Graph
+from vaultseek.store.ledger import Ledger, NoteRow
+
+MOST_NEIGHBOURS = 200
+"""A note with more links than this is no evidence for a link between two notes that it is linked with."""
+RECENT_NOTES = 50
+"""Notes, the last changed, for which links are suggested if no note is named."""
+
+
+class Evidence(NamedTuple):
+    """The evidence for a link between two notes.
+
+    ``common`` is by the notes linked with both, ``cosine`` by their vectors. ``mentioned`` is the line of the
+    note in which the other one is named, ``mentions`` the line of the other in which the note is, and
+    ``links_back`` is true if the other links to it.
+    """
+
+    common: Common = Common()
+    cosine: float = 0.0
+    mentioned: int | None = None
+    mentions: int | None = None
+    links_back: bool = False
+    backlinks: int = 0
+    same_folder: bool = False
+
+    def features(self) -> tuple[float, ...]:
+        """Return the figures by whose ranks `scores` weighs it."""
+        return (
+            float(self.common.cited),
+            self.common.adamic_adar,
+            self.common.resource_allocation,
+            self.cosine,
+            float(self.mentioned is not None),
+            float(self.mentions is not None),
+            float(self.links_back),
+            float(self.backlinks),
+            float(self.same_folder),
+        )
+
+
+WEIGHTS = (0.03, 0.59, 0.75, 1.84, 1.90, 1.51, 0.39, 2.09, 2.14)
+"""The weight of each feature, fitted by scripts/bench_links.py."""
+RANK_CONSTANT = 5.0
+"""The ``k`` of reciprocal ranks: the first few make the difference."""
+
+
+def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return k / (k + rank) of each candidate by each feature, a row each; 0 for one that has none of it.
+
+    Features of different scales are fused by rank (Cormack, Clarke and Buettcher 2009); equal ones share the
+    mean of their ranks, which count from 0.
+    """
+    fused = np.zeros_like(features)
+    for column, values in enumerate(features.T):
+        ordered = np.sort(-values)
+        before, until = np.searchsorted(ordered, -values), np.searchsorted(ordered, -values, side="right")
+        ranks = (before + until - 1) / 2
+        fused[:, column] = np.where(values > 0, RANK_CONSTANT / (RANK_CONSTANT + ranks), 0.0)
+    return fused
+
+
+def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
+    """Return how much speaks for a link to each note."""
+    if not evidence:
+        return {}
+    features = np.array([each.features() for each in evidence.values()])
+    return dict(zip(evidence, (reciprocal_ranks(features) @ WEIGHTS).tolist(), strict=True))
+
+
+async def suggestions(row: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> list[JSON]:
+    """Return at most ``limit`` notes that the note may want to link, the most likely first, with reasons."""
+    evidence = await collect_evidence(row, vault, graph)
+    scored = scores(evidence)
+    best = sorted(evidence, key=lambda other: (-scored[other], other))[:limit]
+    notes = await asyncio.to_thread(vault.ledger.notes.by_id, best)
+    return [
+        {**about(notes[id]), "score": round(scored[id], 4), "reasons": _reasons(evidence[id])}
+        for id in best
+        if id in notes
+    ]
+
+
+async def recent_suggestions(vault: SearchedVault, graph: Graph, limit: int) -> list[JSON]:
+    """Return the most likely missing links of the notes that changed last, each with its ``source``."""
+    ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
+    rows = await asyncio.to_thread(vault.ledger.notes.by_id, ids)
+    best: dict[frozenset[str], JSON] = {}
+    for id in ids:
+        if id in rows:
+            source = {"path": rows[id].path, "title": rows[id].title}
+            for item in await suggestions(rows[id], vault, graph, limit):
+                pair = frozenset((rows[id].path, item["path"]))
+                if pair not in best or best[pair]["score"] < item["score"]:
+                    best[pair] = {**item, "source": source}
+    return sorted(best.values(), key=lambda item: (-item["score"], item["source"]["path"]))[:limit]
+
+
+async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> dict[int, Evidence]:
+    """Return the evidence for each note that is near in links, in meaning or by name, and not linked yet."""
+    cosines, (common, mentioned, mentions) = await asyncio.gather(
+        _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph)
+    )
+    linked, linking = graph.neighbours(row.id)
+    others = {*common, *cosines, *mentioned, *mentions, *linking} - {row.id, *linked}
+    paths = await asyncio.to_thread(vault.ledger.paths_of, list(others))
+    folder = row.path.rpartition("/")[0]
+    folders = {other: path.rpartition("/")[0] for other, path in paths.items()}
+    return {
+        other: Evidence(
+            common.get(other, Common()),
+            cosines.get(other, 0.0),
+            mentioned.get(other),
+            mentions.get(other),
+            other in linking,
+            graph.degrees(other)[1],
+            folders.get(other) == folder,
+        )
+        for other in others
+    }
+
+
+async def _cosines(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
+    try:
+        return await nearest_by_meaning(row, vault)
+    except (WorkerUnavailable, IndexDamaged):
+        return {}
+
+
+def _links_and_names(
+    row: NoteRow, ledger: Ledger, graph: Graph
+) -> tuple[Mapping[int, Common], Mapping[int, int], Mapping[int, int]]:
+    """Return the notes linked with the same notes, those named in the note, and those that name it."""
+    mentioned: dict[int, int] = {}
+    for chunk in ledger.chunks.by_note([row.id])[row.id]:
+        for named in named_in(chunk.text.split("\n"), ledger, row.id):
+            if len(named.notes) == 1:
+                mentioned.setdefault(named.notes[0], chunk.start_line + named.line)
+    lines: dict[str, int] = {}
+    for item in unlinked(row, ledger):
+        lines.setdefault(item["path"], item["line"])
+    rows = (ledger.notes.by_path(path) for path in lines)
+    mentions = {other.id: lines[other.path] for other in rows if other is not None}
+    return graph.common(row.id, MOST_NEIGHBOURS), mentioned, mentions
+
+
+def _reasons(evidence: Evidence) -> list[JSON]:
+    """Return what speaks for a link, the strongest kind first."""
+    reasons: list[JSON] = []
+    if evidence.mentioned is not None:
+        reasons.append({"kind": "mentioned", "line": evidence.mentioned})
+    if evidence.mentions is not None:
+        reasons.append({"kind": "mentions", "line": evidence.mentions})
+    if evidence.links_back:
+        reasons.append({"kind": "links_back"})
+    if evidence.common.cited:
+        reasons.append({"kind": "cited_together", "count": evidence.common.cited})
+    if evidence.common.number > evidence.common.cited:
+        reasons.append({"kind": "common_links", "count": evidence.common.number})
+    if evidence.cosine > 0:
+        reasons.append({"kind": "meaning", "cosine": round(evidence.cosine, 4)})
+    return reasons

@@ -1,0 +1,138 @@
+"""The change to another vector store: another model, another chunking or another embedding text begins one.
+
+Until that is full, the previous store answers, with its own model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import QUERY_EMBED_SECONDS
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.indexing.writer import InWriter
+from vaultseek.errors import VaultseekError, WorkerUnavailable
+from vaultseek.semantic.models.catalogue import LocalModel, find_model
+from vaultseek.semantic.worker.pool import WorkerPool
+from vaultseek.store.ledger.vectors import SpaceTable
+
+
+class PreviousStore(NamedTuple):
+    """The store of the spec before, and the model that its vectors are of."""
+
+    path: Path
+    fingerprint: str
+    model: str
+
+
+class StoreMigration:
+    """The change from the store of a previous spec to ``store``, that of ``spec``, in the same folder."""
+
+    def __init__(
+        self,
+        space: SpaceTable,
+        store: Path,
+        spec: EmbeddingSpec,
+        in_writer: InWriter,
+        pool: WorkerPool | None,
+    ) -> None:
+        """``pool`` has the worker of the previous model; without it a store of another one cannot answer."""
+        self.previous: PreviousStore | None = None
+        """The store that answers while the new one is not full; None if none does."""
+        self._store = store
+        self._spec = spec
+        self._space = space
+        self._in_writer = in_writer
+        self._pool = pool
+        self._model: LocalModel | None = None
+
+    @property
+    def is_same_model(self) -> bool:
+        """True if what answers is of the model of ``spec``."""
+        return self.previous is None or not self._is_foreign(self.previous)
+
+    def begin(self) -> None:
+        """Let a store of another spec answer until this one is full, if the ledger's entries are about one.
+
+        Runs in the writer thread.
+        """
+        space = self._space
+        name = space.store().rpartition(":")[0]
+        folder = store_folder(name)
+        if name and name != self._spec.name and (self._store.parent / folder).is_dir():
+            fingerprint = name.split("/")[0]
+            space.set_previous_store(
+                {"folder": folder, "fingerprint": fingerprint, "model": space.store_model()}
+            )
+        space.set_store_model(self._spec.model)
+
+    async def resume(self) -> None:
+        """Open the previous store, if there is one, and remove those that are not in use."""
+        kept = await self._in_writer(self._space.previous_store)
+        previous = None
+        if kept is not None and kept["folder"] != self._store.name:
+            path = self._store.parent / kept["folder"]
+            previous = PreviousStore(path, kept["fingerprint"], kept.get("model", ""))
+        in_use = {self._store.name, previous.path.name} if previous else {self._store.name}
+        await asyncio.to_thread(sweep, self._store.parent, in_use)
+        if previous is not None and self._is_foreign(previous):
+            await self._keep_model(previous)
+        self.previous = previous
+
+    async def end(self, drop: Callable[[Path], Awaitable[None]]) -> None:
+        """Drop the previous store, because this one is full."""
+        previous, self.previous = self.previous, None
+        if previous is None:
+            return
+        failpoint("store.swapped")
+        await self._in_writer(self._space.set_previous_store, None)
+        await drop(previous.path)
+        model, self._model = self._model, None
+        if model is not None and self._pool is not None:
+            self._pool.release(model)
+
+    async def question(self, previous: PreviousStore, text: str) -> Any:
+        """Return what to ask a previous store: the text, or its vector by another model.
+
+        Raises WorkerUnavailable.
+        """
+        if not self._is_foreign(previous):
+            return text
+        if self._model is None or self._pool is None:
+            raise WorkerUnavailable(
+                "the vectors are being rebuilt for another model; `vaultseek status` shows the progress"
+            )
+        worker = self._pool.worker(self._model)
+        return (await worker.embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]
+
+    async def _keep_model(self, previous: PreviousStore) -> None:
+        """Start the worker of the previous model, unless that has changed since or cannot be found."""
+        if self._pool is None or self._model is not None:
+            return
+        with contextlib.suppress(VaultseekError, OSError):
+            model = await asyncio.to_thread(find_model, previous.model)
+            if model.fingerprint == previous.fingerprint:
+                await self._pool.keep(model)
+                self._model = model
+
+    def _is_foreign(self, previous: PreviousStore) -> bool:
+        return previous.fingerprint != self._spec.fingerprint
+
+
+def store_folder(spec_name: str) -> str:
+    """Return the name of the folder of the store for a spec."""
+    return hashlib.sha256(spec_name.encode()).hexdigest()[:12]
+
+
+def sweep(directory: Path, in_use: set[str]) -> None:
+    """Remove the stores that are not in use."""
+    for path in directory.iterdir() if directory.is_dir() else ():
+        if path.name not in in_use:
+            shutil.rmtree(path, ignore_errors=True)
+            path.unlink(missing_ok=True)

@@ -1,0 +1,154 @@
+"""A vault without a daemon: open it, index it, search it.
+
+The code is the daemon's own, without following the folder. The index is kept in a folder of its own; the next
+run indexes only what has changed, and no text is embedded twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from vaultseek.base import limits, paths
+from vaultseek.base.model import JSON
+from vaultseek.core.indexing.advance import Advance
+from vaultseek.core.indexing.model_source import ModelSource
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.semantic_lane import Patience
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.errors import VaultMissing, WorkerUnavailable
+from vaultseek.semantic.models.catalogue import LocalModel
+from vaultseek.semantic.models.choice import AUTO, ModelChoice, VaultModels, choose_models
+from vaultseek.semantic.models.service import Service
+from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
+from vaultseek.semantic.worker.pool import WorkerPool
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.ledger import Counts
+
+OnIndexing = Callable[[str, Counts], None]
+PATIENCE = Patience(
+    limits.CALL_SECONDS,
+    second_seconds=limits.CALL_SECONDS,
+    rerank_seconds=limits.CALL_SECONDS,
+    complete=True,
+)
+"""A program waits for what a person would not wait for."""
+
+
+def _ignore_progress(phase: str, counts: Counts) -> None:
+    """Do nothing with the progress of indexing."""
+
+
+@contextlib.asynccontextmanager
+async def indexed_vault(
+    options: VaultOptions,
+    cache: Path,
+    model: LocalModel | ModelChoice | None = None,
+    on_indexing: OnIndexing = _ignore_progress,
+    questions: Sequence[str] = (),
+    reranker: Service | None = None,
+) -> AsyncIterator[OpenVault]:
+    """Open the vault, index what changed since the last time, and close it at the end.
+
+    The index is kept in the folder ``cache``. Without a ``model`` it is that of the default settings. A
+    second vector space is filled if one of the ``questions`` is answered by it. ``reranker`` is the server of
+    the settings, if there is one. Raises what ``index_vault`` raises, and AlreadyRunning.
+    """
+    log = paths.private_directory(cache) / "worker.log"
+    of_worker = WorkerSettings(reranker=reranker)
+    pool = WorkerPool(lambda model: SemanticWorker(model, log=log, settings=of_worker))
+    choice = ModelChoice(model) if isinstance(model, LocalModel) else model or choose_models(AUTO)
+    source = ModelSource(choice, pool)
+    models = await asyncio.to_thread(source.of_vault, options, cache)
+    vault = _open(options, cache, source, models)
+    try:
+        await index_vault(vault, on_indexing, questions)
+        present = source.of_notes(vault.ledger, cache) if choice.automatic else models
+        if present is not None and present.main != models.main:
+            vault.close()
+            vault = _open(options, cache, source, present)
+            await index_vault(vault, on_indexing, questions)
+        yield vault
+    finally:
+        await pool.stop()
+        vault.close()
+
+
+async def search(vault: OpenVault, query: str, **options: Any) -> JSON:
+    """Return the answer that ``vaultseek search --json`` prints.
+
+    ``options`` are fields of `SearchRequest`, such as ``limit`` and ``mode``. Raises BadQuery for a query
+    that cannot be asked, Unavailable if no lane can answer.
+    """
+    return await Searcher(vault).search(SearchRequest(query, **{"settings": SearchSettings(), **options}))
+
+
+def _open(options: VaultOptions, cache: Path, source: ModelSource, models: VaultModels) -> OpenVault:
+    worker, spec = source.pool.worker(models.main), source.spec(models.main)
+    return OpenVault.open(options, cache, worker, spec, patience=PATIENCE, models=models, pool=source.pool)
+
+
+def open_vault(options: VaultOptions, cache: Path, worker: SemanticWorker, model: LocalModel) -> OpenVault:
+    """Open the vault's index in ``cache``; ``index_vault`` has to follow."""
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
+    return OpenVault.open(options, cache, worker, spec, patience=PATIENCE)
+
+
+async def index_vault(
+    vault: OpenVault,
+    on_indexing: OnIndexing = _ignore_progress,
+    questions: Sequence[str] = (),
+) -> None:
+    """Bring the index up to what is on disk, vectors included; those of a second space for its ``questions``.
+
+    Raises VaultMissing, or WorkerUnavailable if the model cannot be used.
+    """
+    root = vault.options.root
+    if not root.is_dir():
+        raise VaultMissing(f"no vault at {root}: no such folder; use --vault DIR")
+    await vault.in_writer(_index_notes, vault, on_indexing)
+    last_report = 0.0
+    second = vault.spaces.second if vault.spaces.wants_second(questions) else None
+    steps = [vault.embedding.step, *([second.step] if second is not None else [])]
+    for step in steps:
+        while await _embed_batch(vault, step, on_indexing):
+            if time.monotonic() - last_report > limits.PROGRESS_SECONDS:
+                last_report = time.monotonic()
+                on_indexing("embedding", vault.ledger.counts())
+    on_indexing("done", vault.ledger.counts())
+
+
+def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:
+    def on_progress(done: int, total: int) -> None:
+        on_indexing(f"reading {done}/{total}", vault.ledger.counts())
+
+    vault.indexer.load()
+    vault.indexer.apply(vault.indexer.reconcile(), on_progress)
+    while vault.keyword_index.merge_step():
+        pass
+
+
+async def _embed_batch(
+    vault: OpenVault, step: Callable[[], Awaitable[bool]], on_indexing: OnIndexing
+) -> bool:
+    """Do a step; again and again if the worker fails, until nothing has moved for long.
+
+    Raises WorkerUnavailable. What was embedded by then is kept.
+    """
+    advance: Advance | None = None
+    while True:
+        try:
+            return await step()
+        except WorkerUnavailable as error:
+            if error.cause == "model_unusable":
+                raise
+            advance = advance or Advance(vault)
+            advance.check(f"{error}; what is embedded is kept, so try again later")
+            on_indexing(f"waiting: {error}", vault.ledger.counts())
+        await asyncio.sleep(limits.RETRY_SECONDS)

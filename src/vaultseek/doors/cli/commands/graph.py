@@ -1,0 +1,216 @@
+"""``vaultseek graph``: the structure of a vault's links, paths between notes, and links that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from vaultseek.base import limits
+from vaultseek.doors.cli.commands.links import neighbors
+from vaultseek.doors.cli.completion_values import complete_note
+from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.listing import heading_line, place, title_and_name
+from vaultseek.doors.cli.options import (
+    completed_by,
+    daemon_options,
+    json_option,
+    limit_option,
+    list_options,
+    note_argument,
+)
+from vaultseek.doors.cli.output import print_answer
+from vaultseek.doors.cli.terminal import Terminal, clean, count
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+FORMATS = ("graphml", "gexf", "json")
+LINE_CHARS = 100
+
+
+@click.group(invoke_without_command=True)
+@limit_option("Show at most N hubs, bridges and clusters.")
+@list_options
+def graph(invocation: Invocation, /, limit: int | None) -> int | None:
+    """Show how the notes of a vault are linked: hubs, bridges and clusters.
+
+    Hubs are the notes that most leads to, bridges those between others. A cluster is named by the words in
+    which its notes differ from all others.
+
+    \b
+    vaultseek graph
+    vaultseek graph path Boiler "Heating Bill"
+    vaultseek graph suggest Boiler
+    """
+    if click.get_current_context().invoked_subcommand is not None:
+        return None
+    answer = call_vault(invocation, "graph/overview", limit=limit)
+    return print_answer(answer, invocation, "hubs", _overview)
+
+
+@graph.command()
+@limit_option("Show at most N clusters.")
+@list_options
+def clusters(invocation: Invocation, /, limit: int | None) -> int:
+    """Show groups of notes that link to each other more than to others."""
+    answer = call_vault(invocation, "graph/overview", limit=limit or limits.RESULTS)
+    return print_answer(answer, invocation, "clusters", lambda each, out: "\n".join(_clusters(each, out)))
+
+
+@graph.command()
+@limit_option("Show at most N notes.")
+@list_options
+def hubs(invocation: Invocation, /, limit: int | None) -> int:
+    """Show the notes that most leads to, by PageRank."""
+    answer = call_vault(invocation, "graph/overview", limit=limit)
+    return print_answer(answer, invocation, "hubs", lambda each, out: "\n".join(_hubs(each, out)))
+
+
+@graph.command()
+@note_argument
+@click.argument("other", shell_complete=completed_by(complete_note))
+@limit_option("Show at most N paths.")
+@json_option()
+@daemon_options
+def path(invocation: Invocation, /, note: str, other: str, limit: int | None) -> int:
+    """Show the shortest paths from one note to another, with the line of each link.
+
+    Links count in both directions. Where none lead, one step is between the notes nearest in meaning. Exit
+    code 1 if there is no path.
+    """
+    answer = call_note(invocation, "graph/path", note, other=other, limit=limit)
+    return print_answer(answer, invocation, "routes", _routes)
+
+
+graph.add_command(neighbors, "around")
+
+
+@graph.command()
+@click.argument("note", required=False, shell_complete=completed_by(complete_note))
+@limit_option("Show at most N suggestions.")
+@list_options
+def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
+    """Show links that may be missing, in a note or in those that changed last, with the reasons.
+
+    Nothing is written. Exit code 1 if there are none.
+    """
+    if note is None:
+        answer = call_vault(invocation, "graph/suggest", limit=limit)
+    else:
+        answer = call_note(invocation, "graph/suggest", note, limit=limit)
+    return print_answer(answer, invocation, "suggestions", _suggestions)
+
+
+@graph.command()
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--format", "form", type=click.Choice(FORMATS), help="By default by the extension of FILE.")
+@daemon_options
+def export(invocation: Invocation, /, file: Path, form: str | None) -> int:
+    """Write all notes and links to FILE, which Gephi, Cytoscape or a program reads.
+
+    Each note has its title, rank (PageRank), cluster and time of change.
+
+    \b
+    vaultseek graph export notes.gexf
+    """
+    chosen = form or file.suffix.lstrip(".").lower()
+    if chosen not in FORMATS:
+        raise click.UsageError(f"Use --format {'|'.join(FORMATS)}, or a FILE with such an extension.")
+    answer = call_vault(invocation, "graph/export")
+    from vaultseek.core.graph.files import write_graph
+
+    write_graph(answer, file, chosen)
+    notes, links = count(len(answer["nodes"]), "note"), count(len(answer["links"]), "link")
+    invocation.show(clean(f"{file}: {notes}, {links}"))
+    return SUCCESS
+
+
+def _overview(answer: JSON, terminal: Terminal) -> str:
+    components = answer["components"]
+    lines = [
+        f"{count(answer['notes'], 'note')}, {count(answer['links'], 'link')}",
+        f"{count(answer['orphans'], 'note')} without backlinks",
+        f"{count(components['count'], 'connected part')}, the largest with {components['largest']:,} notes",
+        "",
+        *_hubs(answer, terminal),
+    ]
+    if answer["bridges"]:
+        lines += ["", terminal.paint("Bridges", "bold")]
+        lines += [_note(note, f"{note['share']:.0%} of the paths", terminal) for note in answer["bridges"]]
+    return "\n".join([*lines, "", *_clusters(answer, terminal)])
+
+
+def _hubs(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    if not answer["hubs"]:
+        yield "No links between notes."
+        return
+    yield terminal.paint("Hubs", "bold")
+    for note in answer["hubs"]:
+        yield _note(note, f"{count(note['backlinks'], 'backlink')}, links to {note['outgoing']:,}", terminal)
+
+
+def _note(note: JSON, remark: str, terminal: Terminal) -> str:
+    return f"  {place(note, terminal)}  {terminal.paint(remark, 'dim')}"
+
+
+def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    if not answer["clusters"]:
+        yield "No clusters: no three notes link to each other."
+        return
+    yield heading_line("Clusters", answer["cluster_count"], terminal)
+    for cluster in answer["clusters"]:
+        name = clean(", ".join(cluster["words"])) or "no common words"
+        news = [f"{cluster[key]:,} {key}" for key in ("created", "changed") if cluster[key]]
+        recent = f"; in 30 days {', '.join(news)}" if news else ""
+        remark = f"{count(cluster['count'], 'note')}{recent}"
+        yield f"  {terminal.paint(name, 'bold')}  {terminal.paint(remark, 'dim')}"
+        titles = ", ".join(title_and_name(note) for note in cluster["notes"])
+        yield f"    {terminal.fit(titles, LINE_CHARS)}"
+    left = answer["cluster_count"] - len(answer["clusters"])
+    if left > 0:
+        yield f"… and {left:,} more"
+
+
+def _routes(answer: JSON, terminal: Terminal) -> str:
+    if not answer["routes"]:
+        return "No path: no links lead there, and meaning cannot be asked now."
+    return "\n\n".join("\n".join(_route(route, terminal, answer)) for route in answer["routes"])
+
+
+def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]:
+    for step in route:
+        if step["by"] == "meaning":
+            remark = f"~ no link, near in meaning ({step['cosine']:.2f})"
+            yield f"    {terminal.paint(remark, 'yellow')}"
+        elif step["by"] == "link":
+            sign = {"out": "->", "in": "<-", "both": "<->"}[step["direction"]]
+            text = terminal.fit(clean(step["text"] or ""), LINE_CHARS)
+            yield f"    {sign} {terminal.paint(text, 'dim')}"
+        note = {**step, "line": None}
+        yield f"{place(note, terminal, answer)}  {title_and_name(note)}"
+
+
+_REASONS = {
+    "mentioned": "named in line {line}",
+    "mentions": "names it in line {line}",
+    "links_back": "links to it",
+    "cited_together": "{count} link to both",
+    "common_links": "{count} linked with both",
+    "meaning": "near in meaning ({cosine:.2f})",
+}
+
+
+def _suggestions(answer: JSON, terminal: Terminal) -> str:
+    if not answer["suggestions"]:
+        return "No links seem to be missing."
+    lines = []
+    for item in answer["suggestions"]:
+        source = f"{clean(item['source']['path'])} -> " if "source" in item else ""
+        reasons = "; ".join(_REASONS[each["kind"]].format(**each) for each in item["reasons"])
+        lines.append(f"{source}{place(item, terminal, answer)}\n    {terminal.paint(reasons, 'dim')}")
+    return "\n".join(lines)

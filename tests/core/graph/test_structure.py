@@ -1,0 +1,72 @@
+"""Clusters, ranks, bridges and components of link graphs, beside the algorithms of NetworkX."""
+
+from __future__ import annotations
+
+import networkx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.core.graph.louvain import louvain
+from vaultseek.core.graph.structure import page_ranks, structure_of
+from vaultseek.core.graph.vault_structure import VaultStructure
+from vaultseek.store.graph import Graph
+
+graphs = st.lists(st.tuples(st.integers(0, 14), st.integers(0, 14)), max_size=40).map(
+    lambda pairs: sorted({pair for pair in pairs if pair[0] != pair[1]})
+)
+
+
+@given(graphs)
+def test_ranks_are_those_of_networkx(edges):
+    links = networkx.DiGraph(edges)
+    links.add_nodes_from(range(15))
+    wanted = networkx.pagerank(links, tol=1e-9)
+    assert page_ranks(15, edges) == pytest.approx([wanted[note] for note in range(15)], abs=1e-5)
+
+
+@given(graphs)
+def test_clusters_part_the_nodes_and_join_no_unconnected_ones(edges):
+    links = networkx.Graph(edges)
+    links.add_nodes_from(range(15))
+    clusters = louvain(15, links.edges, seed=1)
+    assert sorted(node for cluster in clusters for node in cluster) == list(range(15))
+    assert all(networkx.is_connected(links.subgraph(cluster)) for cluster in clusters)
+
+
+def test_modularity_is_near_that_of_networkx():
+    links = networkx.connected_caveman_graph(30, 6)
+    modularity = networkx.community.modularity
+    ours = modularity(links, louvain(len(links), links.edges, seed=1))
+    assert ours >= modularity(links, networkx.community.louvain_communities(links, seed=1)) - 0.01
+
+
+def test_two_groups_joined_by_one_note_are_two_clusters_and_it_is_the_bridge():
+    boats, pumps = range(4), range(5, 9)
+    edges = [(a, b) for group in (boats, pumps) for a in group for b in group if a != b]
+    names = [*["Boat anchor"] * 4, "Between", *["Pump valve"] * 4, "Alone"]
+    structure = structure_of(names, [*edges, (3, 4), (4, 5)])
+    assert [{*cluster} - {4} for cluster in structure.clusters] == [{*boats}, {*pumps}]
+    assert [{*words} for words in structure.words] == [{"boat", "anchor"}, {"pump", "valve"}]
+    assert structure.bridges[0][0] in (3, 4, 5)
+    assert structure.components == [9]
+
+
+def test_no_notes_have_no_structure():
+    structure = structure_of([], [])
+    assert (structure.clusters, structure.ranks, structure.bridges) == ([], {}, [])
+
+
+def test_the_structure_is_computed_by_a_process_and_kept_until_links_change(world, monkeypatch):
+    made = world(
+        {"a.md": "# Pump\n\n[[b]] [[c]]", "b.md": "# Pump valve\n\n[[c]]", "c.md": "# Valve\n\n[[a]]"}
+    )
+    graph, structure = Graph.of(made.ledger), VaultStructure()
+    first = structure.of(graph, made.ledger)
+    assert [len(cluster) for cluster in first.clusters] == [3]
+    made.write({"a.md": "# Pump\n\nOther words. [[b]] [[c]]"})
+    graph.sync(made.ledger)
+    assert structure.of(graph, made.ledger) is first
+    made.write({"d.md": "[[a]]"})
+    graph.sync(made.ledger)
+    assert len(structure.of(graph, made.ledger).ranks) == 4

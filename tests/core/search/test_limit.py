@@ -1,0 +1,68 @@
+"""The limit only cuts: as far as both go, a short list is the beginning of a long one."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from semantic_here import index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+
+SAMPLE = Path(__file__).parents[2] / "data" / "vault"
+LONG = 50
+SHORT = (1, 3, 5, 10, 20, 35)
+WORDS_OF_NOTES = sorted(
+    {word for path in SAMPLE.rglob("*.md") for word in re.findall(r"[a-z]{3,}", path.read_text("utf-8"))}
+)
+
+
+@dataclass
+class Sample:
+    """The sample vault and a loop to search it in."""
+
+    index: OpenVault
+    loop: asyncio.AbstractEventLoop
+
+    def results(self, query: str, limit: int, **request: Any) -> list[tuple[str, float]]:
+        asked = SearchRequest(query, limit=limit, **{"settings": SearchSettings(), **request})
+        answer = self.loop.run_until_complete(Searcher(self.index).search(asked))
+        return [(result["path"], result["score"]) for result in answer["results"]]
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
+    index = index_here(SAMPLE, tmp_path_factory.mktemp("sample") / "index")
+    loop = asyncio.new_event_loop()
+    yield Sample(index, loop)
+    index.close()
+    loop.run_until_complete(loop.shutdown_default_executor())
+    loop.close()
+
+
+@pytest.fixture(autouse=True)
+def _own_directories() -> None:
+    """Nothing here looks outside its temporary folder; the fixture of this name works a test at a time."""
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    words=st.lists(st.sampled_from(WORDS_OF_NOTES), min_size=1, max_size=6),
+    mode=st.sampled_from(["hybrid", "hybrid", "keyword", "semantic"]),
+    limit=st.sampled_from(SHORT),
+    fused=st.sampled_from([{}, {}, {"fusion": "linear"}, {"rrf_ranks": "integer"}]),
+)
+def test_the_first_results_are_the_same_at_any_limit(sample, words, mode, limit, fused):
+    request = {"mode": mode, "settings": SearchSettings(**fused)}
+    query = " ".join(words)
+    assert sample.results(query, limit, **request) == sample.results(query, LONG, **request)[:limit]

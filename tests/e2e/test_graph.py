@@ -1,0 +1,85 @@
+"""``vaultseek graph`` on a real daemon."""
+
+from __future__ import annotations
+
+import json
+
+import networkx
+import pytest
+
+pytestmark = pytest.mark.shared_daemon
+NOTES = {
+    "pump.md": "# Pump\n\nThe [[valve]] sits on top.\n",
+    "valve.md": "# Valve\n\nIt has a [[seal]].\n",
+    "seal.md": "# Seal\n\nOf rubber, see [[pump]]. An anchor holds it.\n",
+    "anchor.md": "# Anchor\n\nHangs on its [[chain]].\n",
+    "chain.md": "# Chain\n\nOf steel.\n",
+    "alone.md": "# Alone\n\nNo links.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def graph(indexed_vault):
+    return indexed_vault(NOTES)
+
+
+def test_the_overview_counts_and_names_hubs_and_clusters(graph):
+    answer = graph.json("graph")
+    assert (answer["notes"], answer["links"], answer["orphans"]) == (6, 4, 2)
+    assert answer["components"] == {"count": 2, "largest": 3}
+    assert {hub["path"] for hub in answer["hubs"]} >= {"pump.md", "valve.md", "seal.md", "chain.md"}
+    assert [cluster["count"] for cluster in answer["clusters"]] == [3]
+    shown = graph.run("graph").stdout
+    assert "6 notes, 4 links" in shown
+    assert "2 connected parts, the largest with 3 notes" in shown
+
+
+def test_a_path_shows_the_line_of_each_link(graph):
+    answer = graph.json("graph", "path", "Pump", "Seal", "-n", "1")
+    (route,) = answer["routes"]
+    assert [step["path"] for step in route] == ["pump.md", "seal.md"]
+    assert (route[1]["direction"], route[1]["text"]) == ("in", "Of rubber, see [[pump]]. An anchor holds it.")
+    assert "<- Of rubber" in graph.run("graph", "path", "Pump", "Seal").stdout
+
+
+def test_where_no_links_lead_a_step_is_by_meaning_and_says_so(graph):
+    (route,) = graph.json("graph", "path", "Pump", "Chain")["routes"]
+    assert [step["by"] for step in route].count("meaning") == 1
+    assert (route[0]["path"], route[-1]["path"]) == ("pump.md", "chain.md")
+    assert "no link, near in meaning" in graph.run("graph", "path", "Pump", "Chain").stdout
+
+
+def test_a_note_that_names_another_should_link_it(graph):
+    suggested = {item["path"]: item for item in graph.json("graph", "suggest", "Seal")["suggestions"]}
+    assert {"kind": "mentioned", "line": 3} in suggested["anchor.md"]["reasons"]
+    assert "named in line 3" in graph.run("graph", "suggest", "Seal").stdout
+    everywhere = graph.json("graph", "suggest")["suggestions"]
+    assert {"seal.md", "anchor.md"} in [{item["source"]["path"], item["path"]} for item in everywhere]
+
+
+def test_what_is_linked_is_not_suggested(graph):
+    assert "valve.md" not in [item["path"] for item in graph.json("graph", "suggest", "Pump")["suggestions"]]
+
+
+@pytest.mark.parametrize("form", ["gexf", "graphml", "json"])
+def test_an_export_is_read_by_networkx(graph, tmp_path, form):
+    file = tmp_path / f"notes.{form}"
+    assert "6 notes, 4 links" in graph.run("graph", "export", str(file)).stdout
+    if form == "json":
+        links = networkx.node_link_graph(json.loads(file.read_text()), edges="edges")
+    else:
+        links = {"gexf": networkx.read_gexf, "graphml": networkx.read_graphml}[form](file)
+    assert sorted(links.edges)[0] == ("anchor.md", "chain.md")
+    assert links.nodes["pump.md"]["title"] == "Pump"
+
+
+def test_an_unknown_format_is_named_with_those_that_there_are(graph, tmp_path):
+    done = graph.run("graph", "export", str(tmp_path / "notes.dot"))
+    assert done.returncode == 2
+    assert "--format graphml|gexf|json" in done.stderr
+
+
+def test_a_vault_without_links_says_so(indexed_vault):
+    shown = indexed_vault({"a.md": "# A\n"}).run("graph").stdout
+    assert "No links between notes." in shown
+    assert "No clusters" in shown
