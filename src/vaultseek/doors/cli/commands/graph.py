@@ -39,8 +39,8 @@ LINE_CHARS = 100
 def graph(invocation: Invocation, /, limit: int | None) -> int | None:
     """Show how the notes of a vault are linked: hubs, bridges and clusters.
 
-    Hubs are the notes that most leads to, bridges those between others. A cluster is named by the words in
-    which its notes differ from all others.
+    Hubs are the notes that links lead to most, bridges those between others. A cluster is named by the words
+    in which its notes differ from all others.
 
     \b
     vaultseek graph
@@ -66,7 +66,7 @@ def clusters(invocation: Invocation, /, limit: int | None) -> int:
 @limit_option("Show at most N notes.")
 @list_options
 def hubs(invocation: Invocation, /, limit: int | None) -> int:
-    """Show the notes that most leads to, by PageRank."""
+    """Show the notes that links lead to most, by PageRank."""
     answer = call_vault(invocation, "graph/overview", limit=limit)
     return print_answer(answer, invocation, "hubs", lambda each, out: "\n".join(_hubs(each, out)))
 
