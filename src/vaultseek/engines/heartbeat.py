@@ -48,7 +48,7 @@ class Heartbeat:
             at, host, state, synced_at, reason, language = json.loads(text or "")[:6]
             known = reason and _reason(*reason)
             return cls(float(at), str(host), str(state), synced_at and float(synced_at), known, language)
-        except (ValueError, TypeError, IndexError):
+        except (ValueError, TypeError, LookupError):
             return None
 
 

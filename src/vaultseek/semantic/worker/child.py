@@ -224,6 +224,10 @@ class Child:
         finally:
             if self._process.returncode is None:
                 self.kill("the program ended")
+                # Its pipes close while there is a loop to close them; the loop ends after this task.
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_LAST_OUTPUT_SECONDS):
+                        await self._process.wait()
             self._finish(code)
 
     async def _read(self) -> None:

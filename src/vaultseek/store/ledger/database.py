@@ -194,9 +194,13 @@ _VALUE_ERRORS = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataE
 def connect(file: Path) -> sqlite3.Connection:
     """Open a connection with durable commits; deleted text is overwritten in the file."""
     connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA secure_delete = ON")
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA secure_delete = ON")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection
 
 
