@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from vaultseek.base.paths import vault_data_directory
+
 NOTES = {
     "Drain.md": "---\ntags: [work/pumps]\n---\n# Cellar drain\n\nvalve and float",
     "Salad.md": "---\ntags: [garden]\n---\n# Lettuce bed\n\nslugs eat it",
@@ -37,7 +39,10 @@ def test_the_vocabulary_is_built_on_demand_and_survives_a_restart(daemon, vault,
     root = vault(NOTES)
     daemon.run("index", "--wait", "--vault", str(root))
     daemon.json("search", "lettuce", "--vault", str(root))
-    assert file_of(daemon) is None
+    data = Path(daemon.environment["XDG_DATA_HOME"], "vaultseek", "vaults")
+    folder = data / vault_data_directory(root.resolve()).name
+    assert folder.is_dir()
+    assert not (folder / "concept_vocabulary.json").exists()
     first = ask(daemon, root)
     assert [part["lane"] for part in first["partial"]] == ["expansion"]
     assert "is being built; try again" in first["partial"][0]["reason"]
@@ -72,4 +77,7 @@ def test_a_paused_vault_makes_none(daemon, vault):
     daemon.run("vault", "pause", str(root))
     reason = ask(daemon, root)["partial"][0]["reason"]
     assert "is paused" in reason
-    assert file_of(daemon) is None
+    data = Path(daemon.environment["XDG_DATA_HOME"], "vaultseek", "vaults")
+    folder = data / vault_data_directory(root.resolve()).name
+    assert folder.is_dir()
+    assert not (folder / "concept_vocabulary.json").exists()

@@ -19,6 +19,7 @@ import pytest
 
 from browsing import CHROMIUM, FOREIGN, NARROW, NO_CHROMIUM, WIDE, Served, chromium, served
 from made_files import canvas, card, pdf
+from vaultseek.base.paths import vault_data_directory
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=NO_CHROMIUM)
 
@@ -458,8 +459,7 @@ def test_the_state_names_what_is_wrong(reader, vault):
     box.locator("summary", has_text="Quality").click()
     reader.expect(box).to_contain_text("Not measured yet")
     data = Path(vault.daemon.environment["XDG_DATA_HOME"], "vaultseek")
-    (folder,) = (each for each in (data / "vaults").iterdir() if each.name.startswith("vault-"))
-    kept = data / "evaluate" / folder.name
+    kept = data / "evaluate" / vault_data_directory(vault.root.resolve()).name
     kept.mkdir(parents=True)
     (kept / "report.json").write_text(json.dumps(report))
     box.locator("summary", has_text="Quality").click()
