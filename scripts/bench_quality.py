@@ -5,18 +5,20 @@
 
 A SET is a folder with ``queries.jsonl`` and ``qrels.tsv``. Its vault is its own folder ``vault/``, else the
 folder that its file ``vault.txt`` names (relative to the set), else the folder of its name in ``--vaults``,
-else, for questions in one language about notes in another (``cross-de-en``: German questions, English notes),
-the vault of the set ``xquad-en`` beside it. A set
-``NAME-paraphrases`` is about the vault NAME, a third of whose notes it takes for recent, none of them right.
-A set in a folder ``held-out`` is for testing only: its figures stand in tables of their own, and no constant
-may be chosen by them. The first run embeds all notes, about a minute for two thousand passages; later runs
-use the cache.
+else, for questions in one language about notes in another (``cross-de-en``: German questions, English
+notes), the vault of the set ``xquad-en`` beside it. A set ``NAME-paraphrases`` is about the vault NAME, a
+third of whose notes it takes for recent, none of them right. A set in a folder ``held-out`` is for testing
+only: its figures stand in tables of their own, and no constant may be chosen by them. A set ``NAME-two-
+notes`` has questions about the vault NAME that need two notes, and ``--unlinked`` makes the links of every
+vault plain text, so that one note only names the other. The first run embeds all notes, about a minute for
+two thousand passages; later runs use the cache.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import re
 import sys
 import time
 import zlib
@@ -49,8 +51,11 @@ HELD_OUT = "held-out"
 """Name of a folder of sets for testing only."""
 DATED = "-paraphrases"
 """End of the name of a set with notes of mixed ages."""
+TWO_NOTES = "-two-notes"
+"""End of the name of a set whose questions need two notes."""
+_LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]|(?<!!)\[([^\[\]]*)\]\((?!http)[^()]*\)")
 DAYS_OF_RECENT, DAYS_OF_OLD = (3, 20), 400
-METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@100")
+METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@10", "Recall@100")
 _KINDS = ("noise", "foreign", "lost")
 _OVERVIEW = ("nDCG@10", "nDCG@5", "Hit@1", "Hit@5", "P@5", "MRR", "Recall@100")
 
@@ -58,6 +63,10 @@ _OVERVIEW = ("nDCG@10", "nDCG@5", "Hit@1", "Hit@5", "P@5", "MRR", "Recall@100")
 async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     """Measure one set with all variants."""
     root = vault_of(folder, arguments.vaults)
+    if arguments.unlinked:
+        root = unlinked_copy(
+            root, cache_directory(root, arguments.cache).with_suffix(".unlinked") / root.name
+        )
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
     ways = variants(Settings().search, arguments.compare)
@@ -124,13 +133,28 @@ def vault_of(folder: Path, vaults: Path | None) -> Path:
     if (pointer := folder / "vault.txt").is_file():
         places.append(folder / pointer.read_text(encoding="utf-8").strip())
     if vaults is not None:
-        places.append(vaults / folder.name.removesuffix(DATED))
+        places.append(vaults / folder.name.removesuffix(DATED).removesuffix(TWO_NOTES))
     if folder.name.startswith("cross-"):
         places.append(folder.parent / f"xquad-{folder.name.rpartition('-')[2]}" / "vault")
     for place in places:
         if place.is_dir():
             return place.resolve()
     sys.exit(f"{folder}: no vault; tried {', '.join(map(str, places))}")
+
+
+def unlinked_copy(root: Path, copy: Path) -> Path:
+    """Copy a vault to ``copy``, every link to a note as plain text: its label, else the note's name."""
+    for source in root.rglob("*.md"):
+        note = copy / source.relative_to(root)
+        note.parent.mkdir(parents=True, exist_ok=True)
+        text = source.read_text(encoding="utf-8", errors="replace")
+        note.write_text(_LINK.sub(_label, text), encoding="utf-8")
+    return copy
+
+
+def _label(link: re.Match[str]) -> str:
+    target, label, text = link.groups()
+    return text or label or (target or "").rpartition("/")[2].partition("#")[0]
 
 
 def is_held_out(folder: Path) -> bool:
@@ -217,6 +241,7 @@ def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("sets", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--vaults", type=Path)
+    parser.add_argument("--unlinked", action="store_true", help="make links plain text")
     parser.add_argument("--model", default=AUTO, help="as in the settings")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
     parser.add_argument("--limit", type=int, default=100)

@@ -278,7 +278,8 @@ def test_a_note_that_no_lane_proposes_names_the_note_whose_link_led_to_it(made_u
                 made_up.vault.ledger.notes.by_path(path).id
                 for path in (result["path"], result["via"]["path"])
             }
-            assert any(set(edge) == ids for edge in made_up.vault.graph.edges())
+            linked = any(set(edge) == ids for edge in made_up.vault.graph.edges())
+            assert result["via"]["kind"] == ("link" if linked else "mention")
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "keyword", "semantic"])

@@ -95,9 +95,11 @@ def test_a_result_says_its_lines_the_matching_one_and_its_certainty():
     assert (shown["line"], shown["column"], shown["certainty"]) == (14, 3, 0.83)
 
 
-def test_a_note_that_only_a_link_led_to_says_which():
-    reply = results(search(result(via={"path": "Sump.md", "title": "Sump"}, certainty=0.2)), LARGE)
-    assert "- Pump.md | certainty 0.20 | found by a link of Sump.md\n" in reply.text
+@pytest.mark.parametrize(("kind", "how"), [("link", "by a link with"), ("mention", "by its name in")])
+def test_a_note_that_only_another_one_led_to_says_which(kind, how):
+    via = {"path": "Sump.md", "title": "Sump", "kind": kind}
+    reply = results(search(result(via=via, certainty=0.2)), LARGE)
+    assert f"- Pump.md | certainty 0.20 | found {how} Sump.md\n" in reply.text
 
 
 def test_a_property_that_matches_is_named():

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from vaultseek.base.model import JSON
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.notes.mentions import named_in, unlinked
+from vaultseek.core.notes.mentions import unlinked
 from vaultseek.core.notes.read import about
 from vaultseek.core.notes.related import nearest_by_meaning
+from vaultseek.core.search.name_mentions import named_in
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow

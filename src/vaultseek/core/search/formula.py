@@ -87,6 +87,8 @@ GRAPH_BELOW_LEADER = 0.99
 CONTEXT_SHARE = 0.6
 """Share of the words around a link in the evidence for a neighbour; its own title and headings have the
 rest."""
+MENTION_STRENGTH = 0.3
+"""Strength of a mention without a link, of a link's."""
 FIRST_NEIGHBOUR_SHARE = 0.05
 """Least share of the query that counts as found at a link with the first note, whose neighbours are of
 interest even if the query has no word of theirs."""

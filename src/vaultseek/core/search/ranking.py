@@ -60,10 +60,10 @@ _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 class Ranking:
     """All candidates, best first; the rows and confidences of their notes, by path.
 
-    ``via``: the note whose link says most for a note, both by path. ``with_identifier``: the notes that have
-    an identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are
-    none, ``near_identifiers`` are those with one like it. ``near`` are the notes that mean something like the
-    query, or have many of its words or its name.
+    ``via``: the note whose link says most for a note, both by path. ``mentioned``: notes that are only
+    named in it. ``with_identifier``: the notes that have an identifier of the query, or it for a name, if it
+    consists of identifiers; else None. Where there are none, ``near_identifiers`` are those with one like it.
+    ``near`` are the notes that mean something like the query, or have many of its words or its name.
     """
 
     candidates: Sequence[Candidate]
@@ -71,6 +71,7 @@ class Ranking:
     confidence: Mapping[str, float] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
     via: Mapping[str, str] = field(default_factory=dict)
+    mentioned: Collection[str] = ()
     with_identifier: Collection[str] | None = None
     near_identifiers: Collection[str] = ()
     near: Collection[str] = ()
@@ -129,6 +130,7 @@ def rank(
         {row.path: max(judged.confidence[id], named.get(id, 0.0)) for id, row in notes.items()},
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
+        neighbours.mentioned,
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
         () if identified is None else {notes[id].path for id in identified.near},
         {notes[id].path for id in {*judged.near, *named} if id in notes},

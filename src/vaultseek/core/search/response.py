@@ -192,7 +192,7 @@ def _other(lanes: Collection[str]) -> str:
 
 
 def _via(candidate: Candidate, trace: Trace) -> JSON | None:
-    """Return the note through whose link a note was found, if no lane proposed it."""
+    """Return the note through whose link or text a note was found, if no lane proposed it."""
     parts = candidate.contributions
     if (
         candidate.name_bonus  # its name led to it
@@ -201,7 +201,8 @@ def _via(candidate: Candidate, trace: Trace) -> JSON | None:
     ):
         return None
     path = trace.ranking.via[candidate.note]
-    return {"path": path, "title": trace.ranking.notes[path].title}
+    kind = "mention" if candidate.note in trace.ranking.mentioned else "link"
+    return {"path": path, "title": trace.ranking.notes[path].title, "kind": kind}
 
 
 def _arithmetic(candidate: Candidate) -> JSON:

@@ -12,9 +12,9 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes import rename
 from vaultseek.core.notes.lookup import similar_names, vault_path
-from vaultseek.core.notes.mentions import named_in
 from vaultseek.core.notes.new_links import Manner, manner_of
 from vaultseek.core.notes.targets import link_target, problem_message
+from vaultseek.core.search.name_mentions import named_in
 from vaultseek.daemon.methods.access import Find, Handlers, about_vault, find_note, folder_of, whole
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import UsageError

@@ -117,10 +117,11 @@ class Arithmetic(Answer):
 
 
 class Via(Answer):
-    """The note through whose link another one was found."""
+    """The note through which another one was found: by a link between both, or by the other's name in it."""
 
     path: str
     title: str
+    kind: Literal["link", "mention"]
 
 
 class IndexNow(Index):

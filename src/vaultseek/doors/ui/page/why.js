@@ -42,7 +42,7 @@ export function bar(result) {
       el("li", {}, `score ${score.toFixed(3)}`),
       parts.map(([name, value]) => el("li", { class: name.replaceAll(" ", "-") }, `${name} ${signed(value)}`)),
       result.rerank ? el("li", {}, `reranked: ${result.rerank.score.toFixed(3)}, was ${result.rerank.rank_before}`) : null,
-      result.via ? el("li", {}, `by a link of ${result.via.title}`) : null));
+      result.via ? el("li", {}, `${result.via.kind === "link" ? "by a link with" : "named in"} ${result.via.title}`) : null));
 }
 
 /** Return what became of a note in a search. */
