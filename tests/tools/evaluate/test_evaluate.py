@@ -210,6 +210,22 @@ def test_refusals_are_shares_below_the_threshold_and_name_the_category_that_lose
     assert keyboard_noise() == keyboard_noise()
 
 
+async def test_a_report_says_how_well_each_cluster_of_links_is_answered(vault, tmp_path):
+    ring = {
+        f"{name}{i}.md": f"# {name.title()} {i}\n\nSee [[{name}{i % 4 + 1}]] and [[{name}{(i + 1) % 4 + 1}]]."
+        for name in ("slug", "bread")
+        for i in range(1, 5)
+    }
+    queries = [JudgedQuery("1", "slug 2", grades={"slug2.md": 2}), JudgedQuery("2", "x", grades={})]
+    options = VaultOptions("notes", vault(ring))
+    async with indexed_vault(options, tmp_path / "cache", find_model("hashing")) as measured:
+        report = await evaluate(measured, queries, variants(SearchSettings(), [])[:1])
+    by_words = {each.words[0]: each for each in report.clusters}
+    assert (by_words["slug"].notes, by_words["slug"].queries, by_words["slug"].quality) == (4, 1, 1.0)
+    assert (by_words["bread"].notes, by_words["bread"].queries, by_words["bread"].quality) == (4, 0, None)
+    assert "clusters of 16 links" in as_text(report)
+
+
 async def test_expansion_can_be_compared(vault, tmp_path):
     queries = read_queries(*files(tmp_path, '{"id": "1", "query": "slimy"}', "1\tslugs.md\t1"))
     options = VaultOptions("notes", vault(GARDEN))

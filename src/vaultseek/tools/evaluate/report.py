@@ -29,6 +29,11 @@ def as_json(report: Report) -> JSON:
         "queries": dict(report.sizes),
         "unjudged": report.unjudged,
         "missing": list(report.missing),
+        "links": report.links,
+        "clusters": [
+            {"words": list(each.words), "notes": each.notes, "queries": each.queries, "nDCG@10": each.quality}
+            for each in report.clusters
+        ],
         "refusals": [
             {
                 "threshold": each.threshold,
@@ -123,6 +128,9 @@ def parts_of(report: Report) -> Iterator[str | Table]:
     if report.refusals:
         yield ""
         yield _refusals(report)
+    if report.clusters:
+        yield ""
+        yield _links(report)
     for outcome in report.outcomes:
         if outcome.refused:
             yield f"{outcome.name}: {len(outcome.refused)} invalid queries, such as {outcome.refused[0]}"
@@ -168,6 +176,19 @@ def _confidence(outcome: Outcome) -> Table:
         for group, value in outcome.confidence.items()
     ]
     return Table([f"{outcome.name}: confidence of the top result", "mean", "no results"], rows)
+
+
+def _links(report: Report) -> Table:
+    rows = [
+        [
+            ", ".join(each.words),
+            str(each.notes),
+            str(each.queries),
+            "" if each.quality is None else f"{each.quality:.3f}",
+        ]
+        for each in report.clusters
+    ]
+    return Table([f"clusters of {count(report.links, 'link')}", "notes", "queries", "nDCG@10"], rows)
 
 
 def _refusals(report: Report) -> Table:

@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vaultseek.base import limits, paths
 from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.fields import from_fields
+from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
@@ -42,6 +43,8 @@ from vaultseek.tools.evaluate.variants import Variant, overrides
 OnQuery = Callable[[str, int, int], None]
 """Progress callback: variant, queries done, queries in total."""
 _INVALID = "refused"
+CLUSTERS = 10
+"""Clusters of the link graph that a report has, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,20 @@ class Outcome:
     partial: tuple[str, ...] = ()
 
 
+class Cluster(NamedTuple):
+    """A cluster of linked notes: its words, its number of notes, and the queries whose best notes it has.
+
+    Where it has no words of its own, they are the title of its first note.
+
+    ``quality`` is the mean nDCG@10 of those queries with the first variant; None without any.
+    """
+
+    words: Sequence[str]
+    notes: int
+    queries: int
+    quality: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """A whole measurement.
@@ -105,6 +122,9 @@ class Report:
     """The curve of refusals of the first variant."""
     model: str = ""
     """The model of the notes, and the one of questions in other languages if there is one."""
+    links: int = 0
+    clusters: Sequence[Cluster] = ()
+    """The largest clusters of the link graph first."""
 
 
 def cache_directory(root: Path, base: Path | None = None) -> Path:
@@ -160,7 +180,35 @@ async def evaluate(
         missing=missing_notes(queries, paths),
         overrides={variant.name: overrides(variant, variants[0]) for variant in variants},
         refusals=await _refusals(vault, queries, results[variants[0].name], variants[0], foreign),
+        links=0 if vault.graph is None else len(vault.graph.edges()),
+        clusters=await asyncio.to_thread(_clusters, vault, queries, reference["nDCG@10"]),
     )
+
+
+def _clusters(
+    vault: OpenVault, queries: Sequence[JudgedQuery], figures: Mapping[str, float]
+) -> list[Cluster]:
+    """Return the clusters of a vault, and how well the queries about each are answered."""
+    if vault.graph is None:
+        return []
+    structure = VaultStructure().of(vault.graph, vault.ledger)
+    ids = dict(vault.ledger.select("SELECT path, id FROM notes"))
+    clusters = []
+    for members, words in zip(structure.clusters[:CLUSTERS], structure.words, strict=False):
+        inside = set(members)
+        own = [
+            figures[query.id]
+            for query in queries
+            if query.id in figures and any(ids.get(path) in inside for path in _best(query))
+        ]
+        words = words or [vault.ledger.notes.by_id(members[:1])[members[0]].title]
+        clusters.append(Cluster(words, len(members), len(own), sum(own) / len(own) if own else None))
+    return clusters
+
+
+def _best(query: JudgedQuery) -> list[str]:
+    most = max(query.grades.values(), default=0)
+    return [path for path, grade in query.grades.items() if 0 < grade == most]
 
 
 async def _refusals(
