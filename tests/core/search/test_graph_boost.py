@@ -63,13 +63,11 @@ def test_a_name_in_the_text_of_a_leader_is_a_weak_link_by_the_words_of_its_line(
     assert neighbours.mentioned == {"Hillage.md"}
 
 
-def test_a_link_counts_more_than_a_mention(world):
-    linked = {**MENTIONS, "Album.md": "The album was played by Steve Hillage, see [[Hillage]]."}
+def test_names_in_a_note_with_links_are_none(world):
+    linked = {**MENTIONS, "Album.md": "The album is by Steve Hillage, who drinks [[Tea]]."}
     neighbours = evidence(world(linked), {"album": 1.0}, {"Album.md": 1.0})
     assert neighbours.mentioned == set()
-    assert neighbours.evidence["Hillage.md"] == pytest.approx(
-        link_evidence(link_strength(1.0, 1, 1), 1.0, 0.0)
-    )
+    assert neighbours.evidence.keys() == {"Tea.md"}
 
 
 def test_no_mention_leads_to_a_note_that_is_not_allowed(world):

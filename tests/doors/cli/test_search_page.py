@@ -238,14 +238,24 @@ def test_explain_also_tells_of_the_query_as_a_whole() -> None:
         },
     )
     lines = page(told, Terminal(), now=NOW, explain=True).splitlines()
-    assert lines[-6:] == [
-        "a quote was open",
+    assert lines[:2] == ["a quote was open", ""]
+    assert lines[-5:] == [
         "rank text: boiler",
         "filters: tag is house",
         "profile: short",
         "weights: keyword 1.5, semantic 0.5",
         "milliseconds: keyword 1.25",
     ]
+
+
+def test_a_phrase_that_no_note_has_is_advised_without_its_marks() -> None:
+    interpreted = {"rank_text": "a b", "phrases": ["a b"], "filters": ['text "a b"'], "notes": []}
+    text = page(answer(interpreted=interpreted), Terminal(), now=NOW)
+    assert "; no note has these words in this order; try them without quotation marks." in text.replace(
+        "\n", " "
+    )
+    tagged = {**interpreted, "filters": ['text "a b"', "tag is x"]}
+    assert "try without the filters" in page(answer(interpreted=tagged), Terminal(), now=NOW)
 
 
 def test_an_answer_with_the_least_that_can_be_in_it() -> None:

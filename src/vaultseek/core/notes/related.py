@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+import numpy as np
+
 from vaultseek.base.limits import PREVIEW_CHARS
 from vaultseek.base.model import JSON, Chunk, Reason
 from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
+from vaultseek.core.search import formula
 from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.snippet import preview
@@ -22,6 +25,9 @@ RELATED_POOL = 100
 """Notes that each lane contributes."""
 RELATED_HUB = 200
 """A note with more links than this is no evidence that the notes linked with it are related."""
+RELATED_CONFIDENCE = 0.06
+"""Least confidence in the meaning of a note that no link joins: a cosine of .3 with the bundled model, below
+which notes of a diary are about something else."""
 RELATED_WORDS = 60
 """Words of names, headings and tags that the keyword lane searches for."""
 
@@ -41,6 +47,9 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
         asyncio.to_thread(_link_scores, row, vault.graph, partial),
         asyncio.to_thread(_keyword_scores, row, vault),
     )
+    if not any(lane["lane"] == "semantic" for lane in partial):
+        # Words in common say which of those is nearer, not that a note is near.
+        words = {id: score for id, score in words.items() if id in semantic or id in links}
     return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
 
 
@@ -57,11 +66,27 @@ async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSO
     reason = vault.semantic_reason()
     if reason is None:
         try:
-            return await nearest_by_meaning(row, vault)
+            text = await asyncio.to_thread(vault.text_of_note, row)
+            answer = await vault.ask_semantic(text, RELATED_POOL, None)
         except (WorkerUnavailable, IndexDamaged) as error:
             reason = Reason.of(error)
+        else:
+            return _near(answer)
     partial.append({"lane": "semantic", **reason.as_json()})
     return {}
+
+
+def _near(answer: SemanticAnswer) -> dict[int, float]:
+    """Return the cosines of the notes that mean something like the note."""
+    cosines = _cosines(answer)
+    of_meaning = np.array(list(cosines.values()))
+    of_words = np.full(len(cosines), np.nan)
+    confidence = formula.confidence(of_meaning, of_words, answer.meaning_curve, answer.reading)
+    return {
+        id: cosine
+        for (id, cosine), each in zip(cosines.items(), confidence.tolist(), strict=True)
+        if each >= RELATED_CONFIDENCE
+    }
 
 
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:

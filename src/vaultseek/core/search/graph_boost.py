@@ -56,15 +56,15 @@ def neighbour_evidence(
     ``words`` are the query's, with the weight of each; ``notes`` has the rows of the leaders. A neighbour
     counts by the score of the note it is joined to, damped by the number of links of both; by the query's
     words around the link, whichever of both it stands in; and by those in its own title, aliases and
-    headings. Of several links, the strongest counts, and the one with most words around it. Where the text
-    of a leader names a note without a link, the mention counts as a weak one, by the words of its line. A
-    neighbour without evidence is left out.
+    headings. Of several links, the strongest counts, and the one with most words around it. The text of a
+    leader without links is searched for names of notes: such a mention is a weak link, by the words of its
+    line. A neighbour without evidence is left out.
     """
     ids = {row.path: id for id, row in notes.items()}
     seeds = {ids[path]: score for path, score in leaders.items()}
     strengths = _strengths(seeds, graph, allowed)
     share = ShareOfWords(words)
-    mentions = _mentions(share, seeds, strengths, allowed, ledger)
+    mentions = _mentions(share, seeds, graph, allowed, ledger)
     for id, by_seed in mentions.items():
         weak = {seed: MENTION_STRENGTH * link_strength(seeds[seed], 1, 1) for seed in by_seed}
         strengths[id] = {**weak, **strengths.get(id, {})}
@@ -127,23 +127,23 @@ def _strengths(
 def _mentions(
     share: ShareOfWords,
     seeds: Iterable[int],
-    linked: Mapping[int, Mapping[int, float]],
+    graph: Graph,
     allowed: NoteIds | None,
     ledger: Ledger,
 ) -> dict[int, dict[int, float]]:
     """Return the share of the query's words around names of notes in the first seeds, by note and seed.
 
-    Notes that a link joins to the seed are left out, and lines without a word of the query.
+    Only of seeds without links: whoever makes links has linked what matters. Lines without a word of the
+    query are left out.
     """
-    first = list(islice(seeds, MENTION_SEEDS))
+    first = [seed for seed in islice(seeds, MENTION_SEEDS) if not any(graph.degrees(seed))]
     mentions: dict[int, dict[int, float]] = {}
     for seed, chunks in ledger.chunks.by_note(first).items():
         lines, shares = _relevant_lines(share, chunks)
         for named in named_in(lines, ledger, without=seed):
             for id in named.notes:
-                if seed not in linked.get(id, ()):
-                    by_seed = mentions.setdefault(id, {})
-                    by_seed[seed] = max(by_seed.get(seed, 0.0), shares[named.line])
+                by_seed = mentions.setdefault(id, {})
+                by_seed[seed] = max(by_seed.get(seed, 0.0), shares[named.line])
     return {id: mentions[id] for id in those_within(mentions, allowed)}
 
 

@@ -132,7 +132,12 @@ def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = Fal
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))
     if query.is_empty:
-        raise BadQuery("the query is empty; use a word, a phrase or a filter")
+        problem = (
+            f"there is nothing to search for: {'; '.join(query.notes)}"
+            if query.notes
+            else "the query is empty"
+        )
+        raise BadQuery(f"{problem}; use a word, a phrase or a filter")
     return query
 
 

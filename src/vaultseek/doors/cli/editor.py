@@ -36,12 +36,13 @@ def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
     file = str(Path(vault, result["path"]))
     editor = "" if obsidian else user_editor()
     if not obsidian and file.lower().endswith(_VIEWED):
-        _run([_OPENER, file], "set a program for such files")
+        _open_by_desktop(file, f"no program here shows {Path(file).name}; set one for such files")
     elif editor:
         line = int(result.get("line") or result.get("start_line") or 1)
         _run(editor_command(editor, file, line), "set $EDITOR to your editor")
     else:
-        _run([_OPENER, obsidian_url(file)], "install it" if obsidian else "set $EDITOR to your editor")
+        advice = "install it" if obsidian else "set $EDITOR to your editor, or install Obsidian"
+        _open_by_desktop(obsidian_url(file), f"Obsidian is not here; {advice}")
 
 
 def open_window(vault: str, result: JSON) -> None:
@@ -65,6 +66,16 @@ def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
     if name in _GOTO:
         return [*words, "--goto", f"{file}:{line}"]
     return [*words, f"{file}:{line}"] if name in _COLON else [*words, f"+{line}", file]
+
+
+def _open_by_desktop(target: str, problem: str) -> None:
+    try:
+        # Its own words are about web browsers and MIME types.
+        done = subprocess.run([_OPENER, target], check=False, stderr=subprocess.DEVNULL)
+    except OSError as error:
+        raise UsageError(f"{problem} (cannot start {_OPENER}: {error.strerror})") from None
+    if done.returncode:
+        raise UsageError(problem)
 
 
 def _run(command: Sequence[str], advice: str, *, wait: bool = True) -> None:

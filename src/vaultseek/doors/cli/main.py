@@ -58,6 +58,8 @@ def _run_command(arguments: list[str]) -> int:
 
         print_completions(vaultseek)
         return SUCCESS
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     alone = not arguments and sys.stdin.isatty() and sys.stdout.isatty()
     if alone:
         arguments = ["find"]

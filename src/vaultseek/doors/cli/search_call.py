@@ -168,8 +168,21 @@ class CompleteCall:
         self.kind: str = options.get("kind") or "note"
         self.note: str | None = options.get("note")
         self.property: str | None = options.get("property")
+        if not options.get("kind"):
+            self._read_operator()
         self.limit: int | None = options.get("limit")
         self.json = bool(options.get("json"))
+
+    def _read_operator(self) -> None:
+        """Complete the value of the operator that the text begins with, as in a query."""
+        for operator, kind in (("tag:", "tag"), ("#", "tag"), ("link:", "note")):
+            if self.text.startswith(operator):
+                self.text, self.kind = self.text.removeprefix(operator), kind
+                return
+        if self.text.startswith("["):
+            name, colon, value = self.text[1:].partition(":")
+            self.text, self.kind = (value, "value") if colon else (name, "property")
+            self.property = name if colon else self.property
 
     def run(self, invocation: Invocation) -> int:
         """Ask the daemon, print its answer and return the exit code. Raises the errors of the daemon."""

@@ -32,13 +32,19 @@ _STEPS = (
 
 
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
-    """Return the results, each with title, place and passage, and below them the remarks on the search.
+    """Return the results, each with title, place and passage.
+
+    Above them stands how the query was read where it was not as it says, below them what the search left out.
 
     The bar of a result shows how certain it is; a list of nothing certain has a line above it that says so.
     Where the list ``folds``, the less certain notes at its end are only counted.
     """
     lines: list[str] = []
     scored = not _is_listing(answer)
+    for remark in (answer.get("interpreted") or {}).get("notes") or ():
+        lines += terminal.wrapped(terminal.paint(clean(remark), "yellow"))
+    if lines and answer.get("results"):
+        lines.append("")
     if is_weak(answer):
         lines += [terminal.paint("No match. Closest in meaning:", "yellow"), ""]
     folded = int(answer.get("less_certain") or 0) if folds else 0
@@ -161,8 +167,7 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield terminal.paint(_figures(answer), "dim")
     else:
         yield from terminal.wrapped(_no_match(answer, terminal))
-    remarks = [clean(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
-    remarks += [
+    remarks = [
         missing_lane(lane, answer.get("mode"))
         for lane in answer.get("partial") or ()
         if answer.get("results") or lane.get("code") != "being_read"
@@ -225,7 +230,11 @@ def _nearest(answer: JSON) -> str | None:
 
 
 def _advice(answer: JSON) -> str:
-    if (answer.get("interpreted") or {}).get("filters"):
+    interpreted = answer.get("interpreted") or {}
+    filters = interpreted.get("filters") or ()
+    if filters and len(filters) == len(interpreted.get("phrases") or ()):
+        return "no note has these words in this order; try them without quotation marks"
+    if filters:
         return "try without the filters"
     if answer.get("mode") == "keyword":
         return "to search by meaning, too, use --mode hybrid"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, CompletionKind, LinkKind, Mode
@@ -89,6 +89,13 @@ class GetParams(NoteParams):
     end_line: int | None = Field(
         default=None, ge=1, description="Last line of the text, inclusive; by default the note's last."
     )
+
+    @field_validator("end_line")
+    @classmethod
+    def _not_before_start(cls, end: int | None, info: ValidationInfo) -> int | None:
+        if end is not None and end < info.data.get("start_line", 1):
+            raise ValueError("must not be less than start_line")
+        return end
 
 
 class RelatedParams(NoteParams):

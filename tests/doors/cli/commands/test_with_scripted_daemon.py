@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import click
@@ -225,12 +226,54 @@ def test_open_goes_to_the_line(
 
 def test_open_without_an_editor_is_obsidian(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
-    monkeypatch.setattr("subprocess.run", lambda command, check: started.append(command))
+
+    def start(command: list[str], **_: object) -> CompletedProcess[str]:
+        started.append(command)
+        return CompletedProcess(command, len(started) - 1)
+
+    monkeypatch.setattr("subprocess.run", start)
     for name in ("VISUAL", "EDITOR"):
         monkeypatch.delenv(name, raising=False)
-    answer = {**ANSWER, "vault_path": "/n/ü"}
-    assert run(FakeDaemon(search=answer), "search", "x", "--open")[0] == 0
+    daemon = FakeDaemon(search={**ANSWER, "vault_path": "/n/ü"})
+    assert run(daemon, "search", "x", "--open")[0] == 0
     assert started[0][-1] == "obsidian://open?path=%2Fn%2F%C3%BC%2Fa.md"
+    code, _, problem = run(FakeDaemon(search={**ANSWER, "vault_path": "/n/ü"}), "search", "x", "--open")
+    assert (code, problem) == (
+        2,
+        "vaultseek: Obsidian is not here; set $EDITOR to your editor, or install Obsidian\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("tag:wo", {"kind": "tag", "text": "wo"}),
+        ("#wo", {"kind": "tag", "text": "wo"}),
+        ("link:Pu", {"kind": "note", "text": "Pu"}),
+        ("[sta", {"kind": "property", "text": "sta"}),
+        ("[status:op", {"kind": "value", "property": "status", "text": "op"}),
+        ("Notes: a", {"kind": "note", "text": "Notes: a"}),
+    ],
+)
+def test_an_operator_of_the_query_language_says_what_is_completed(
+    run: Run, text: str, asked: dict[str, str]
+) -> None:
+    daemon = FakeDaemon(complete={"items": []})
+    run(daemon, "complete", text)
+    assert asked.items() <= daemon.calls[0][1].items()
+
+
+def test_lines_in_the_wrong_order_are_refused_with_the_right_one(run: Run) -> None:
+    code, _, problem = run(FakeDaemon(), "read", "a", "--lines", "9-5")
+    assert (code, problem) == (
+        2,
+        "vaultseek: --lines 9-5: the last line is before the first; use --lines 5-9\n",
+    )
+
+
+@pytest.mark.parametrize("command", [[], ["search"], ["vault", "add"]])
+def test_help_is_a_command_too(run: Run, command: list[str]) -> None:
+    assert run(FakeDaemon(), "help", *command) == run(FakeDaemon(), *command, "--help")
 
 
 def test_settings_of_the_shell_travel_with_the_request(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

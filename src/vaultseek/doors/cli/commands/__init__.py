@@ -10,25 +10,16 @@ import click
 from vaultseek import __version__
 from vaultseek.doors.cli.options import shared_options
 
-_COMMANDS = (
-    *("search", "find", "open", "related", "why", "read", "links", "neighbors", "unlinked", "broken-links"),
-    *(
-        "orphans",
-        "graph",
-        "duplicates",
-        "tags",
-        "properties",
-        "table",
-        "complete",
-        "index",
-        "compact",
-        "status",
-        "vault",
-    ),
-    *("config", "models", "doctor", "inspect", "evaluate", "mcp", "ui", "team", "backend", "lsp", "serve"),
-    *("start", "stop", "service", "completion"),
-)
+_GROUPS = {
+    "Search and read": ("search", "find", "read", "open", "related", "why", "tags", "properties", "table"),
+    "Links": ("links", "neighbors", "unlinked", "broken-links", "orphans", "graph", "duplicates"),
+    "Vaults and their index": ("vault", "index", "status", "compact", "inspect"),
+    "Browser, editors and agents": ("ui", "lsp", "mcp", "complete", "completion"),
+    "Set up and measure": ("config", "models", "doctor", "evaluate", "start", "stop", "service"),
+    "For administrators": ("serve", "team", "backend"),
+}
 """The commands in the order of the help."""
+_COMMANDS = tuple(name for names in _GROUPS.values() for name in names)
 _MODULES = {
     **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans"), "links"),
     **dict.fromkeys(("serve", "start", "stop", "status"), "daemon"),
@@ -53,6 +44,20 @@ class _Commands(click.Group):
         module = import_module(f"vaultseek.doors.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        longest = max(map(len, _COMMANDS))
+        room = formatter.width - formatter.current_indent - 6 - longest
+        for title, names in _GROUPS.items():
+            commands = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(longest), command.get_short_help_str(room))
+                        for name, command in commands
+                        if command
+                    ]
+                )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -23,6 +23,7 @@ def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
     \b
     vaultseek complete flo
     vaultseek complete --kind value --property status
+    vaultseek complete tag:work/
     """
     return CompleteCall(text, options).run(invocation)
 

@@ -69,4 +69,7 @@ def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
     if match[3]:
         line = max(1, int(match[3]))
         return line, line
-    return int(match[1] or 1) or 1, int(match[2]) or 1 if match[2] else None
+    start, end = int(match[1] or 1) or 1, int(match[2]) or 1 if match[2] else None
+    if end is not None and end < start:
+        raise UsageError(f"--lines {lines}: the last line is before the first; use --lines {end}-{start}")
+    return start, end
