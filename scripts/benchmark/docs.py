@@ -11,17 +11,8 @@ PROJECT = Path(__file__).parents[2]
 README = PROJECT / "README.md"
 PAGE = PROJECT / "docs" / "performance.md"
 PLOT = PROJECT / "docs" / "growth.svg"
-MAIN = {
-    "hybrid-small": (),
-    "hybrid-large": (),
-    "keyword-large": (0, 3),
-    "process": (1,),
-    "embed-query": (),
-    "qmd": (),
-    "install": (),
-    "save": (0,),
-}
-"""The rows of the README; of some only the figures at these places."""
+MAIN = {"hybrid-large": 0, "process": 1, "save": 0}
+"""The rows of the README, those that a user notices, and which figure of each."""
 STAGES = (
     ("request, JSON and socket", "request, JSON, socket", "–"),
     ("filter", "filter", "–"),
@@ -61,18 +52,22 @@ def write(run: Run) -> None:
     everything = [f for name, figures in rows.items() if not name.startswith("profile") for f in figures]
     _replace(PAGE, "table", f"{machine}\n\n{table(everything)}")
     _replace(PAGE, "profile", profile(rows.get("profile-small", []), rows.get("profile-large", [])))
-    main = [f for name, places in MAIN.items() for f in _chosen(rows.get(name, []), places)]
-    _replace(README, "main", f"{machine}\n\n{table(main)}")
+    main = [figure for name, place in MAIN.items() for figure in rows.get(name, [])[place : place + 1]]
+    _replace(README, "main", f"{machine}\n\n{table(main, COMPARED)}")
     if run["plot"]:
         PLOT.write_text(run["plot"], encoding="utf-8")
 
 
-def table(figures: Sequence[dict[str, Any]]) -> str:
+COMPARED = ("what", "measured", "reference")
+COLUMNS = (*COMPARED, "target", "ratio, met")
+
+
+def table(figures: Sequence[dict[str, Any]], columns: Sequence[str] = COLUMNS) -> str:
     """Return the figures as a table of Markdown."""
-    lines = ["| what | measured | reference | target | ratio, met |", "|---|---|---|---|---|"]
+    lines = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     for figure in figures:
-        cells = [figure[key].replace("|", "\\|") for key in ("what", "measured", "reference", "target")]
-        lines.append("| " + " | ".join((*cells, _verdict(figure))) + " |")
+        cells = {**figure, "ratio, met": _verdict(figure)}
+        lines.append(f"| {' | '.join(cells[column].replace('|', chr(92) + '|') for column in columns)} |")
     return "\n".join(lines)
 
 
@@ -87,10 +82,6 @@ def profile(small: Figures, large: Figures) -> str:
         cells = [f"{stages[stage]['p50_ms']:.1f}" if stage in stages else "–" for stages in after]
         lines.append(f"| {what} | {before} | {cells[0]} | {cells[1]} |")
     return "\n".join(lines)
-
-
-def _chosen(figures: Figures, places: tuple[int, ...]) -> Figures:
-    return [figures[place] for place in places if place < len(figures)] if places else figures
 
 
 def _replace(page: Path, block: str, text: str) -> None:

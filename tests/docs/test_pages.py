@@ -139,7 +139,21 @@ def test_figures_of_the_readme_are_those_of_the_pages():
     figures = README.read_text(encoding="utf-8").split("## How good")[1].split("## Alternatives")[0]
     rows = [line for line in figures.splitlines() if line.startswith("|")]
     assert len(rows) > 12
-    assert [row for row in rows if row not in pages] == []
+    ends = [row.removesuffix(" |") for row in rows if not row.startswith(("|---", "| what | measured"))]
+    assert [row for row in ends if row not in pages] == []
+
+
+def test_nothing_that_vaultseek_has_is_called_what_it_lacks():
+    lines = (PROJECT / "docs" / "alternatives.md").read_text(encoding="utf-8").splitlines()
+    own, *others = (
+        [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line[:3] in ("| *", "| [")
+    )
+    assert own[0] == "**vaultseek**"
+    has = [part for cell in own[1:] for part in re.split("[;,] | and ", cell.removeprefix("in notes, "))]
+    assert {"PDFs", "pictures", "HTTP", "models behind an API", "Python library"} <= set(has)
+    for other in others:
+        lacked = re.split("[;,] | and ", other[-1])
+        assert set(has) & set(lacked) <= {""}
 
 
 def test_words_that_the_troubleshooting_quotes_are_those_of_the_program():

@@ -30,7 +30,7 @@ def test_a_heading(markdown: str, expected: str) -> None:
         ("2 * 3 * 4 and a*b, x == y, snake_case", "2 * 3 * 4 and a*b, x == y, snake_case"),
         ("see [[Square Rig]], [[a/b|the rig]] and ![[pic.png]]", "see Square Rig, the rig and pic.png"),
         ('[docs](http://x.org "t") ![alt](a.png)', "docs alt"),
-        ("- one\n* two\n+ three\n- [ ] open\n- [x] done", "one two three open done"),
+        ("- one\n* two\n+ three\n- [ ] open\n- [x] done", "• one • two • three • open • done"),
         ("> quoted\n> > twice\n> [!note]- Title", "quoted twice Title"),
         ("```py\nx = 1\n```\nuse `run()`", "x = 1 use run()"),
         ("| a | b |\n|---|:-:|\n| 1 | 2 |", "a b 1 2"),

@@ -17,7 +17,7 @@ EMBEDDING = {"vault": "notes", "phase": "embedding", "share": 0.678}
 @pytest.mark.parametrize(
     ("state", "line"),
     [
-        (READING, "notes: 4 % · reading notes, 90 of 1,003"),
+        (READING, "notes: 4 % · reading files, 90 of 1,003"),
         ({**READING, "notes_total": 0}, "notes: 4 % · looking for changes"),
         (EMBEDDING, "notes: 67 % · computing vectors"),
         (
@@ -45,7 +45,7 @@ def test_who_waits_only_for_a_moment_is_told_nothing(capsys: pytest.CaptureFixtu
     with progress.progress() as show:
         show(READING)
         show(READING)
-    assert capsys.readouterr().err == "notes: 4 % · reading notes, 90 of 1,003\n"
+    assert capsys.readouterr().err == "notes: 4 % · reading files, 90 of 1,003\n"
 
 
 counts = st.integers(0, 10_000)
@@ -75,9 +75,23 @@ def test_the_share_grows_with_what_is_done(notes: int, of_a_note: int, data: st.
     assert share(read, embedded) >= share(read, embedded // 2) >= share(max(1, read // 2), 0)
 
 
+def test_lines_become_rarer_and_count_the_files_read_in_a_second(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    with progress.progress() as show:
+        for second in range(480):
+            now = float(second)
+            show({**READING, "notes_done": 10 * second, "notes_total": 5000})
+    lines = capsys.readouterr().err.splitlines()
+    assert 10 < len(lines) < 25
+    assert lines[1] == "notes: 4 % · reading files, 50 of 5,000, 10/s"
+
+
 def test_each_of_several_vaults_has_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.progress() as show:
         for state in (READING, {**READING, "vault": "work"}, READING, {**READING, "vault": "work"}):
             show(state)
     lines = capsys.readouterr().err.splitlines()
-    assert lines == ["notes: 4 % · reading notes, 90 of 1,003", "work: 4 % · reading notes, 90 of 1,003"]
+    assert lines == ["notes: 4 % · reading files, 90 of 1,003", "work: 4 % · reading files, 90 of 1,003"]

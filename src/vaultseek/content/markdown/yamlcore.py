@@ -239,7 +239,7 @@ class _Builder:
         if self.keys > self.bounds.keys:
             raise LoadError("too many keys", _row(event))
         if not isinstance(event, ScalarEvent) or event.tag not in (None, "!", f"{_CORE}str"):
-            raise LoadError("a key is not text; a value that starts with a brace needs quotes", _row(event))
+            raise LoadError("a name is not text; put a value that begins with { or [ in quotes", _row(event))
         self.weigh(len(event.value), event)
         text = _clean(event.value)
         if event.anchor:

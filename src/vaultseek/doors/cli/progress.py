@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 PROGRESS_LINE_SECONDS = 5.0
-"""Interval of progress lines without a terminal."""
+"""Shortest interval of progress lines without a terminal."""
+PROGRESS_LINE_SHARE = 0.25
+"""Interval of progress lines, as a share of the time that has passed: ten lines in two minutes."""
 PATIENCE_SECONDS = 0.5
 """Time after which somebody who waits for an answer is told what for."""
 
@@ -61,7 +63,7 @@ def doing(state: JSON) -> str:
     if state.get("phase") == "reading":
         total = int(state.get("notes_total") or 0)
         read = f"{int(state.get('notes_done') or 0):,} of {total:,}"
-        return f"reading notes, {read}" if total else "looking for changes"
+        return f"reading files, {read}" if total else "looking for changes"
     if state.get("phase") != "embedding":
         return ""
     if state.get("waiting_for"):
@@ -75,18 +77,29 @@ def doing(state: JSON) -> str:
 
 
 class _Lines:
-    """Lines: one when the phase of a vault changes, else one every few seconds if anything changed."""
+    """Lines: one when the phase of a vault changes, else rarer the longer it takes."""
 
     def __init__(self) -> None:
+        self._begin = time.monotonic()
         self._shown: dict[object, tuple[object, str, float]] = {}
+        self._first_read: dict[object, tuple[float, int]] = {}
 
     def show(self, state: JSON) -> None:
-        now, line, phase = time.monotonic(), summary(state), state.get("phase")
-        last_phase, last_line, due = self._shown.get(state.get("vault"), (None, "", 0.0))
+        vault, now, line, phase = state.get("vault"), time.monotonic(), summary(state), state.get("phase")
+        last_phase, last_line, due = self._shown.get(vault, (None, "", 0.0))
         if line == last_line or (phase == last_phase and now < due):
             return
-        self._shown[state.get("vault")] = (phase, line, now + PROGRESS_LINE_SECONDS)
-        print(line, file=sys.stderr, flush=True)
+        interval = max(PROGRESS_LINE_SECONDS, PROGRESS_LINE_SHARE * (now - self._begin))
+        self._shown[vault] = (phase, line, now + interval)
+        print(line + self._reading_rate(state, now), file=sys.stderr, flush=True)
+
+    def _reading_rate(self, state: JSON, now: float) -> str:
+        """Return the files read in a second since the first line that counted them."""
+        if state.get("phase") != "reading" or not state.get("notes_total"):
+            return ""
+        done = int(state.get("notes_done") or 0)
+        first, before = self._first_read.setdefault(state.get("vault"), (now, done))
+        return f", {(done - before) / (now - first):,.0f}/s" if done > before and now > first else ""
 
 
 class _Bars:

@@ -130,7 +130,8 @@ def _problems(problems: list[JSON], number: int, terminal: Terminal) -> Iterator
     yield "  " + terminal.paint(count(number, "problem"), "yellow")
     for problem in problems[:PROBLEMS_SHOWN]:
         message = problem.get("message") or problem.get("code") or ""
-        line = f"{clean(problem.get('path') or '')}: {clean(message)}"
+        where = f":{problem['line']}" if int(problem.get("line") or 1) > 1 else ""
+        line = f"{clean(problem.get('path') or '')}{where}: {clean(message)}"
         yield "    " + terminal.fit(line, terminal.width - 4)
     more = number - len(problems[:PROBLEMS_SHOWN])
     if more > 0:

@@ -397,7 +397,7 @@ def test_index_wait_shows_progress_and_a_summary(run: Run, tmp_path: Path) -> No
         {"progress": True, "remember": True, "cwd": str(tmp_path)},
     )
     assert err.splitlines() == [
-        "notes: 10 % · reading notes, 1 of 3",
+        "notes: 10 % · reading files, 1 of 3",
         "notes: 40 % · computing vectors, 4/s",
     ]
     assert out == "notes: 3 notes · 9 passages · all embedded; 1 problem, listed by `vaultseek status`\n"
@@ -473,7 +473,7 @@ def test_a_search_that_waits_says_what_for(run: Run, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("vaultseek.doors.cli.progress.PATIENCE_SECONDS", 0.0)
     daemon = FakeDaemon()
     daemon.notifications = [READING]
-    assert run(daemon, "search", "x", "--wait")[2] == "notes: 0 % · reading notes, 1 of 3\n"
+    assert run(daemon, "search", "x", "--wait")[2] == "notes: 0 % · reading files, 1 of 3\n"
     for silent in (("search", "x"), ("search", "x", "--wait", "--json")):
         daemon = FakeDaemon()
         daemon.notifications = [READING]
