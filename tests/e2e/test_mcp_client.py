@@ -46,13 +46,12 @@ def indexed(daemon, vault, notes=None):
 @pytest.mark.fault("D12")
 @pytest.mark.parametrize("form", [[], ["--structured"]])
 @pytest.mark.shared_daemon
-async def test_every_tool_and_every_description_says_that_notes_are_untrusted(daemon, vault, form):
+async def test_every_answer_says_that_notes_are_untrusted(daemon, vault, form):
     root = indexed(daemon, vault)
     async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == ASKED.keys()
         for tool in tools:
-            assert "Untrusted" in tool.description
             assert "max_tokens" in tool.input_schema["properties"]
             assert tool.annotations.read_only_hint
             answer = await client.call_tool(tool.name, ASKED[tool.name])

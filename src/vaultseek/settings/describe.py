@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -107,10 +107,15 @@ def and_more(number: int) -> str:
 
 def unknown_key(name: str, owner: Model, table: Location = ()) -> str:
     """Return the message that the section ``owner``, at ``table``, has no key ``name``."""
-    close = get_close_matches(name, owner.model_fields, n=1)
+    return unknown_name(name, owner.model_fields, table)
+
+
+def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str:
+    """Return the message that ``name`` is none of the ``known`` keys of ``table``, with the nearest."""
+    close = get_close_matches(name, known, n=1)
     if close:
         return f"unknown key, expected {dotted_key((*table, close[0]))}?"
-    return f"unknown key, expected one of {', '.join(owner.model_fields)}"
+    return f"unknown key, expected one of {', '.join(known)}"
 
 
 def dotted_key(location: Location) -> str:
