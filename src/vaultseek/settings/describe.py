@@ -75,10 +75,13 @@ def by_usual_names(values: Any, model: Model) -> Any:
 
 
 def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield each key of ``model`` that ``values`` has by two names, and the second of them."""
+    """Yield two names of each key of ``model`` that ``values`` has by more than one."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if isinstance(values, Mapping):
-        yield from ((name, other) for other, name in others.items() if {other, name} <= values.keys())
+        for name in dict.fromkeys(others.values()):
+            given = [each for each in (name, *others) if each in values and others.get(each, name) == name]
+            if len(given) > 1:
+                yield given[0], given[1]
 
 
 def from_json(text: Any) -> Any:
