@@ -13,12 +13,14 @@ import asyncio
 import json
 import os
 import sys
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import llama_index.core
 import tiktoken
 from mcp import Client, StdioServerParameters
+from mcp.types import Tool
 
 CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("search, 10 results", "search", {"query": "how do I link to a heading"}),
@@ -34,22 +36,14 @@ CALLS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 async def main(vault: str, command: list[str]) -> None:
     """Ask each tool, and print what its answer takes."""
-    os.environ["TIKTOKEN_CACHE_DIR"] = str(Path(llama_index.core.__file__).parent / "_static/tiktoken_cache")
-    encoding = tiktoken.get_encoding("cl100k_base")
-
-    def count(text: str) -> int:
-        return len(encoding.encode(text, disallowed_special=()))
-
+    count = counter()
     server = StdioServerParameters(
         command=command[0], args=[*command[1:], "--vault", vault], env=dict(os.environ)
     )
     print("| answer | text | structured | both |\n|---|---|---|---|")
     async with Client(server) as client:
-        tools = [
-            tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-            for tool in (await client.list_tools()).tools
-        ]
-        print(f"| the list of {len(tools)} tools | {count(json.dumps(tools))} | | |")
+        tools = (await client.list_tools()).tools
+        print(f"| the list of {len(tools)} tools | {count(definitions(tools))} | | |")
         note = await first_note(client)
         for row, tool, arguments in CALLS:
             asked = {name: value or note for name, value in arguments.items()}
@@ -58,6 +52,22 @@ async def main(vault: str, command: list[str]) -> None:
             structured = answer.structured_content
             extra = 0 if structured is None else count(json.dumps(structured, ensure_ascii=False))
             print(f"| {row} | {text} | {extra or ''} | {text + extra} |")
+
+
+def counter() -> Callable[[str], int]:
+    """Return the function that counts the tokens of a text."""
+    llama_index = find_spec("llama_index.core")
+    assert llama_index is not None
+    assert llama_index.origin is not None
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(Path(llama_index.origin).parent / "_static/tiktoken_cache")
+    encoding = tiktoken.get_encoding("cl100k_base")
+    return lambda text: len(encoding.encode(text, disallowed_special=()))
+
+
+def definitions(tools: Iterable[Tool]) -> str:
+    """Return the definitions of the tools as they are sent."""
+    dumped = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    return json.dumps(dumped, separators=(",", ":"), ensure_ascii=False)
 
 
 async def first_note(client: Client) -> str:

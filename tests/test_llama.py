@@ -7,6 +7,7 @@ import shutil
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -121,10 +122,19 @@ async def test_without_a_daemon_the_retriever_says_how_to_start_one(llama, tmp_p
 
 @pytest.mark.shared_daemon
 def test_the_examples_of_the_page_run(llama, notes, capsys):
-    engine, parser = EXAMPLES
-    exec(engine.replace("/home/ana/notes", str(notes)), {})
+    engine, prompt, parser = EXAMPLES
+    of_engine: dict[str, Any] = {}
+    exec(engine.replace("/home/ana/notes", str(notes)), of_engine)
     printed = capsys.readouterr().out
     assert "What happens when all floats of the pit are up?" in printed
     assert re.search(r"^1\.0 .*\.md \d+$", printed, re.MULTILINE)
+    exec(prompt, of_engine)
+    sent = capsys.readouterr().out  # the model of the example repeats its prompt
+    before, _, after = sent.partition("<notes>\n")
+    assert "untrusted" in before
+    assert "float" in after.partition("\n</notes>\n")[0]
     exec(parser, {})
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert [line.split()[-2:] for line in capsys.readouterr().out.splitlines()] == [
+        ["Tea", "1"],
+        ["Coffee", "5"],
+    ]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from vaultseek.client import Client, launch
+from vaultseek.client.answers import FullResult
 from vaultseek.client.methods import TABLE
 
 pytestmark = pytest.mark.slow
@@ -99,6 +100,12 @@ def test_the_types_of_the_examples_are_right_and_wrong_ones_are_found(tmp_path: 
         ("wrong.py", "7"),
         ("wrong.py", "12"),
     }, done.stdout
+
+
+def test_the_examples_take_only_fields_of_a_result_that_are_always_there() -> None:
+    """Other type checkers than mypy refuse the rest."""
+    taken = {name for example in EXAMPLES for name in re.findall(r"""result\[["'](\w+)["']\]""", example)}
+    assert {"start_line", "heading_path"} <= taken <= FullResult.__required_keys__
 
 
 def test_the_page_names_every_method() -> None:

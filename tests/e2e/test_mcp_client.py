@@ -46,13 +46,12 @@ def indexed(daemon, vault, notes=None):
 @pytest.mark.fault("D12")
 @pytest.mark.parametrize("form", [[], ["--structured"]])
 @pytest.mark.shared_daemon
-async def test_every_tool_and_every_description_says_that_notes_are_untrusted(daemon, vault, form):
+async def test_every_answer_says_that_notes_are_untrusted(daemon, vault, form):
     root = indexed(daemon, vault)
     async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == ASKED.keys()
         for tool in tools:
-            assert "Untrusted" in tool.description
             assert "max_tokens" in tool.input_schema["properties"]
             assert tool.annotations.read_only_hint
             answer = await client.call_tool(tool.name, ASKED[tool.name])
@@ -81,15 +80,15 @@ ASKED = {
     "vault_status": {},
 }
 TOLD = {
-    "search": ["- Pump.md:", "Switch E-4107", "| certainty "],
-    "read_note": ["- Pump.md:1-7 of 7", "\n7| Switch E-4107. [[Tea]]"],
-    "related_notes": ["sub/Tea.md", "Garden.md", "| links to it"],
-    "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md\n"],
+    "search": ["- Pump.md:", "Switch E-4107", "| certainty ", "| changed 20"],
+    "read_note": ["- Pump.md:1-7 of 7 | changed 20", "\n7| Switch E-4107. [[Tea]]"],
+    "related_notes": ["sub/Tea.md", "| changed 20", "Garden.md", "| links to it"],
+    "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md | changed 20"],
     "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 itself)\n- #work/pumps | 1"],
     "list_properties": ["- aliases | 1 | list | Bilge 1"],
     "list_links": ["- line 7 -> sub/Tea.md", "- <- Garden.md:3 | Slugs eat"],
     "table": ["1 row in vault 'vault'", "\ntable path | title | aliases\n- Pump.md | Pump | Bilge"],
-    "graph": ["path of 2 steps", "- Garden.md\n- Pump.md | ", "- sub/Tea.md | Switch E-4107. [[Tea]]"],
+    "graph": ["path of 2 steps", "- Garden.md | changed 20", " | Switch E-4107. [[Tea]]"],
     "vault_status": ["1 vault ", "ready", "4 notes", "model hashing"],
 }
 
@@ -201,7 +200,7 @@ async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         asked = ["Log#June", "Garden.md:3-4", "[[Tea]]", "sub/a b #1.md", "Garden.md:4"]
         text = (await client.call_tool("read_note", {"note": asked})).content[0].text
-        places = re.findall(r"^- (.*)$", text, re.M)
+        places = re.findall(r"^- (.*) \| changed 20", text, re.M)
         assert places == [
             "Log.md:4-7 of 7",
             "Garden.md:3-4 of 4",

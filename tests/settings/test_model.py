@@ -31,5 +31,6 @@ def test_the_weights_have_the_names_that_rank_fusion_gives_them_too():
     assert (chosen.semantic_weight, chosen.keyword_weight) == (0.7, 2.0)
     assert chosen.has_explicit_weights
     assert with_overrides(chosen, {"semantic_weight": 0.1}).semantic_weight == 0.1
+    assert with_overrides(base, {"rrf_bm25_weight": "1.5"}).keyword_weight == 1.5
     with pytest.raises(UsageError, match="semantic_weight"):
         with_overrides(base, {"rrf_vector_weight": "much"})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
@@ -75,10 +75,13 @@ def by_usual_names(values: Any, model: Model) -> Any:
 
 
 def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield each key of ``model`` that ``values`` has by two names, and the second of them."""
+    """Yield two names of each key of ``model`` that ``values`` has by more than one."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if isinstance(values, Mapping):
-        yield from ((name, other) for other, name in others.items() if {other, name} <= values.keys())
+        for name in dict.fromkeys(others.values()):
+            given = [each for each in (name, *others) if each in values and others.get(each, name) == name]
+            if len(given) > 1:
+                yield given[0], given[1]
 
 
 def from_json(text: Any) -> Any:
@@ -107,10 +110,15 @@ def and_more(number: int) -> str:
 
 def unknown_key(name: str, owner: Model, table: Location = ()) -> str:
     """Return the message that the section ``owner``, at ``table``, has no key ``name``."""
-    close = get_close_matches(name, owner.model_fields, n=1)
+    return unknown_name(name, owner.model_fields, table)
+
+
+def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str:
+    """Return the message that ``name`` is none of the ``known`` keys of ``table``, with the nearest."""
+    close = get_close_matches(name, known, n=1)
     if close:
         return f"unknown key, expected {dotted_key((*table, close[0]))}?"
-    return f"unknown key, expected one of {', '.join(owner.model_fields)}"
+    return f"unknown key, expected one of {', '.join(known)}"
 
 
 def dotted_key(location: Location) -> str:

@@ -86,12 +86,17 @@ class SearchSettings(Section):
         description="Fractional ranks that keep the distances between scores, or the plain ranks 1, 2, 3.",
     )
     rrf_min_score: float = Field(
-        default=0.0, ge=0.0, le=1.0, description="Raw RRF score below which a result is dropped; 0 keeps all."
+        default=0.0,
+        ge=0.0,
+        le=1.0,
+        description="Raw RRF score below which a result is dropped; 0, the default, keeps all, because this "
+        "score says which place a note has and not how well it matches: the first is the same for a good and "
+        "for a hopeless query. ``min_confidence`` and ``nothing_below`` go by the match.",
     )
     keyword_weight: Weight = Field(
         default=1.0,
         description="Weight of the keyword lane; setting it turns adaptive off. "
-        "``rrf_keyword_weight`` is another name for it.",
+        "``rrf_keyword_weight`` and ``rrf_bm25_weight`` are other names for it.",
     )
     semantic_weight: Weight = Field(
         default=1.0,
@@ -168,6 +173,7 @@ class SearchSettings(Section):
 
     other_names: ClassVar[Mapping[str, str]] = {
         "rrf_keyword_weight": "keyword_weight",
+        "rrf_bm25_weight": "keyword_weight",
         "rrf_vector_weight": "semantic_weight",
     }
     """Names that others have for some keys; of two names for one key, the later one counts."""

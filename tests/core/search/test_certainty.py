@@ -97,6 +97,7 @@ def test_results_in_short_and_listings_have_a_certainty_too(ask):
     assert [each["certainty"] for each in brief["results"]] == [
         each["certainty"] for each in whole["results"]
     ]
+    assert {(each["start_line"], *each["heading_path"]) for each in brief["results"]} == {(1,)}
     listing = ask("ext:md")
     assert {each["certainty"] for each in listing["results"]} == {1.0}
     assert listing["less_certain"] == 0

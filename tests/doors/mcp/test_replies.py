@@ -21,11 +21,11 @@ FORMS = st.builds(Form, st.integers(AGENT_TOKENS_LEAST, AGENT_TOKENS), st.boolea
 ROOMY_FORMS = st.builds(Form, st.integers(300, AGENT_TOKENS), st.booleans())
 """Forms with room for the longest of LINES: of a longer one an answer has only the beginning."""
 LARGE = Form(20_000)
+MODIFIED = "2026-11-21T03:12:16+00:00"
 
 
 def result(path: str = "Pump.md", preview: str = "The pump.", **more):
-    modified = "2026-11-21T03:12:16+00:00"
-    return {"path": path, "title": path, "score": 1.0, "modified": modified, "preview": preview, **more}
+    return {"path": path, "title": path, "score": 1.0, "modified": MODIFIED, "preview": preview, **more}
 
 
 def search(*results, partial=(), pending=0):
@@ -39,7 +39,7 @@ def search(*results, partial=(), pending=0):
 
 
 def note(lines: list[str], start: int = 1, path: str = "a.md"):
-    about = {"vault": "notes", "path": path, "title": "A", "tags": [], "aliases": [], "modified": "2026"}
+    about = {"vault": "notes", "path": path, "title": "A", "tags": [], "aliases": [], "modified": MODIFIED}
     last = start + len(lines) - 1
     text = "\n".join(lines)
     return {**about, "lines": last, "start_line": start, "end_line": last, "text": text, "truncated": False}
@@ -90,7 +90,8 @@ def test_a_result_says_its_lines_the_matching_one_and_its_certainty():
     place = {"start_line": 6, "end_line": 16, "line": 14, "column": 3, "certainty": 0.834}
     answer = search(result(heading_path=["Pump.md", "Alarm"], tags=["work"], **place))
     reply = results(answer, LARGE)
-    assert "- Pump.md:6-16 | line 14 | Pump.md > Alarm | certainty 0.83 | #work\n  The pump." in reply.text
+    about = "line 14 | Pump.md > Alarm | certainty 0.83 | changed 2026-11-21 | #work"
+    assert f"- Pump.md:6-16 | {about}\n  The pump." in reply.text
     (shown,) = reply.structured["results"]
     assert (shown["line"], shown["column"], shown["certainty"]) == (14, 3, 0.83)
 
@@ -99,7 +100,7 @@ def test_a_result_says_its_lines_the_matching_one_and_its_certainty():
 def test_a_note_that_only_another_one_led_to_says_which(kind, how):
     via = {"path": "Sump.md", "title": "Sump", "kind": kind}
     reply = results(search(result(via=via, certainty=0.2)), LARGE)
-    assert f"- Pump.md | certainty 0.20 | found {how} Sump.md\n" in reply.text
+    assert f"- Pump.md | certainty 0.20 | changed 2026-11-21 | found {how} Sump.md\n" in reply.text
 
 
 def test_a_property_that_matches_is_named():
@@ -185,7 +186,7 @@ def test_a_line_that_is_longer_than_the_budget_is_cut_and_passed_over():
 def test_a_note_without_text_is_shown_as_such():
     empty = {**note([]), "lines": 0, "start_line": 1, "end_line": 0}
     reply = passages([empty], LARGE)
-    assert reply.text.endswith("- a.md | no lines")
+    assert reply.text.endswith("- a.md | no lines | changed 2026-11-21")
     assert reply.structured["notes"][0]["next_line"] is None
 
 
@@ -233,8 +234,25 @@ def test_tags_properties_and_notes_are_listed():
         vault, lists.page_of([result(path) for path in paths], 1, 9), LARGE, folder="", paths=paths
     )
     assert "3 notes in vault 'notes'; folders: a/ 2\nchanged 2026-11-21\n- a/b/x.md\n- a/y.md\n" in reply.text
+    by_path = lists.notes(
+        vault, lists.page_of([result("z.md")], 1, 9), LARGE, folder="", paths=["z.md"], dated=False
+    )
+    assert by_path.text.endswith("\n- z.md | changed 2026-11-21")
     below = lists.notes(vault, lists.page_of([result(paths[0])], 1, 9), LARGE, folder="a", paths=paths[:2])
     assert "1 note below a/ in vault 'notes'; folders: b/ 1\n" in below.text
+
+
+def test_notes_of_the_graph_say_when_they_were_changed():
+    about = {"path": "a.md", "title": "A", "modified": MODIFIED}
+    overview = lists.overview(
+        {"hubs": [{**about, "backlinks": 2}], "clusters": [], "notes": 1, "links": 2, "orphans": 0}, LARGE
+    )
+    assert overview.text.endswith("- hub a.md | 2 backlinks | changed 2026-11-21")
+    missing = lists.suggestions({"suggestions": [{**about, "reasons": [{"kind": "meaning"}]}]}, LARGE)
+    assert missing.text.endswith("- a.md | changed 2026-11-21 | meaning")
+    steps = [{**about, "by": None}, {**about, "path": "b.md", "by": "link", "text": "See [[b]]."}]
+    route = lists.route({"routes": [steps]}, LARGE)
+    assert route.text.endswith("- a.md | changed 2026-11-21\n- b.md | changed 2026-11-21 | See [[b]].")
 
 
 @pytest.mark.fault("D12")
@@ -270,7 +288,7 @@ def test_filters_alone_list_notes_without_scores_and_misread_operators_are_noted
     }
     reply = results({**listing, "total": 41}, LARGE)
     assert "score" not in reply.structured["results"][0]
-    assert "1 result of 41 in vault 'notes'\n- Pump.md\n" in reply.text
+    assert "1 result of 41 in vault 'notes'\n- Pump.md | changed 2026-11-21\n" in reply.text
     assert reply.text.endswith("[note: [n:>x] was taken as text]")
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from count_tokens import counter, definitions
 from mcp import Client
 
 from vaultseek.base import limits
 from vaultseek.doors.mcp import tools
+from vaultseek.doors.mcp.reply import WARNING
 from vaultseek.doors.mcp.server import Place, note_uri, server
 from vaultseek.errors import Busy, NotFound, NotRunning, VaultMissing
 
 NAMES = ["Pump", "Pumpkin"]
 PATHS = [f"{n}.md" for n in range(25)]
+PAGE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text(encoding="utf-8")
+
+
+async def nothing(method, params):
+    raise AssertionError("the daemon is asked")
 
 
 def search(*paths: str, partial=(), pending=0, revision=7, **more):
@@ -95,6 +104,27 @@ async def test_what_is_wrong_is_told_in_one_line_without_the_name_of_the_tool():
             assert len(text_of(answer).splitlines()) == 1
         with pytest.raises(Exception, match="too many clients"):
             await agent.list_resources()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("search", {"query": "x", "limt": 3}, "limt: unknown key, expected limit?"),
+        ("graph", {"depth": 2}, "depth: unknown key, expected one of note, other, vault, max_tokens"),
+        ("vault_status", {"a\nb": 1}, r"a\nb: unknown key, expected one of vault, max_tokens"),
+    ],
+)
+async def test_a_parameter_that_no_tool_takes_is_refused(tool, arguments, told):
+    async with client(nothing) as agent:
+        answer = await agent.call_tool(tool, arguments)
+    assert (answer.is_error, text_of(answer)) == (True, told)
+
+
+async def test_lines_whose_end_is_before_their_start_are_refused():
+    async with client(nothing) as agent:
+        answer = await agent.call_tool("read_note", {"note": "Pump", "start_line": 9, "end_line": 4})
+    told = "start_line 9 is after end_line 4; exchange them, or leave out end_line to read to the end"
+    assert (answer.is_error, text_of(answer)) == (True, told)
 
 
 async def test_a_missing_note_brings_the_nearest_names():
@@ -276,15 +306,35 @@ async def test_a_vault_known_from_its_folder_is_found_by_name_after_a_restart():
 
 @pytest.mark.parametrize("structured", [False, True])
 async def test_schemas_are_short_and_only_structured_answers_have_one(structured):
-    async def ask(method, params):
-        return search()
-
-    async with client(ask, structured=structured) as agent:
+    async with client(nothing, structured=structured) as agent:
         for tool in (await agent.list_tools()).tools:
             assert (tool.output_schema is not None) is structured
             assert '"title"' not in tool.model_dump_json(include={"input_schema"})
             assert tool.input_schema["properties"]["max_tokens"]["type"] == "integer"
             assert len(tool.description) < 600
+
+
+async def test_every_tool_has_a_title_and_the_instructions_alone_warn_before_an_answer():
+    async with client(nothing) as agent:
+        tools = (await agent.list_tools()).tools
+        assert WARNING in agent.instructions
+    assert len({tool.title for tool in tools}) == len(tools)
+    assert not any(WARNING in definitions([tool]) for tool in tools)
+
+
+async def test_the_page_names_every_tool_and_says_what_the_definitions_take():
+    async with client(nothing) as agent:
+        tools = (await agent.list_tools()).tools
+    taken = counter()(definitions(tools))
+    assert taken < 1_500
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", PAGE.split("\n## ")[1], re.MULTILINE)
+    assert [name for name, _ in rows] == [tool.name for tool in tools]
+    for tool, (_, parameters) in zip(tools, rows, strict=True):
+        named = [
+            name for name in re.findall(r"`(\w+)`", parameters) if name in tool.input_schema["properties"]
+        ]
+        assert {*named, "vault", "max_tokens"} == tool.input_schema["properties"].keys()
+    assert f"| the list of {len(tools)} tools | {taken:,} |" in PAGE
 
 
 def test_addresses_of_resources_are_encoded():

@@ -164,6 +164,8 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
         "score": round(candidate.score, 6),
         "certainty": round(trace.certainty(candidate), 4),
         "modified": _iso(row.modified),
+        "heading_path": [],
+        "start_line": 1,
     }
 
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from vaultseek.base.limits import LISTED_ITEMS_MOST
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
-from vaultseek.doors.mcp.reply import Form, Reply, head_of, largest, line, without_commands
+from vaultseek.doors.mcp.reply import Form, Reply, changed, head_of, largest, line, without_commands
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
@@ -46,7 +46,7 @@ def notes(
 ) -> Reply:
     """Format the notes of ``folder``; ``paths`` are those whose folders are counted.
 
-    Notes that are ``dated`` follow each other by date, which stands above them.
+    Notes that are ``dated`` follow each other by date, which stands above them; else each has its own.
     """
     head = head_of(answer)
     where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
@@ -55,7 +55,7 @@ def notes(
         head["folders"] = folders
         named = ", ".join(f"{name}/ {number}" for name, number in folders.items())
         title += f"; folders: {named}"
-    return _listing("notes", page, _note, _dated_lines if dated else _note_lines, title, head, form)
+    return _listing("notes", page, _note, _dated_lines if dated else _each(_note_text), title, head, form)
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
@@ -212,14 +212,14 @@ def _graph(items: Sequence[JSON], title: str, answer: JSON, form: Form) -> Reply
 def _graph_text(item: JSON) -> str:
     match item["kind"]:
         case "hub":
-            return f"- hub {item['path']} | {count(item['backlinks'], 'backlink')}"
+            return f"- hub {item['path']} | {count(item['backlinks'], 'backlink')} | {changed(item)}"
         case "cluster":
             words, notes = ", ".join(item["words"]), ", ".join(item["notes"])
             return f"- cluster {words} | {count(item['count'], 'note')} | {notes}"
         case "suggestion":
-            return f"- {item['path']} | {', '.join(item['reasons'])}"
+            return f"- {item['path']} | {changed(item)} | {', '.join(item['reasons'])}"
     text = "no link, near in meaning" if item["by"] == "meaning" else item["text"]
-    return f"- {item['path']}" + (f" | {text}" if text else "")
+    return f"- {item['path']} | {changed(item)}" + (f" | {text}" if text else "")
 
 
 def status(answer: JSON, form: Form) -> Reply:
@@ -299,15 +299,19 @@ def _note(note: JSON) -> JSON:
     return {**item, "modified": note["modified"]}
 
 
-def _note_lines(notes: Sequence[JSON]) -> list[str]:
-    return [f"- {note['path']}" + (f" | {note['title']}" if note.get("file_name") else "") for note in notes]
+def _note_text(note: JSON) -> str:
+    return f"{_named(note)} | {changed(note)}"
+
+
+def _named(note: JSON) -> str:
+    return f"- {note['path']}" + (f" | {note['title']}" if note.get("file_name") else "")
 
 
 def _dated_lines(notes: Sequence[JSON]) -> list[str]:
     """Return the notes, with a line for each day on which some were changed."""
     lines: list[str] = []
-    for day, changed in groupby(notes, key=lambda note: str(note["modified"])[:10]):
-        lines += [f"changed {day}", *_note_lines(list(changed))]
+    for day, on_it in groupby(notes, key=changed):
+        lines += [day, *map(_named, on_it)]
     return lines
 
 

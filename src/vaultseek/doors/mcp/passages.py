@@ -14,6 +14,7 @@ from vaultseek.doors.mcp.reply import (
     TOKEN_BYTES,
     Form,
     Reply,
+    changed,
     dump,
     head_of,
     line,
@@ -146,7 +147,7 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     remarks = [f"[cut after line {end}; {advice}, or ask with a larger max_tokens]"] if cut else []
     # A blank line can forge nothing, and a note has many.
     numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
-    return _Passage(f"- {path}{span}{title}", numbered, remarks, structured)
+    return _Passage(f"- {path}{span}{title} | {changed(structured)}", numbered, remarks, structured)
 
 
 def _apart(answers: Sequence[JSON]) -> list[JSON]:

@@ -85,6 +85,11 @@ def line(text: object) -> str:
     return " ".join(remove_hidden(str(text)).split())
 
 
+def changed(note: JSON) -> str:
+    """Return the words that say when a note was changed: the day."""
+    return f"changed {str(note['modified'])[:10]}"
+
+
 def head_of(answer: JSON) -> JSON:
     """Return the fields that say where an answer comes from: the vault, and the note if it is of one."""
     note: JSON = {name: line(answer[name]) for name in ("path", "title", "file_name") if answer.get(name)}

@@ -16,6 +16,7 @@ from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,
     Reply,
+    changed,
     head_of,
     largest,
     line,
@@ -155,6 +156,7 @@ def _result_lines(result: JSON) -> list[str]:
         about.append(f"certainty {result['certainty']:.2f}")
     elif "score" in result:
         about.append(f"score {result['score']:.2f}")
+    about.append(changed(result))
     if result.get("property"):
         about.append(f"property {result['property']}")
     if result.get("via"):

@@ -29,12 +29,14 @@ from pydantic import ValidationError
 
 from vaultseek import __version__
 from vaultseek.base.model import JSON
+from vaultseek.base.text import printable
 from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Ask, Notes, Place
 from vaultseek.doors.mcp.passages import note_text
 from vaultseek.doors.mcp.reply import WARNING, Reply, one_line, wrong_argument
 from vaultseek.doors.mcp.tools import Tools
 from vaultseek.errors import NotFound, VaultseekError
+from vaultseek.settings.describe import unknown_name
 
 AGENT_RESOURCES = 50
 """Number of notes listed as resources, the most recently modified first."""
@@ -42,12 +44,16 @@ PARENT_POLL_SECONDS = 1.0
 
 _INSTRUCTIONS = (
     "Searches and reads the user's own Markdown notes on this computer; nothing can be changed. "
-    "Search first, then read the lines that a result names. " + WARNING
+    "Search first, then read the lines that a result names. A result's certainty (0-1) says how likely its "
+    "note is right. Give vault only if vault_status shows several; first is the number that a list begins "
+    "with. " + WARNING
 )
 _NOTE_URI = "vaultseek:///{vault}/{+path}"
 _META = {"untrusted": True}
 _PROTOCOL_ERROR = partial(MCPError, INTERNAL_ERROR)
-_HINTS = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+_HINTS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+_UNSAID = ("title", "minimum", "minItems")
+"""Parts of a schema that tell an agent nothing: titles made of the names, and bounds that nobody passes."""
 
 
 def serve(start: Callable[[], object], place: Place, *, structured: bool = False) -> None:
@@ -69,22 +75,23 @@ def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any
     notes = Notes(ask, place)
     tools = Tools(notes, structured=structured)
     server = _Server(notes)
-    for tool in (
-        tools.search,
-        tools.read_note,
-        tools.related_notes,
-        tools.list_notes,
-        tools.list_tags,
-        tools.list_properties,
-        tools.list_links,
-        tools.table,
-        tools.graph,
-        tools.vault_status,
-    ):
-        description = f"{inspect.getdoc(tool)}\n\n{WARNING}"
+    titled: dict[str, Callable[..., Awaitable[Reply]]] = {
+        "Search notes": tools.search,
+        "Read notes": tools.read_note,
+        "Related notes": tools.related_notes,
+        "List notes": tools.list_notes,
+        "List tags": tools.list_tags,
+        "List properties": tools.list_properties,
+        "List links": tools.list_links,
+        "Table of notes": tools.table,
+        "Structure of links": tools.graph,
+        "Vault status": tools.vault_status,
+    }
+    for title, tool in titled.items():
         server.add_tool(
             _as_tool(tool, structured=structured),
-            description=description,
+            title=title,
+            description=inspect.getdoc(tool),
             annotations=_HINTS,
             structured_output=structured,
         )
@@ -113,7 +120,7 @@ class _Server(MCPServer[Any]):
         self._notes = notes
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools; their schemas come without the titles that pydantic makes of the names."""
+        """Return the tools, with short schemas."""
         return [
             tool.model_copy(
                 update={
@@ -125,7 +132,13 @@ class _Server(MCPServer[Any]):
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Call a tool; wrong arguments are told in one line."""
+        """Call a tool; wrong arguments are told in one line, one that no parameter takes, too."""
+        for tool in await super().list_tools():
+            known = tool.input_schema["properties"]
+            if tool.name == name and (
+                unknown := next((each for each in arguments if each not in known), None)
+            ):
+                return _refusal(f"{printable(unknown)}: {unknown_name(unknown, known)}")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -211,7 +224,7 @@ def _short(schema: Any) -> Any:
         if key in ("properties", "$defs")
         else _short(value)
         for key, value in schema.items()
-        if key != "title"
+        if key not in _UNSAID
     }
 
 

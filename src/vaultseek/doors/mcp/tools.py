@@ -1,6 +1,6 @@
 """The tools of the server for agents: each asks the daemon and returns a reply in the form of the call.
 
-The agent sees their names, docstrings and parameters, so these are short.
+The agent reads their names, docstrings and parameters with every question, so these are short.
 """
 
 from __future__ import annotations
@@ -50,21 +50,17 @@ def _as_text(value: object) -> object:
 Wordings = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=WORDINGS)],
     BeforeValidator(_as_text),
-    Field(description="The query; a list asks it in several wordings at once."),
+    Field(description="A list asks one question in several wordings."),
 ]
 Addresses = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=NOTES_AT_ONCE)],
     BeforeValidator(_as_text),
-    Field(description='Path, title, alias or file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
+    Field(description='Path, title, alias, file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
 ]
-Note = Annotated[str, Field(description="Path, end of a path, title, alias or file name.")]
-Vault = Annotated[str | None, Field(description="Name of the vault, if there are several.")]
+Note = Annotated[str, Field(description="Path, title, alias or file name.")]
 Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
-First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES, description="Number of the first item to list.")]
-Budget = Annotated[
-    int,
-    Field(ge=AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST, description="Most tokens of the answer."),
-]
+First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES)]
+Budget = Annotated[int, Field(ge=AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST)]
 
 
 class Tools:
@@ -79,14 +75,14 @@ class Tools:
         query: Wordings,
         limit: Limit = 10,
         mode: Mode = "hybrid",
-        cursor: Annotated[str | None, Field(description="Where the last page ended.")] = None,
-        vault: Vault = None,
+        cursor: Annotated[str | None, Field(description="From the end of the last page.")] = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
-        """Search the user's notes by word and by meaning; each result is a note with its best passage.
+        """Search the user's notes by word and meaning; a result is a note's best passage, with its lines.
 
-        Plain words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:, after: and OR
-        filter. A result says its lines, which read_note takes, and how certain (0-1) the note is right.
+        Words rank. "a phrase", -not, tag:x, path:Folder/, [property:value], before:2026-01-31, after: and OR
+        filter.
         """
         wordings = [query] if isinstance(query, str) else query
         question = (wordings, mode, vault)
@@ -123,15 +119,20 @@ class Tools:
         note: Addresses,
         start_line: Annotated[int, Field(ge=1)] = 1,
         end_line: Annotated[int | None, Field(ge=1)] = None,
-        vault: Vault = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Passages]:
-        """Read a note, one section or some lines of it, with line numbers; or several notes at once."""
+        """Read notes, or sections or lines of them, with line numbers."""
         names = [note] if isinstance(note, str) else note
         problems: list[str] = []
         if (start_line, end_line) != (1, None):
             if len(names) > 1:
                 raise UsageError("start_line and end_line are for one note; write a.md:6-16 for each")
+            if end_line is not None and end_line < start_line:
+                raise UsageError(
+                    f"start_line {start_line} is after end_line {end_line}; exchange them, or leave out"
+                    " end_line to read to the end"
+                )
             params = {"note": names[0], "start_line": start_line}
             more = {} if end_line is None else {"end_line": end_line}
             whole = [await self._notes.ask("note/get", params | more, vault)]
@@ -140,23 +141,21 @@ class Tools:
         return passages(whole, self._form(max_tokens), problems=problems)
 
     async def related_notes(
-        self, note: Note, limit: Limit = 10, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+        self, note: Note, limit: Limit = 10, vault: str | None = None, max_tokens: Budget = AGENT_TOKENS
     ) -> Annotated[Reply, answers.Results]:
-        """Find notes like a note: near in meaning, joined by links, or with its words."""
+        """Find notes like a note, by meaning, links and words."""
         answer = await self._notes.ask("note/related", {"note": note, "limit": limit}, vault)
         return results(answer, self._form(max_tokens))
 
     async def list_notes(
         self,
-        folder: Annotated[str, Field(description="Folder in the vault; by default all of it.")] = "",
-        order: Annotated[
-            Literal["recent", "path"], Field(description='"path" also counts the notes of each folder.')
-        ] = "recent",
+        folder: str = "",
+        order: Literal["recent", "path"] = "recent",
         first: First = 1,
-        vault: Vault = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
-        """List the notes of a folder and those below it: the last changed first, or by path."""
+        """List the notes below a folder, the last changed first; or by path, with numbers of each folder."""
         folder = folder.strip("/")
         params = dict(EVERY_NOTE)
         if folder:
@@ -176,21 +175,21 @@ class Tools:
         return lists.notes(answer, page, self._form(max_tokens), folder=folder, paths=paths, dated=dated)
 
     async def list_tags(
-        self, first: First = 1, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+        self, first: First = 1, vault: str | None = None, max_tokens: Budget = AGENT_TOKENS
     ) -> Annotated[Reply, answers.Tags]:
-        """List the tags of the vault, the commonest first; search finds their notes with tag:x."""
+        """List tags, the commonest first; search finds their notes with tag:x."""
         answer = await self._notes.ask("vault/tags", {}, vault)
         tags = sorted(answer["tags"], key=lambda tag: (-tag["total"], tag["tag"]))
         return lists.tags(answer, lists.page_of(tags, first, AGENT_LIST), self._form(max_tokens))
 
     async def list_properties(
         self,
-        name: Annotated[str | None, Field(description="List the values of this property.")] = None,
+        name: str | None = None,
         first: First = 1,
-        vault: Vault = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Properties]:
-        """List the properties of the notes, the commonest first; search filters by them with [name:value]."""
+        """List properties, or the values of the one called name; search filters with [name:value]."""
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
         form = self._form(max_tokens)
         if name and not answer["values"]:
@@ -205,10 +204,10 @@ class Tools:
         note: Note,
         direction: Literal["both", "outgoing", "backlinks", "unresolved"] = "both",
         first: First = 1,
-        vault: Vault = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Links]:
-        """List where a note links to, what links to it, or its links that lead nowhere."""
+        """List a note's links to others, from others (backlinks), or to nothing (unresolved)."""
         directions = ("outgoing", "backlinks") if direction == "both" else (direction,)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
         params = {"note": note, "limit": last}
@@ -230,17 +229,14 @@ class Tools:
         columns: Annotated[
             list[str] | None, Field(description='Properties, "title", "modified", or expressions of Bases.')
         ] = None,
-        sort: Annotated[list[str] | None, Field(description='Columns; "-rating" is descending.')] = None,
-        group: Annotated[str | None, Field(description="Column to group by.")] = None,
-        view: Annotated[str | None, Field(description="View of a base; by default its first.")] = None,
+        sort: Annotated[list[str] | None, Field(description='"-rating" is descending.')] = None,
+        group: str | None = None,
+        view: str | None = None,
         first: First = 1,
-        vault: Vault = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Tables]:
-        """Show notes as a table of their properties: those a query finds, or those of an Obsidian base.
-
-        columns, sort and group are for a query; a base has its own.
-        """
+        """Show a query's notes (with columns, sort, group) or an Obsidian base (with view) as a table."""
         is_file = source.lower().endswith((".base", ".md")) and not _OPERATOR.match(source)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
         asked: JSON = {"columns": columns, "sort": sort, "group": group, "view": view, "limit": last}
@@ -251,14 +247,12 @@ class Tools:
 
     async def graph(
         self,
-        note: Annotated[
-            str | None, Field(description="Note that may lack links, or that a path begins at.")
-        ] = None,
-        other: Annotated[str | None, Field(description="Note that the path ends at.")] = None,
-        vault: Vault = None,
+        note: str | None = None,
+        other: str | None = None,
+        vault: str | None = None,
         max_tokens: Budget = AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Graph]:
-        """Show hubs and clusters of the links; with note, links it may lack; with other, the path there."""
+        """Show hubs and clusters of links; with note, links it may lack; with other, the path from note."""
         form = self._form(max_tokens)
         if note is None and other is None:
             return lists.overview(await self._notes.ask("graph/overview", {}, vault), form)
@@ -270,9 +264,9 @@ class Tools:
         return lists.route(await self._notes.ask("graph/path", params, vault), form)
 
     async def vault_status(
-        self, vault: Vault = None, max_tokens: Budget = AGENT_TOKENS
+        self, vault: str | None = None, max_tokens: Budget = AGENT_TOKENS
     ) -> Annotated[Reply, answers.Status]:
-        """Tell which vaults are open, how far their indexes are and what does not work."""
+        """Show the vaults by name, how far their indexes are, and what does not work."""
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
 
     async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:

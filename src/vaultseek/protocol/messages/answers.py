@@ -142,6 +142,10 @@ class Result(Titled):
     certainty: float
     """Likelihood that the note is right, in [0, 1]: falls as the order does; 1 for filters alone."""
     modified: str
+    heading_path: list[str]
+    """Headings of the passage; none if ``brief`` left it out."""
+    start_line: int
+    """First line of the passage; 1 if ``brief`` left it out."""
 
 
 class FullResult(Result, total=False):
@@ -149,9 +153,7 @@ class FullResult(Result, total=False):
 
     place: str | None
     """Part of the file with the passage, for ``path#place``: page of a PDF, node of a canvas."""
-    heading_path: list[str]
     chunk_id: str | None
-    start_line: int
     end_line: int
     line: int
     """The line of the passage with most of the query's words."""
