@@ -289,6 +289,38 @@ async def test_headings_are_the_outline_and_folds_and_counts_are_there_when_aske
         assert not await here.client.text_document_code_lens_async(types.CodeLensParams(document(uri)))
 
 
+LACKING = {
+    "Steam.md": "# Steam\n\nSee [[Boiler]] and [[Valve]].\n",
+    "Heat.md": "# Heat\n\nSee [[Boiler]] and [[Valve]].\n",
+    "Boiler.md": "# Boiler\n\nIt is heavy.\n",
+    "Valve.md": "# Valve\n\nIt belongs to the boiler.\n",
+    "Tea.md": "# Tea\n\nGreen.\n",
+}
+
+
+async def test_links_that_are_missing_are_counted_offered_and_inserted(daemon, vault):
+    root = vault(LACKING)
+    daemon.run("index", "--wait", "--vault", str(root))
+    async with editor(daemon.environment, root, options={"codeLens": True}) as here:
+        uri = here.open("Valve.md")
+        lenses = await here.client.text_document_code_lens_async(types.CodeLensParams(document(uri)))
+        assert [each.command.title for each in lenses] == ["2 backlinks", "1 link missing"]
+        run = here.client.workspace_execute_command_async
+        (missing,) = await run(types.ExecuteCommandParams("vaultseek.missing", arguments=[uri]))
+        assert missing["uri"] == here.uri("Boiler.md")
+        end = types.Range(types.Position(2, 26), types.Position(2, 26))
+        invoked = types.CodeActionContext([], trigger_kind=types.CodeActionTriggerKind.Invoked)
+        by_hand = await here.client.text_document_code_action_async(
+            types.CodeActionParams(document(uri), end, invoked)
+        )
+        (insert,) = (each for each in by_hand if each.title == "Insert a link to Boiler.md")
+        assert new_texts(insert.edit) == ["[[Boiler]]"]
+        assert "Insert a link to Boiler.md" not in await actions_at(here, "Valve.md", 2, 26)
+        uri = here.open("Tea.md")
+        lenses = await here.client.text_document_code_lens_async(types.CodeLensParams(document(uri)))
+        assert [each.command.title for each in lenses] == ["0 backlinks"]
+
+
 async def actions_at(here, path: str, line: int, column: int) -> dict[str, types.CodeAction]:
     at = types.Range(types.Position(line, column), types.Position(line, column))
     params = types.CodeActionParams(document(here.uri(path)), at, types.CodeActionContext([]))

@@ -6,10 +6,12 @@ import asyncio
 import time
 
 from vaultseek.base.model import JSON
+from vaultseek.content.markdown.spelling import new_target
 from vaultseek.core.graph.overview import export, overview
 from vaultseek.core.graph.routes import routes
 from vaultseek.core.graph.suggestions import recent_suggestions, suggestions
 from vaultseek.core.notes import links as linked
+from vaultseek.core.notes.new_links import manner_of
 from vaultseek.daemon.methods.access import (
     Find,
     Handlers,
@@ -74,11 +76,17 @@ class GraphMethods:
         follower = await self._find(call)
         vault = follower.vault
         graph = await graph_of(follower)
+        source = ""
         if call.note is None:
             items = await recent_suggestions(vault, graph, call.limit)
         else:
-            items = await suggestions(await find_note(call.note, follower), vault, graph, call.limit)
-        return about_vault(vault, {"suggestions": items})
+            row = await find_note(call.note, follower)
+            source, items = row.path, await suggestions(row, vault, graph, call.limit)
+        names, style = vault.indexer.names, manner_of(vault.options.root).links
+        for item in items:
+            own = item["source"]["path"] if "source" in item else source
+            item["link"] = new_target(item["path"], own, names, style)
+        return about_vault(vault, {"suggestions": items, "markdown": style.markdown})
 
     async def export(self, call: VaultParams, context: RequestContext) -> JSON:
         """Return every note and every link."""

@@ -1,4 +1,4 @@
-"""Code actions: create a missing note, mend a broken link, link a mention, show related notes."""
+"""Code actions: create a missing note, mend or insert a link, link a mention, show related notes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from vaultseek.core.notes.rename import in_brackets
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import can_do, replacing
+from vaultseek.doors.lsp.missing import MISSING, insertions
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
@@ -41,9 +42,14 @@ async def code_actions(
         actions += await _repairs(session, uri, spot, text, params.range)
     if _is_wanted(types.CodeActionKind.RefactorRewrite, wanted) and last - first < LINES_READ:
         actions += await _mentions(session, uri, spot, text, params.range)
+        # Editors ask at every move of the cursor; these take a question to the model.
+        if params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
+            actions += await insertions(session, spot, uri, text, params.range)
     if _is_wanted(types.CodeActionKind.Source, wanted):
         command = types.Command("Related notes", RELATED, arguments=[uri])
         actions.append(types.CodeAction("Related notes", kind=types.CodeActionKind.Source, command=command))
+        command = types.Command("Missing links", MISSING, arguments=[uri])
+        actions.append(types.CodeAction("Missing links", kind=types.CodeActionKind.Source, command=command))
     return actions
 
 

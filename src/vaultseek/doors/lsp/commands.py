@@ -1,4 +1,4 @@
-"""Commands: search, related notes, backlinks, and why a note has its rank."""
+"""Commands: search, related notes, backlinks, missing links, and why a note has its rank."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pygls.uris import from_fs_path
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
+from vaultseek.doors.lsp.missing import MISSING, missing_links
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.errors import UsageError
 
@@ -37,6 +38,7 @@ class Commands:
             "vaultseek.search": self.search,
             "vaultseek.related": self.related,
             "vaultseek.backlinks": self.backlinks,
+            MISSING: self.missing,
             "vaultseek.why": self.why,
         }
 
@@ -66,6 +68,14 @@ class Commands:
         answer = await self._session.ask("links/backlinks", spot.root, note=spot.path)
         results = [_located(link, answer) for link in answer["links"]]
         await self._offer("Backlinks", results)
+        return results
+
+    async def missing(self, *arguments: Any) -> list[JSON]:
+        """Return the notes that the document may want to link, and let the user open one."""
+        spot = await self._spot(arguments, 0)
+        links, _ = await missing_links(self._session, spot)
+        results = [_located(item, {"vault_path": spot.root}) for item in links]
+        await self._offer("Missing links", results)
         return results
 
     async def why(self, *arguments: Any) -> JSON:

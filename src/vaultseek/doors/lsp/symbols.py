@@ -13,6 +13,7 @@ from vaultseek.base.text import count
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.core.notes.anchors import find_heading
 from vaultseek.doors.lsp.documents import Text, start_of_line
+from vaultseek.doors.lsp.missing import missing_lens
 from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
@@ -147,16 +148,17 @@ async def folding_ranges(
 async def code_lenses(
     session: Session, spot: Spot, text: Text, params: types.CodeLensParams
 ) -> list[types.CodeLens] | None:
-    """Return the numbers of backlinks of a note and of its headings, above their lines, if that is wanted."""
+    """Return the numbers of backlinks of a note and its headings, and of missing links, if that is wanted."""
     if not session.options.code_lens:
         return None
     uri = params.text_document.uri
-    return [
+    lenses = [
         types.CodeLens(
             text.whole_line(line), types.Command(label, "vaultseek.backlinks", arguments=[uri, line])
         )
         for line, label in await _counts(session, spot, text)
     ]
+    return lenses + await missing_lens(session, spot, uri, lenses[0].range)
 
 
 async def inlay_hints(

@@ -530,14 +530,17 @@ class Suggestion(About):
 
     score: float
     reasons: list[LinkReason]
+    link: str
+    """The target of a new link to it, as the vault's settings want it."""
     source: NotRequired[Titled]
     """The note that would link it, if none was asked about."""
 
 
 class Suggestions(OfVault):
-    """Links that may be missing, the likeliest first."""
+    """Links that may be missing, the likeliest first; ``markdown`` if the vault writes no wikilinks."""
 
     suggestions: list[Suggestion]
+    markdown: bool
 
 
 class GraphNode(Answer):

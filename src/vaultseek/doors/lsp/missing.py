@@ -1,0 +1,70 @@
+"""Links that a note may lack: counted above it, offered by a command, and inserted by an action."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lsprotocol import types
+
+from vaultseek.base.model import JSON
+from vaultseek.base.text import count, printable
+from vaultseek.content.markdown.spelling import destination
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.edits import replacing
+from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.errors import NotFound
+
+MISSING = "vaultseek.missing"
+SUGGESTED = 9
+"""Suggestions that are asked for."""
+INSERTED = 3
+"""Links that are offered at the cursor."""
+
+
+async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
+    """Return the likely suggestions for a note, and whether it would write them as Markdown links.
+
+    A note that this one does not name, and for which no two other reasons speak, is left out. Some note is
+    always the nearest in meaning, and a link back is no reason for a link.
+    """
+    try:
+        answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
+    except NotFound:  # a note that was never saved
+        return [], False
+    return [item for item in answer["suggestions"] if _is_likely(item)], bool(answer["markdown"])
+
+
+def _is_likely(item: JSON) -> bool:
+    kinds = {reason["kind"] for reason in item["reasons"]}
+    return "mentioned" in kinds or len(kinds - {"links_back", "meaning"}) > 1
+
+
+async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Range) -> list[types.CodeLens]:
+    """Return a lens with the number of links that a note may lack; none if it lacks none."""
+    links, _ = await missing_links(session, spot)
+    if not links:
+        return []
+    command = types.Command(f"{count(len(links), 'link')} missing", MISSING, arguments=[uri])
+    return [types.CodeLens(where, command)]
+
+
+async def insertions(
+    session: Session, spot: Spot, uri: str, text: Text, at: types.Range
+) -> list[types.CodeAction]:
+    """Return actions that insert a link at the cursor, or behind what is selected."""
+    links, markdown = await missing_links(session, spot)
+    line, column = text.place(at.end)
+    place = text.position(line, column)
+    actions = []
+    for item in links[:INSERTED]:
+        link, title = str(item["link"]), str(item["title"])
+        written = f"[{title}]({destination(link)})" if markdown else f"[[{link}]]"
+        edit = types.TextEdit(types.Range(place, place), written)
+        actions.append(
+            types.CodeAction(
+                f"Insert a link to {printable(item['path'])}",
+                kind=types.CodeActionKind.RefactorRewrite,
+                edit=replacing(session, uri, [edit]),
+            )
+        )
+    return actions
