@@ -384,6 +384,8 @@ class OutgoingLink(Link):
 
     resolved: str | None
     title: str | None
+    modified: NotRequired[str | None]
+    """When the note that it leads to was changed."""
 
 
 class PlacedLink(Link):
@@ -392,6 +394,7 @@ class PlacedLink(Link):
     path: str
     title: str
     text: str | None
+    modified: NotRequired[str | None]
 
 
 class Counted(Answer):
