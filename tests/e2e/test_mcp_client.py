@@ -86,7 +86,7 @@ TOLD = {
     "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md | changed 20"],
     "list_tags": ["3 tags", "\n- #drinks | 1\n- #work | 1 (0 itself)\n- #work/pumps | 1"],
     "list_properties": ["- aliases | 1 | list | Bilge 1"],
-    "list_links": ["- line 7 -> sub/Tea.md", "- <- Garden.md:3 | Slugs eat"],
+    "list_links": ["- line 7 -> sub/Tea.md | changed 20", "- <- Garden.md:3 | changed 20", "| Slugs eat"],
     "table": ["1 row in vault 'vault'", "\ntable path | title | aliases\n- Pump.md | Pump | Bilge"],
     "graph": ["path of 2 steps", "- Garden.md | changed 20", " | Switch E-4107. [[Tea]]"],
     "vault_status": ["1 vault ", "ready", "4 notes", "model hashing"],

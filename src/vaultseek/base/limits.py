@@ -182,6 +182,8 @@ RESULTS = 200
 """Results of one search."""
 LISTED_NOTES = 50_000
 """Notes listed for a query of filters alone; those after the first RESULTS come without a passage."""
+NOTE_PASSAGES = 20
+"""Passages of one note in the answer to a search."""
 RERANKED_NOTES = 100
 """Results that the cross-encoder may rerank."""
 PREVIEW_CHARS = 240

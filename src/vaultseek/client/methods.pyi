@@ -24,8 +24,8 @@ class Methods:
 
     def search(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
-        wait: bool = False, progress: bool = False, brief: bool = False, plain: bool = False,
-        typing: bool = False, vault: str | None = None, cwd: str | None = None,
+        wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
+        plain: bool = False, typing: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Search:
         """Search a vault and return notes, best first, each with its best passage.
@@ -38,9 +38,9 @@ class Methods:
 
     def search_all(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
-        wait: bool = False, progress: bool = False, brief: bool = False, plain: bool = False,
-        typing: bool = False, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.SearchAll:
+        wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
+        plain: bool = False, typing: bool = False, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll:
         """Search every vault and return notes, best first, each with its vault.
 
         The most certain come first. ``vaults`` has the state of each.
@@ -364,15 +364,15 @@ class AsyncMethods:
 
     async def search(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
-        wait: bool = False, progress: bool = False, brief: bool = False, plain: bool = False,
-        typing: bool = False, vault: str | None = None, cwd: str | None = None,
+        wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
+        plain: bool = False, typing: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Search: ...
     async def search_all(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
-        wait: bool = False, progress: bool = False, brief: bool = False, plain: bool = False,
-        typing: bool = False, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.SearchAll: ...
+        wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
+        plain: bool = False, typing: bool = False, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll: ...
     async def why(self, query: str, path: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,3 +33,27 @@ def test_a_passage_without_words_is_not_shown(
             results = asyncio.run(Searcher(index).search(request))["results"]
             shown = next(each["preview"] for each in results if each["path"] == "Mill.md")
             assert "Pumps" in shown, query
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_a_result_has_as_many_passages_as_asked_for_the_best_first(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path, mode: str
+):
+    parts = [f"## Part {number}\n\n{PUMPS}" for number in range(3)]
+    text = "# Mill\n\n" + "\n\n".join([*parts, "## Flour\n\n" + "Flour of rye. " * 40])
+    with contextlib.closing(index_here(vault({"Mill.md": text}), tmp_path / "index")) as index:
+
+        def found(query: str, **more: int) -> dict[str, Any]:
+            request = SearchRequest(query, SearchSettings(nothing_below=0.0), mode=mode, **more)
+            (result,) = asyncio.run(Searcher(index).search(request))["results"]
+            return result
+
+        assert "passages" not in found("pumps valves")
+        two, all_ = found("pumps valves", passages=2), found("pumps valves", passages=20)
+        assert two["passages"] == all_["passages"][:1]
+        shown = [two["chunk_id"], *(each["chunk_id"] for each in all_["passages"])]
+        assert len(set(shown)) == len(shown) >= 3
+        assert all("Pumps" in each["preview"] for each in all_["passages"][:2])
+        assert all_["passages"][0]["heading_path"][0] == "Mill"
+        for each in all_["passages"]:
+            assert each["start_line"] <= each["line"] <= each["end_line"]

@@ -57,6 +57,19 @@ def test_a_result_in_three_lines_and_a_footer() -> None:
     ]
 
 
+def test_further_passages_stand_below_the_best() -> None:
+    further = {"place": None, "heading_path": ["Boiler", "Valves"], "line": 30, "preview": "Two valves."}
+    page_of_pdf = {**further, "place": "page=3", "heading_path": [], "preview": "Three."}
+    text = page(answer(result(passages=[further, page_of_pdf])), Terminal(width=70), now=NOW)
+    assert text.splitlines()[2:7] == [
+        "    To descale the boiler, close both valves first.",
+        "    :30 Boiler › Valves",
+        "    Two valves.",
+        "    #page=3",
+        "    Three.",
+    ]
+
+
 def test_a_file_name_that_is_not_the_title_stands_beside_it() -> None:
     text = page(answer(result(title="Hot water", file_name="Boiler")), Terminal(width=70), now=NOW)
     assert text.splitlines()[0].startswith(" 1  Hot water (Boiler) › Boiler › Descaling ")

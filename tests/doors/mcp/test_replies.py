@@ -242,6 +242,27 @@ def test_tags_properties_and_notes_are_listed():
     assert "1 note below a/ in vault 'notes'; folders: b/ 1\n" in below.text
 
 
+def test_links_say_when_the_note_at_their_other_end_was_changed():
+    link = {
+        "path": "b.md",
+        "title": "B",
+        "target": "a",
+        "line": 3,
+        "text": "See [[a]].",
+        "modified": MODIFIED,
+    }
+    ways = [
+        {**link, "direction": "outgoing", "resolved": "c.md"},
+        {**link, "direction": "outgoing", "resolved": "c.png", "modified": None},
+        {**link, "direction": "backlinks"},
+    ]
+    text = lists.links({"vault": "notes", "path": "a.md"}, lists.Page(ways, 1, 3), LARGE).text
+    assert text.endswith(
+        "\n- line 3 -> c.md | changed 2026-11-21\n- line 3 -> c.png"
+        "\n- <- b.md:3 | changed 2026-11-21 | See [[a]]."
+    )
+
+
 def test_notes_of_the_graph_say_when_they_were_changed():
     about = {"path": "a.md", "title": "A", "modified": MODIFIED}
     overview = lists.overview(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.core.notes.read import about
+from vaultseek.core.notes.read import about, iso
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -14,9 +14,16 @@ from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
     """Return the links in a note, in order, with the paths they resolve to."""
     links = ledger.links.from_notes([row.id])
-    titles = titles_of([link.resolved for link in links if link.resolved], ledger)
+    targets = {path: ledger.notes.by_path(path) for path in {link.resolved for link in links} if path}
     return [
-        {**_link(link), "resolved": link.resolved, "title": titles.get(link.resolved or "")} for link in links
+        {
+            **_link(link),
+            "resolved": link.resolved,
+            "title": target and target.title,
+            "modified": target and iso(target.modified),
+        }
+        for link in links
+        for target in [targets.get(link.resolved or "")]
     ]
 
 
@@ -70,12 +77,6 @@ def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSO
     return [about(row) for row in sorted(notes, key=lambda row: row.path)]
 
 
-def titles_of(paths: Iterable[str], ledger: Ledger) -> Mapping[str, str]:
-    """Return the titles of the notes at these paths; attachments have none."""
-    rows = (ledger.notes.by_path(path) for path in dict.fromkeys(paths))
-    return {row.path: row.title for row in rows if row is not None}
-
-
 def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
     """Return a line of a note from its passages; None if it is in none of them."""
     for chunk in chunks:
@@ -96,6 +97,7 @@ def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
         {
             "path": link.source,
             "title": notes[link.note].title,
+            "modified": iso(notes[link.note].modified),
             **_link(link),
             "text": line_of(chunks[link.note], link.link.line),
         }

@@ -33,10 +33,7 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     ids = [row.id for row in rows]
     outlines = ledger.chunks.outlines(ids)
     by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(ids)
-    totals: dict[int | str, float] = {}
-    for scores in _passage_scores(list(outlines), retrieval, by_word):
-        for chunk, score in scores.items():
-            totals[chunk] = totals.get(chunk, 0.0) + score
+    totals = _totals(list(outlines), retrieval, by_word)
     best = {
         note: max(chunks, key=lambda chunk: totals.get(chunk[0], 0.0) + totals.get(chunk[1], 0.0))
         for note, chunks in outlines.items()
@@ -50,6 +47,29 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     if empty:
         passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger)
     return passages | {row.id: properties_passage(row, passages.get(row.id)) for row in matching}
+
+
+def further_passages(
+    shown: Mapping[int, Chunk], number: int, retrieval: Retrieval, ledger: Ledger
+) -> dict[int, list[Chunk]]:
+    """Return up to ``number`` passages of each note that match, best first, besides that which is ``shown``.
+
+    A query of filters alone has none.
+    """
+    ids = list(shown)
+    by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(ids)
+    totals = _totals(ids, retrieval, by_word)
+    best: dict[int, list[int]] = {}
+    for note, outline in ledger.chunks.outlines(ids).items():
+        scores = {
+            chunk: totals.get(chunk, 0.0) + totals.get(id, 0.0)
+            for chunk, id in outline
+            if id != shown[note].id
+        }
+        matching = sorted((chunk for chunk in scores if scores[chunk] > 0), key=lambda chunk: -scores[chunk])
+        best[note] = matching[:number]
+    chunks = ledger.chunks.by_number([chunk for each in best.values() for chunk in each])
+    return {note: [chunks[chunk] for chunk in each if chunk in chunks] for note, each in best.items()}
 
 
 def _is_wordless(text: str, has_word: bool = False) -> bool:
@@ -119,6 +139,17 @@ def passages_of_properties(
         for row in rows
         if any(fold(name) in names and name.casefold() not in NAMELESS for name in row.properties)
     }
+
+
+def _totals(
+    notes: Sequence[int], retrieval: Retrieval, by_word: Mapping[int, Sequence[ChunkHit]]
+) -> dict[int | str, float]:
+    """Return the sum of the lanes' scores of the notes' passages, under the keys of ``_passage_scores``."""
+    totals: dict[int | str, float] = {}
+    for scores in _passage_scores(notes, retrieval, by_word):
+        for chunk, score in scores.items():
+            totals[chunk] = totals.get(chunk, 0.0) + score
+    return totals
 
 
 def _passage_scores(

@@ -23,7 +23,12 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
 from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes
-from vaultseek.core.search.passages import choose_passages, passages_matching, passages_of_properties
+from vaultseek.core.search.passages import (
+    choose_passages,
+    further_passages,
+    passages_matching,
+    passages_of_properties,
+)
 from vaultseek.core.search.ranking import Ranking, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
@@ -232,6 +237,8 @@ class Searcher:
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
             passages |= passages_matching(patterns_of(parsed.query.filter), rows, self._vault.ledger)
+            more = parsed.request.passages - 1
+            further = further_passages(passages, more, retrieval, self._vault.ledger) if more else {}
         not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
         return Trace(
             parsed,
@@ -245,6 +252,7 @@ class Searcher:
             nearest=selection.nearest,
             reranked=reranking.scores,
             passages=passages,
+            further=further,
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),

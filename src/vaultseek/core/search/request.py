@@ -26,7 +26,8 @@ from vaultseek.settings.search import SearchSettings
 class SearchRequest:
     """One search. ``limit`` None is the settings' limit, or every note for a query of filters alone.
 
-    ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``.
+    ``brief`` results name notes and carry no passages, like those after the first ``limits.RESULTS``; the
+    others carry up to ``passages``.
     ``plain`` takes the query for words, whatever operators it looks like. ``seconds`` is the deadline after
     which a lane is left out. ``typing``: the query is not finished. ``prefix_named`` are the notes, by id,
     that then come first, since a name of theirs begins with it.
@@ -39,6 +40,7 @@ class SearchRequest:
     explain: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
     brief: bool = False
+    passages: int = 1
     seconds: float | None = None
     plain: bool = False
     typing: bool = False

@@ -100,7 +100,24 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "recency": candidate.recency,
         "rerank": _reranked(candidate, trace, explain=explain),
     }
+    if trace.parsed.request.passages > 1:
+        answered["passages"] = [_further(each, row, trace) for each in trace.further.get(row.id, ())]
     return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
+
+
+def _further(chunk: Chunk, row: NoteRow, trace: Trace) -> JSON:
+    headings = (row.title, *chunk.heading_path)
+    snippet = preview(chunk.text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+    return {
+        "place": chunk.place,
+        "heading_path": [shown_heading(each) for each in chunk.heading_path],
+        "chunk_id": chunk.id,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "line": min(chunk.start_line + snippet.line, chunk.end_line),
+        "preview": snippet.text,
+        "highlights": [list(span) for span in snippet.highlights],
+    }
 
 
 def _line(text: str) -> str:

@@ -23,7 +23,8 @@ class Trace:
 
     ``filtered`` is None without a filter. ``results`` are the candidates that are answered, best first, cut
     at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
-    vectors of the best notes, by id; ``passages`` are by note id, ``reranked`` by path. ``partial`` says, by
+    vectors of the best notes, by id; ``passages`` are by note id, and so are the ``further`` ones that were
+    asked for; ``reranked`` is by path. ``partial`` says, by
     lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews.
     ``certainties`` are by path, those after the limit among them, none in a listing; ``weak`` is that of the
     selection.
@@ -40,6 +41,7 @@ class Trace:
     nearest: Candidate | None = None
     reranked: Mapping[str, RerankScore] = field(default_factory=dict)
     passages: Mapping[int, Chunk] = field(default_factory=dict)
+    further: Mapping[int, Sequence[Chunk]] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     matcher: Matcher | None = None

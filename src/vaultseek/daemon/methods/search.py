@@ -107,7 +107,8 @@ class SearchMethods:
         return await self._answer(call, parsed, vault, context)
 
     def _parsed(self, call: AllVaultsParams) -> ParsedRequest:
-        return parse_request(self._request(call, explain=call.explain, brief=call.brief))
+        request = self._request(call, explain=call.explain, brief=call.brief)
+        return parse_request(replace(request, passages=call.passages))
 
     async def _answer(
         self, call: AllVaultsParams, parsed: ParsedRequest, follower: SeenFollower, context: RequestContext

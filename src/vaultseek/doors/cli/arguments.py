@@ -91,6 +91,7 @@ FILTERS = tuple(
 )
 SEARCH = (
     Option("--limit", "N", "Show at most N results.", most=limits.RESULTS),
+    Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES),
     Option(
         "--format",
         help="Print text, one JSON object, paths, or a line path:line:column:text for each result.",

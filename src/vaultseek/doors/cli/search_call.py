@@ -33,6 +33,7 @@ class SearchCall:
         self.query = tuple(query)
         self.filters = {name: [*values] for name, values in options.items() if name in _FILTERS and values}
         self.limit: int | None = options.get("limit")
+        self.passages: int | None = options.get("passages")
         self.mode: str | None = options.get("mode")
         self.folds = self.limit is None and not options.get("all")
         """Leave out the less certain notes; whoever asks for a number of notes gets that."""
@@ -77,6 +78,7 @@ class SearchCall:
     def _params(self) -> JSON:
         options = {
             "limit": self.limit,
+            "passages": self.passages,
             "mode": self.mode,
             "filters": self.filters,
             "plain": self.plain,

@@ -104,6 +104,12 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
     yield margin + _place(result, answer, terminal, now)
     for line in _passage(result, terminal):
         yield margin + line
+    for passage in result.get("passages") or ():
+        headings = [clean(heading) for heading in passage["heading_path"]]
+        where = f"#{clean(passage['place'])}" if passage["place"] else f":{passage['line']}"
+        yield margin + terminal.paint(terminal.fit(f"{where} {' › '.join(headings)}".rstrip(), room), "cyan")
+        for line in _passage(passage, terminal):
+            yield margin + line
 
 
 def _score(result: JSON, terminal: Terminal) -> str:

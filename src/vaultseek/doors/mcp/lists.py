@@ -275,7 +275,7 @@ def _each(text: Callable[[JSON], str]) -> Callable[[Sequence[JSON]], list[str]]:
 
 def _link(link: JSON) -> JSON:
     item: JSON = {"direction": link["direction"]}
-    for name in ("path", "title", "target", "resolved", "heading", "line", "text"):
+    for name in ("path", "title", "target", "resolved", "heading", "line", "text", "modified"):
         if link.get(name) is not None:
             item[name] = line(link[name]) if isinstance(link[name], str) else link[name]
     return item
@@ -283,13 +283,14 @@ def _link(link: JSON) -> JSON:
 
 def _link_text(link: JSON) -> str:
     anchor = f"#{link['heading']}" if link.get("heading") else ""
+    date = f" | {changed(link)}" if link.get("modified") else ""
     if link["direction"] == "outgoing":
         target = link.get("resolved") or f"{link['target']} (nothing there)"
-        return f"- line {link['line']} -> {target}{anchor}"
+        return f"- line {link['line']} -> {target}{anchor}{date}"
     where = f"{link['path']}:{link['line']}"
     if link["direction"] == "unresolved":
         return f"- {where} -> {link['target']}{anchor} (nothing there)"
-    return f"- <- {where} | {link.get('text') or link['title']}"
+    return f"- <- {where}{date} | {link.get('text') or link['title']}"
 
 
 def _note(note: JSON) -> JSON:

@@ -148,6 +148,19 @@ class Result(Titled):
     """First line of the passage; 1 if ``brief`` left it out."""
 
 
+class FurtherPassage(Answer):
+    """A passage of a note besides its best; its fields are those of a result."""
+
+    place: str | None
+    heading_path: list[str]
+    chunk_id: str
+    start_line: int
+    end_line: int
+    line: int
+    preview: str
+    highlights: list[list[int]]
+
+
 class FullResult(Result, total=False):
     """A result with its best passage, unless ``brief`` left that out. Lines are 1-based and inclusive."""
 
@@ -168,6 +181,8 @@ class FullResult(Result, total=False):
     """Ranges ``[start, end)`` of characters of ``preview``."""
     tags: list[str]
     lanes: dict[str, LanePart | None]
+    passages: list[FurtherPassage]
+    """With ``passages``: others that match, best first."""
     via: Via | None
     """The linked note that led to this one, if no lane proposed it by itself."""
     recency: float
@@ -370,6 +385,8 @@ class OutgoingLink(Link):
 
     resolved: str | None
     title: str | None
+    modified: NotRequired[str | None]
+    """When the note that it leads to was changed."""
 
 
 class PlacedLink(Link):
@@ -378,6 +395,7 @@ class PlacedLink(Link):
     path: str
     title: str
     text: str | None
+    modified: NotRequired[str | None]
 
 
 class Counted(Answer):

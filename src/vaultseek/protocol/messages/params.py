@@ -56,6 +56,12 @@ class AllVaultsParams(Query):
     wait: bool = Field(default=False, description="Index first what is on disk now.")
     progress: bool = Field(default=False, description="With ``wait``, send ``index/progress`` meanwhile.")
     brief: bool = Field(default=False, description="Leave the passages out of the results.")
+    passages: int = Field(
+        default=1,
+        ge=1,
+        le=limits.NOTE_PASSAGES,
+        description="Maximum number of passages of a note; those after the best are in its ``passages``.",
+    )
     plain: bool = Field(
         default=False,
         description="Take the query for words, whatever operators it looks like. It may be a passage of "

@@ -190,6 +190,13 @@ def test_filters_are_options_that_may_be_given_several_times(run: Run) -> None:
     assert run(FakeDaemon(), "search")[0] == 2
 
 
+def test_several_passages_of_each_note_are_asked_for(run: Run) -> None:
+    daemon = FakeDaemon(search=ANSWER)
+    assert run(daemon, "search", "x", "--passages", "3")[0] == 0
+    assert daemon.calls[0][1]["passages"] == 3
+    assert run(FakeDaemon(), "search", "x", "--passages", "21")[0] == 2
+
+
 def test_paths_are_one_a_line_and_open_from_where_one_is(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
