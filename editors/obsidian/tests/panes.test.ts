@@ -41,6 +41,19 @@ describe("the pane of related notes", () => {
 		await eventually(() => texts(".vaultseek-section", view.contentEl)[0] === "Related to Float Switch Wiring");
 	});
 
+	it("lists the links that the note may lack, and inserts one at the cursor", async () => {
+		const editor = await world.edit("Areas/Home/Papa's Watch.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await eventually(() => texts(".vaultseek-section", view.contentEl).includes("Links that may be missing"));
+		const rows = [...view.contentEl.querySelectorAll(".vaultseek-related")];
+		const missing = rows.find((row) => texts(".vaultseek-badge", row).some((badge) => badge.startsWith("named in line")))!;
+		expect(texts(".vaultseek-result-title", missing)).toEqual(["Graça Brandão"]);
+		const before = editor.getValue();
+		missing.querySelector("button")!.click();
+		expect(editor.getValue()).not.toBe(before);
+		expect(editor.getValue()).toContain("[[Graça Brandão]]");
+	});
+
 	it("says so of a file that the daemon has no text of", async () => {
 		await pane<RelatedPane>("related", RELATED_PANE);
 		await world.edit("Attachments/weltklang.png");

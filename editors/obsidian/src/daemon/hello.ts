@@ -10,6 +10,7 @@ const NEEDED: readonly Method[] = [
 	"note/get",
 	"note/related",
 	"links/unlinked",
+	"graph/suggest",
 	"complete",
 	"index/status",
 	"index/subscribe",

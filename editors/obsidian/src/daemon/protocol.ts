@@ -138,6 +138,22 @@ export interface Unlinked extends OfVault {
 	total: number;
 }
 
+export type LinkReason =
+	| { kind: "mentioned" | "mentions"; line: number }
+	| { kind: "cited_together" | "common_links"; count: number }
+	| { kind: "links_back" | "meaning" };
+
+export interface Suggestion {
+	path: string;
+	title: string;
+	likely: boolean;
+	reasons: LinkReason[];
+}
+
+export interface Suggestions extends OfVault {
+	suggestions: Suggestion[];
+}
+
 export interface Completion {
 	text: string;
 	match: string;
@@ -216,6 +232,7 @@ export interface Answers {
 	"note/get": Note;
 	"note/related": Related;
 	"links/unlinked": Unlinked;
+	"graph/suggest": Suggestions;
 	complete: Completions;
 	"index/status": Status;
 	"index/subscribe": { vaults: Progress[] };

@@ -1,6 +1,6 @@
 /** The reasons for which a note is related, in words. */
 
-import type { RelatedNote, Result } from "../daemon/protocol";
+import type { LinkReason, RelatedNote, Result } from "../daemon/protocol";
 import { shown } from "../text";
 
 const LINKS = { out: "linked from here", in: "links here", both: "linked both ways" };
@@ -20,6 +20,26 @@ export function reasonsOf(note: RelatedNote): string[] {
 		reasons.push("same words");
 	}
 	return reasons;
+}
+
+/** Return why a note may be linked. */
+export function reasonsOfLink(reasons: LinkReason[]): string[] {
+	return reasons.map((each) => {
+		switch (each.kind) {
+			case "mentioned":
+				return `named in line ${each.line}`;
+			case "mentions":
+				return `names this note in line ${each.line}`;
+			case "links_back":
+				return "links here";
+			case "cited_together":
+				return `${each.count} link to both`;
+			case "common_links":
+				return `${each.count} linked with both`;
+			case "meaning":
+				return "similar in meaning";
+		}
+	});
 }
 
 /** Return why a note is related to the selected text. */

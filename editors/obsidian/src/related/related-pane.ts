@@ -3,7 +3,7 @@
 import { Component, debounce, ItemView, type TFile, type WorkspaceLeaf } from "obsidian";
 import type { Context } from "../context";
 import { DaemonError } from "../daemon/errors";
-import type { OfVault, Related, Search, Unlinked } from "../daemon/protocol";
+import type { OfVault, Related, Search, Suggestions, Unlinked } from "../daemon/protocol";
 import { Latest } from "../latest";
 import { noteInSight, selectedText } from "../notes/editing";
 import { drawProblem } from "../problem";
@@ -11,7 +11,7 @@ import { makeDraggable } from "../search/result-list";
 import { paneFor } from "../search/search-window";
 import { shown } from "../text";
 import { askMentions, drawMentions, Linked } from "./mentions";
-import { reasonsOf, reasonsOfResult } from "./reasons";
+import { reasonsOf, reasonsOfLink, reasonsOfResult } from "./reasons";
 
 export const RELATED_PANE = "vaultseek-related";
 
@@ -165,9 +165,10 @@ export class RelatedPane extends ItemView {
 	private async askNote(file: TFile, signal: AbortSignal): Promise<() => void> {
 		const note = this.context.notes.name(file);
 		const limit = this.context.settings().results;
-		const [related, unlinked]: [Related, Unlinked] = await Promise.all([
+		const [related, unlinked, missing]: [Related, Unlinked, Suggestions] = await Promise.all([
 			this.context.ask("note/related", { note, limit }, signal),
 			askMentions(this.context, file, signal),
+			this.context.ask("graph/suggest", { note, limit }, signal),
 		]);
 		return () => {
 			this.drawHead(`Related to ${shown(related.title)}`, related.partial.map((lane) => lane.reason));
@@ -175,8 +176,21 @@ export class RelatedPane extends ItemView {
 				related,
 				related.results.map((each) => ({ ...each, reasons: reasonsOf(each) })),
 			);
+			this.drawMissing(missing);
 			drawMentions(this.contentEl, this.context, file, unlinked, this.linked);
 		};
+	}
+
+	/** Draw the links that the note may lack, if there are any; a button inserts one. */
+	private drawMissing(missing: Suggestions): void {
+		const likely = missing.suggestions.filter((each) => each.likely);
+		if (likely.length > 0) {
+			this.drawHead("Links that may be missing", []);
+			this.drawRows(
+				missing,
+				likely.map((each) => ({ ...each, preview: "", reasons: reasonsOfLink(each.reasons) })),
+			);
+		}
 	}
 
 	private async askSelection(file: TFile, text: string, signal: AbortSignal): Promise<() => void> {

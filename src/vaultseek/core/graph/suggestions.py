@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -92,7 +92,12 @@ async def suggestions(row: NoteRow, vault: SearchedVault, graph: Graph, limit: i
     best = sorted(evidence, key=lambda other: (-scored[other], other))[:limit]
     notes = await asyncio.to_thread(vault.ledger.notes.by_id, best)
     return [
-        {**about(notes[id]), "score": round(scored[id], 4), "reasons": _reasons(evidence[id])}
+        {
+            **about(notes[id]),
+            "score": round(scored[id], 4),
+            "likely": _is_likely(reasons := _reasons(evidence[id])),
+            "reasons": reasons,
+        }
         for id in best
         if id in notes
     ]
@@ -159,6 +164,15 @@ def _links_and_names(
     rows = (ledger.notes.by_path(path) for path in lines)
     mentions = {other.id: lines[other.path] for other in rows if other is not None}
     return graph.common(row.id, MOST_NEIGHBOURS), mentioned, mentions
+
+
+def _is_likely(reasons: Sequence[JSON]) -> bool:
+    """Say whether the note names the other, or two reasons of other kinds than the commonest speak for it.
+
+    Some note is always the nearest in meaning, and a link back is no reason for a link.
+    """
+    kinds = {reason["kind"] for reason in reasons}
+    return "mentioned" in kinds or len(kinds - {"links_back", "meaning"}) > 1
 
 
 def _reasons(evidence: Evidence) -> list[JSON]:

@@ -23,20 +23,12 @@ INSERTED = 3
 
 async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
     """Return the likely suggestions for a note, and whether it would write them as Markdown links.
-
-    A note that this one does not name, and for which no two other reasons speak, is left out. Some note is
-    always the nearest in meaning, and a link back is no reason for a link.
     """
     try:
         answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
     except NotFound:  # a note that was never saved
         return [], False
-    return [item for item in answer["suggestions"] if _is_likely(item)], bool(answer["markdown"])
-
-
-def _is_likely(item: JSON) -> bool:
-    kinds = {reason["kind"] for reason in item["reasons"]}
-    return "mentioned" in kinds or len(kinds - {"links_back", "meaning"}) > 1
+    return [item for item in answer["suggestions"] if item["likely"]], bool(answer["markdown"])
 
 
 async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Range) -> list[types.CodeLens]:

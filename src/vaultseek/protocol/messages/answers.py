@@ -547,6 +547,7 @@ class Suggestion(About):
     """A note that may be linked; ``score`` grows with what speaks for it."""
 
     score: float
+    likely: bool
     reasons: list[LinkReason]
     link: str
     """The target of a new link to it, as the vault's settings want it."""
