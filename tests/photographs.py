@@ -22,11 +22,18 @@ PICTURES: dict[str, tuple[str, str, str]] = {
     ),
     "ui-why.png": ("/?q=sump+pump&why=1", "#results .stack", "light"),
     "ui-graph.png": ("/?q=pump+alarm&view=graph", "#graph svg", "light"),
+    "graph-map.png": ("/?view=graph", "#graph a.cluster-0", "light"),
+    "graph-path.png": (
+        "/?view=graph&note=Reading%2FHow+Bridges+Breathe.md&of=notes",
+        "#graph a.cluster-0",
+        "light",
+    ),
     "ui-state.png": ("/?view=state", "#state .vault", "dark"),
 }
 """Each picture: the address that it shows, what is waited for, and the colours."""
 
 
+PATH_TO = "Recipes/Quince Jelly.md"
 TRIES = 20
 QUIET_MS = 60
 """Time of a search that a machine with nothing else to do does not exceed: a picture shows no other."""
@@ -53,7 +60,11 @@ def photograph(page: Any, command: Served, folder: Path, home: str) -> None:
                 page.locator("summary", has_text=title).click()
             page.locator("#state .vault li", has_text="Esperanto").wait_for()
             page.locator("#state details", has_text="Orphans").locator("li").first.wait_for()
-        if "note=" in address:
+        if "path" in name:
+            page.get_by_label("Path to").fill(PATH_TO)
+            page.get_by_role("button", name="Show", exact=True).click()
+            page.locator("#graph .steps li").first.wait_for()
+        elif "note=" in address:
             page.locator("#note details[open]", has_text="Related").wait_for()
         page.evaluate(
             """home => {

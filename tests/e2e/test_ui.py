@@ -431,6 +431,33 @@ def test_the_graph_shows_results_and_neighbours_and_leads_to_them(reader):
     reader.expect(reader.page.locator("#note")).to_be_hidden()
 
 
+def test_without_a_query_the_graph_is_a_map_of_the_vault(reader):
+    reader.press("Escape", "g")
+    reader.sees("#graph svg")
+    reader.sees("#graph .about", "16 notes")
+    circles = reader.page.locator("#graph a.node")
+    reader.expect(circles).to_have_count(16)
+    cluster = reader.page.locator("#graph .legend button").first
+    words = cluster.evaluate("node => node.firstChild.textContent")
+    reader.expect(reader.page.locator("#graph a.node.cluster-0").first).to_be_visible()
+    reader.page.get_by_role("link", name=re.compile("^Tea")).first.focus()
+    reader.press("Enter")
+    reader.sees("#note h1", "Tea")
+    reader.page.get_by_label("Path to").fill("Garden")
+    reader.page.get_by_role("button", name="Show", exact=True).click()
+    steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
+    reader.expect(steps.first).to_have_text("Tea")
+    reader.expect(steps.last).to_have_text("Garden")
+    reader.expect(reader.page.locator("#graph line.step").first).to_be_attached()
+    reader.page.get_by_label("Path to").fill("No such note")
+    reader.page.get_by_role("button", name="Show", exact=True).click()
+    reader.sees("#graph .trouble", "no note")
+    reader.said.clear()  # the browser logs the answer 404
+    cluster.click()
+    reader.expect(reader.page.locator("#list")).to_be_visible()
+    assert words in reader.page.evaluate("() => new URL(location).searchParams.get('q')")
+
+
 def test_the_state_names_what_is_wrong(reader, vault):
     report = {
         "model": "m",

@@ -25,6 +25,7 @@ OpenEditor = Callable[[str, JSON], object]
 METHODS = frozenset(
     {
         "complete",
+        "graph/path",
         "index/status",
         "links/backlinks",
         "links/unlinked",
@@ -110,6 +111,12 @@ class API:
         ]
         return await answer_graph(places, self._ask)
 
+    async def map(self, body: JSON) -> JSON:
+        """Return the most linked notes of a vault with their clusters, and the links between them."""
+        vault = await self._known(_text(body, "vault"))
+        whole = await self._ask("graph/export", {"vault": vault})
+        return await asyncio.to_thread(_map, whole)
+
     async def report(self, body: JSON) -> JSON:
         """Return the last measurement of a vault, with its time; null if there is none."""
         root = Path(await self._known(_text(body, "vault")))
@@ -170,6 +177,36 @@ def _report(file: Path) -> JSON:
         return {"report": None}
 
 
+def _map(whole: JSON) -> JSON:
+    """Return ``nodes``, ``edges`` and ``clusters`` of an export, of the notes with the highest ranks.
+
+    Clusters are in the order of their size; one without words of its own is named by its first note. ``total``
+    is the number of all notes.
+    """
+    nodes = whole["nodes"]
+    best = sorted(range(len(nodes)), key=lambda place: -nodes[place]["rank"])[:MAP_NODES]
+    places = {place: number for number, place in enumerate(best)}
+    first = {nodes[place]["cluster"]: nodes[place]["title"] for place in reversed(best)}
+    counts = Counter(node["cluster"] for node in nodes if node["cluster"] is not None)
+    return {
+        "nodes": [{"vault": whole["vault_path"], **nodes[place]} for place in best],
+        "edges": [
+            [places[one], places[other]]
+            for one, other in whole["links"]
+            if one in places and other in places and one != other
+        ],
+        "clusters": [
+            {"number": number, "words": whole["clusters"][number] or first.get(number, ""), "notes": count}
+            for number, count in counts.most_common(MAP_CLUSTERS)
+        ],
+        "total": len(nodes),
+    }
+
+
+MAP_NODES = 300
+"""Notes of a vault's map."""
+MAP_CLUSTERS = 8
+"""Clusters with a colour of their own."""
 NODES = 200
 """Notes drawn at most."""
 SEEDS = 40

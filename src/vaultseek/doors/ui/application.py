@@ -54,6 +54,7 @@ def application(api: API, session: Session, port: int, used: Callable[[], object
         "note": api.note,
         "picture": api.picture,
         "graph": api.graph,
+        "map": api.map,
         "report": api.report,
         "open": api.open,
     }

@@ -1,10 +1,12 @@
-// The graph of an answer: results and their neighbours. It is laid out before it is shown, so nothing moves.
+// The graph of an answer, results and their neighbours; without a query, the map of the vault by clusters. It is laid
+// out before it is shown, so nothing moves.
 
-import { ask } from "/api.js";
-import { byId, counted, el, percent, svg } from "/dom.js";
+import { ask, call } from "/api.js";
+import { byId, counted, el, number, percent, settled, svg } from "/dom.js";
 import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
+const CLUSTERS = 8, MAP_LINK = 40;
 const TICKS = 250;
 const HEAD = 160;
 const NAMED = 8, LABELS = 60, LABEL_CHARS = 28, SIGN = 6, LINE = 13;
@@ -13,6 +15,7 @@ let drawing = 0;
 let shown = null;
 
 export async function showGraph(answer, page) {
+  if (page.everything && page.mapped) return showMap(page);
   const turn = ++drawing;
   const pane = byId("graph");
   const results = answer?.results ?? [];
@@ -25,7 +28,28 @@ export async function showGraph(answer, page) {
     return void pane.replaceChildren(el("p", { class: "trouble" }, error.message));
   }
   if (turn !== drawing) return;
-  shown = { results, graph };
+  shown = (width, height) => ofAnswer(results, graph, width, height);
+  draw(page);
+}
+
+/** Show the notes of the whole vault by cluster, and the path from the open note to another one, if it is asked for. */
+async function showMap(page) {
+  const turn = ++drawing;
+  const pane = byId("graph");
+  shown = null;
+  let map;
+  try {
+    map = await ask("map", { vault: page.mapped });
+  } catch (error) {
+    return void pane.replaceChildren(el("p", { class: "trouble" }, error.message));
+  }
+  if (turn !== drawing) return;
+  if (!map.nodes.length) return void pane.replaceChildren(el("p", {}, "No notes, so no graph."));
+  let route = [];
+  shown = (width, height) => ofVault(map, route, page, width, height, (steps) => {
+    route = steps;
+    draw(page);
+  });
   draw(page);
 }
 
@@ -40,7 +64,27 @@ export function redraw(page) {
 
 function draw(page) {
   const pane = byId("graph");
-  const { results, graph } = shown;
+  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
+  const { nodes, links, about, legend, above, below } = shown(width, height);
+  label(nodes, width);
+  const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
+    svg("g", { class: "links" }, links.map(({ source, target, step }) =>
+      svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y, class: step ? "step" : null }))),
+    nodes.map((node) => drawn(node, page)),
+    // Names lie above all circles; a screen reader has them from the links.
+    svg("g", { class: "labels", "aria-hidden": "true" }, nodes.filter((node) => node.label).map(({ label: { x, y, text } }) => svg("text", { x, y }, text))));
+  pane.replaceChildren(
+    el("p", { class: "about" }, about),
+    el("ul", { class: "legend" }, legend),
+    above ?? "",
+    zoomable(figure, width, height),
+    figure,
+    below ?? "");
+  markOpen(page);
+}
+
+/** Return the drawing of an answer's graph. */
+function ofAnswer(results, graph, width, height) {
   const found = new Map(results.map((each) => [`${each.vault_path}\n${each.path}`, each]));
   const nodes = graph.nodes.map((node) => {
     const result = found.get(`${node.vault}\n${node.path}`);
@@ -48,23 +92,79 @@ function draw(page) {
     return { ...node, result, kind, title: result?.title ?? node.title ?? node.path, r: result ? 6 + 12 * result.certainty : 4 };
   });
   const links = graph.edges.map(([source, target]) => ({ source, target }));
-  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
   lay(nodes, links, width, height);
-  label(nodes, width);
-  const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
-    svg("g", { class: "links" }, links.map(({ source, target }) =>
-      svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y }))),
-    nodes.map((node) => drawn(node, page)),
-    // Names lie above all circles; a screen reader has them from the links.
-    svg("g", { class: "labels", "aria-hidden": "true" }, nodes.filter((node) => node.label).map(({ label: { x, y, text } }) => svg("text", { x, y }, text))));
+  for (const node of nodes) node.name = named(node);
   const kinds = COLOURS.filter(([kind]) => nodes.some((node) => node.kind === kind));
-  pane.replaceChildren(
-    el("p", { class: "about" }, `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}`,
-      graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "", ". Larger: more certain."),
-    el("ul", { class: "legend" }, kinds.map(([kind, name]) => el("li", { class: kind }, name))),
-    zoomable(figure, width, height),
-    figure);
-  markOpen(page);
+  const left = graph.left_out ? `; ${counted(graph.left_out, "neighbour")} left out` : "";
+  return {
+    nodes, links,
+    about: `${counted(results.length, "result")}, ${counted(nodes.length - results.length, "neighbour")}, ${counted(links.length, "link")}${left}. Larger: more certain.`,
+    legend: kinds.map(([kind, name]) => el("li", { class: kind }, name)),
+  };
+}
+
+/** Return the drawing of a vault's map, with the steps of a route from the open note. */
+function ofVault(map, route, page, width, height, walk) {
+  const colours = new Map(map.clusters.map((each, place) => [each.number, `cluster-${place % CLUSTERS}`]));
+  const words = new Map(map.clusters.map((each) => [each.number, each.words]));
+  const most = Math.sqrt(Math.max(...map.nodes.map((node) => node.rank))) || 1;
+  const onRoute = new Set(route.map((step) => step.path));
+  const nodes = map.nodes.map((node) => ({
+    ...node,
+    kind: [colours.get(node.cluster) ?? "near", onRoute.has(node.path) ? "step" : ""].filter(Boolean).join(" "),
+    name: [node.title, words.get(node.cluster)].filter(Boolean).join(", cluster "),
+    r: 3 + 12 * (Math.sqrt(node.rank) / most),
+  }));
+  const places = new Map(nodes.map((node) => [node.path, node]));
+  for (const step of route)
+    if (!places.has(step.path)) places.set(step.path, nodes[nodes.push({ vault: page.mapped, path: step.path, title: step.title, kind: "near step", name: step.title, r: 5 }) - 1]);
+  const links = map.edges.map(([source, target]) => ({ source, target }));
+  lay(nodes, links, width, height, MAP_LINK);
+  for (let at = 1; at < route.length; at++)
+    links.push({ source: places.get(route[at - 1].path), target: places.get(route[at].path), step: true });
+  const drawnNotes = map.total > map.nodes.length ? `The ${counted(map.nodes.length, "note")} of ${number(map.total)} that links lead to most` : counted(map.total, "note");
+  return {
+    nodes, links,
+    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster is named by what its notes say and others do not.`,
+    legend: map.clusters.map((each) => el("li", { class: colours.get(each.number) },
+      el("button", { type: "button", title: "Search these words", onclick: () => page.search(each.words) }, each.words, " ", el("small", {}, number(each.notes))))),
+    above: pathForm(page, walk),
+    below: pathSteps(route, page),
+  };
+}
+
+/** Return the form that asks for the path from the open note to another one. */
+function pathForm(page, walk) {
+  const box = el("input", { id: "path-to", "aria-label": "Path to", placeholder: "another note", autocomplete: "off", list: "path-notes" });
+  const names = el("datalist", { id: "path-notes" });
+  const trouble = el("p", { class: "trouble", role: "status" });
+  box.addEventListener("input", settled(150, async () => {
+    const paths = await page.notesNamed(box.value).catch(() => []);
+    names.replaceChildren(...paths.map((path) => el("option", { value: path })));
+  }));
+  const form = el("form", { class: "path" }, el("label", { for: "path-to" }, page.openNote ? "Path from the open note to" : "Open a note, and see the path to"), " ", box, names, " ", el("button", { disabled: !page.openNote }, "Show"));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (!box.value.trim()) return;
+    try {
+      const { routes } = await call("graph/path", { vault: page.mapped, note: page.openNote, other: box.value.trim(), limit: 1 });
+      if (routes.length) walk(routes[0]);
+      else trouble.textContent = "No links and no meaning lead there.";
+    } catch (error) {
+      trouble.textContent = error.message;
+    }
+  });
+  return el("div", {}, form, trouble);
+}
+
+/** Return the steps of a path, each with the line of its link; nothing for no path. */
+function pathSteps(route, page) {
+  const steps = route.map((step) => {
+    const target = { note: step.path, of: page.mapped, line: 0, anchor: "" };
+    const by = step.by === "link" ? `${step.direction === "in" ? "←" : "→"} ${(step.text ?? "").replace(/^\s*[-*+]\s+/, "")}` : step.by === "meaning" ? "~ no link, near in meaning" : "";
+    return el("li", {}, el("a", { href: page.address(target), onclick: page.follow(target) }, step.title), by ? el("p", {}, by) : null);
+  });
+  return steps.length ? el("ol", { class: "steps", "aria-label": "Path" }, steps) : null;
 }
 
 /** Mark the node of the note that is open. */
@@ -92,10 +192,10 @@ function label(nodes, width) {
 }
 
 /** Give every node its place; the arrangement of the same graph is always the same. */
-function lay(nodes, links, width, height) {
+function lay(nodes, links, width, height, distance = 60) {
   const { forceSimulation, forceLink, forceManyBody, forceCollide, forceX, forceY } = globalThis.d3;
   forceSimulation(nodes)
-    .force("link", forceLink(links).distance(60).strength(0.4))
+    .force("link", forceLink(links).distance(distance).strength(0.4))
     .force("charge", forceManyBody().strength(-140))
     .force("collide", forceCollide((node) => node.r + 5))
     .force("x", forceX().strength(0.07))
@@ -111,11 +211,13 @@ function lay(nodes, links, width, height) {
 
 const cover = (a, b) => a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
 
+const named = (node) => node.result
+  ? `${node.title}, certainty ${percent(node.result.certainty)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
+  : `${node.title}, neighbour`;
+
 function drawn(node, page) {
+  const { name } = node;
   const target = { note: node.path, of: node.vault, line: node.result?.line ?? 0, anchor: "" };
-  const name = node.result
-    ? `${node.title}, certainty ${percent(node.result.certainty)}, by ${COLOURS.find(([kind]) => kind === node.kind)?.[1] ?? node.kind}`
-    : `${node.title}, neighbour`;
   return svg("a", { href: page.address(target), "aria-label": name, class: `node ${node.kind}`, "data-vault": node.vault, "data-path": node.path, onclick: page.follow(target) },
     svg("title", {}, name),
     svg("circle", { cx: node.x, cy: node.y, r: node.r }));

@@ -88,6 +88,9 @@ const page = {
   get selected() { return selected; },
   get shown() { return answer.results.length - (unfolded ? 0 : answer.less_certain); },
   get everything() { return !place.query.trim(); },
+  /** The folder of the vault whose map is shown where nothing is asked; none of several vaults. */
+  get mapped() { return vaultShown()?.path ?? null; },
+  get openNote() { return place.note && noteVault() === vaultShown()?.path ? place.note : ""; },
   get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
   get editor() { return about.editor; },
   vaultName: (path) => vaultOf(path)?.name ?? "",
@@ -100,6 +103,8 @@ const page = {
     event.stopPropagation();
     go({ anchor: "", line: 0, ...change });
   },
+  search: (query) => go({ query, view: "list" }),
+  notesNamed: async (text) => [...new Set((await complete({ kind: "note", text })).map((item) => item.path))],
   close: () => go({ note: "", of: "", line: 0, anchor: "" }),
   narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
   choose: (number) => {
@@ -380,8 +385,8 @@ byId("theme").addEventListener("click", () => theme(THEMES[(THEMES.indexOf(docum
 // ---- why not
 
 byId("why-note").addEventListener("input", settled(150, async (event) => {
-  const items = await complete({ kind: "note", text: event.target.value }).catch(() => []);
-  byId("why-notes").replaceChildren(...[...new Set(items.map((item) => item.path))].map((path) => el("option", { value: path })));
+  const paths = await page.notesNamed(event.target.value).catch(() => []);
+  byId("why-notes").replaceChildren(...paths.map((path) => el("option", { value: path })));
 }));
 byId("why-not").addEventListener("submit", async (event) => {
   event.preventDefault();
