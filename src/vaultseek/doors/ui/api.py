@@ -180,8 +180,8 @@ def _report(file: Path) -> JSON:
 def _map(whole: JSON) -> JSON:
     """Return ``nodes``, ``edges`` and ``clusters`` of an export, of the notes with the highest ranks.
 
-    Clusters are in the order of their size; one without words of its own is named by its first note. ``total``
-    is the number of all notes.
+    Clusters are in the order of their size; one without words of its own is named by its first note.
+    ``total`` is the number of all notes.
     """
     nodes = whole["nodes"]
     best = sorted(range(len(nodes)), key=lambda place: -nodes[place]["rank"])[:MAP_NODES]
