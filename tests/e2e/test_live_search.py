@@ -212,4 +212,4 @@ def test_json_has_the_address_for_obsidian(notes):
     best = notes.json("search", "京都 Breite")["results"][0]
     assert best["obsidian_url"].startswith("obsidian://open?path=%2F")
     assert best["obsidian_url"].endswith("Gr%C3%B6%C3%9Fe%20%E5%8C%97%E4%BA%AC.md")
-    assert notes.json("related", "Slugs")["results"][0]["obsidian_url"].startswith("obsidian://")
+    assert notes.json("related", "Old pump")["results"][0]["obsidian_url"].startswith("obsidian://")

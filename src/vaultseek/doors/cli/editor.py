@@ -73,7 +73,7 @@ def _open_by_desktop(target: str, problem: str) -> None:
         # Its own words are about web browsers and MIME types.
         done = subprocess.run([_OPENER, target], check=False, stderr=subprocess.DEVNULL)
     except OSError as error:
-        raise UsageError(f"{problem} (cannot start {_OPENER}: {error.strerror})") from None
+        raise UsageError(f"{_OPENER}: {error.strerror}; {problem}") from None
     if done.returncode:
         raise UsageError(problem)
 
