@@ -69,8 +69,8 @@ def test_the_notation_becomes_elements(text, tag, attributes):
 
 
 def test_the_text_of_the_notation():
-    assert "<strong>Mind *this*</strong>" in as_html("> [!note] Mind *this*\n> text", {})
-    assert "<strong>Note</strong>" in as_html("> [!note]\n> text", {})
+    assert ">Mind <em>this</em></p>" in as_html("> [!note] Mind *this*\n> text", {})
+    assert ">Note</p>" in as_html("> [!note]\n> text", {})
     assert ">how</a>" in as_html("[[Tea|how]]", TARGETS)
     assert "hidden" not in as_html("a %%hidden%% b\n\n%%\nhidden\n\nhidden too\n%%\n\nshown", {})
     assert "shown" in as_html("%%\nhidden\n%%\n\nshown", {})
@@ -87,6 +87,16 @@ def test_blocks_have_the_lines_of_the_file():
     assert '<h1 data-line="10" data-end="10">' in html
     assert '<p data-line="12" data-end="13">' in html
     assert '<ul data-line="15" data-end="15">' in html
+
+
+def test_harmless_html_is_shown_without_attributes_and_of_all_other_the_text():
+    inline = 'H<sub class="x">2</sub>O <kbd>Ctrl</kbd> <b>bold</b> <font id="query">red</font><br>next'
+    assert "H<sub>2</sub>O <kbd>Ctrl</kbd> <strong>bold</strong> red<br>next" in as_html(inline, {})
+    block = as_html("<details>\n<summary>More</summary>\n<center>a &amp; b</center>\n</details>\n", {}, 3)
+    lines = '<div data-line="3" data-end="6">'
+    assert f"{lines}<details>\n<summary>More</summary>\na &amp; b\n</details>" in block
+    assert "hidden" not in as_html("<!-- hidden -->\n\na <!-- hidden --> b\n\n<style>\nhidden\n</style>", {})
+    assert "1 &lt; 2 &gt; 0" in as_html("1 < 2 > 0", {})
 
 
 HOSTILE = [
@@ -166,6 +176,10 @@ def check(html):
         "==a" * 10_000,
         "%a" * 20_000,
         "^a\n" * 10_000,
+        "<a " * 10_000,
+        "<b>" * 10_000,
+        "<!--" * 10_000,
+        "<script>" * 10_000,
     ],
     ids=lambda text: text[:6],
 )
@@ -177,12 +191,12 @@ def test_no_text_takes_long(text):
 def test_a_callout_has_a_title_of_its_own_and_folds():
     html = as_html("> [!warning]- Wet *floor*\n> Stand [[Tea|dry]].\n>\n> > [!tip]+ In\n", TARGETS)
     assert '<details class="callout" data-kind="warning" data-line="1"' in html
-    assert '<summary data-line="1" data-end="1"><strong>Wet *floor*</strong></summary>' in html
+    assert '<summary data-line="1" data-end="1">Wet <em>floor</em></summary>' in html
     assert '<p data-line="2" data-end="2">Stand <a' in html
     assert '<details class="callout" data-kind="tip" open' in html
     assert html.count("<summary") == html.count("</summary>") == html.count("</details>") == 2
     plain = as_html("> [!note] Water\n> Deep.", TARGETS)
-    assert '<p class="title" data-line="1" data-end="1"><strong>Water</strong></p>' in plain
+    assert '<p class="title" data-line="1" data-end="1">Water</p>' in plain
     assert '<blockquote class="callout" data-kind="note"' in plain
 
 

@@ -22,8 +22,7 @@ INSERTED = 3
 
 
 async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
-    """Return the likely suggestions for a note, and whether it would write them as Markdown links.
-    """
+    """Return the likely suggestions for a note, and whether it would write them as Markdown links."""
     try:
         answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
     except NotFound:  # a note that was never saved

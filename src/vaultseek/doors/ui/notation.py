@@ -7,7 +7,8 @@ The rules make tokens of few kinds with fixed attributes. Text of the note becom
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from html import unescape
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -51,6 +52,8 @@ def obsidian(md: MarkdownIt) -> None:
     md.core.ruler.before("inline", "depth", _escape_deep_brackets)
     md.core.ruler.push("places", _places)
     md.add_render_rule("softbreak", _softbreak)
+    md.add_render_rule("html_inline", _html)
+    md.add_render_rule("html_block", _html)
     for kind in ("math_inline", "math_inline_double", "math_block"):
         md.add_render_rule(kind, _math)
 
@@ -188,9 +191,7 @@ def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str
     """Make the first line of a paragraph the title of a callout; return the tokens that begin the rest."""
     tag = "summary" if match[2] else "p"
     rest = inline.content[match.end() :].lstrip("\n")
-    words = match[3].strip()
-    escaped = re.sub(r"([*_\\])", r"\\\1", words) if words else match[1].capitalize()
-    inline.content = f"**{escaped}**"
+    inline.content = match[3].strip() or match[1].capitalize()
     first, last = title.map or [0, 1]
     title.tag, title.map = tag, [first, first + 1]
     title.attrs = {"class": "title"} if tag == "p" else {}
@@ -219,6 +220,38 @@ def _softbreak(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
     return "<br>\n" if env.get(LINE_BREAKS) else "\n"
+
+
+_HTML = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)\b[^<>]*>|<!--.*?-->|<[!?][^<>]*>", re.DOTALL)
+_HIDDEN = re.compile(r"<(script|style|svg|iframe|template)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_SHOWN = {
+    tag: tag
+    for tags in (
+        "br hr span sub sup kbd mark em strong del s p ul ol li details summary",
+        "table thead tbody tr th td",
+    )
+    for tag in tags.split()
+} | {"b": "strong", "i": "em", "strike": "s"}
+"""HTML that a note may use, and what it becomes; of all other elements only the text is shown."""
+
+
+def _html(
+    renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
+) -> str:
+    """Return the elements that are shown, without any attribute: none may pass for one of the page's own."""
+    token = tokens[number]
+    text = "".join(_elements(_HIDDEN.sub("", token.content)))
+    return text if token.type == "html_inline" else f"<div{renderer.renderAttrs(token)}>{text}</div>\n"
+
+
+def _elements(text: str) -> Iterator[str]:
+    end = 0
+    for tag in _HTML.finditer(text):
+        yield escapeHtml(unescape(text[end : tag.start()]))
+        if shown := _SHOWN.get((tag[2] or "").lower()):
+            yield f"<{tag[1]}{shown}>"
+        end = tag.end()
+    yield escapeHtml(unescape(text[end:]))
 
 
 def _math(

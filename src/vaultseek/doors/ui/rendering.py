@@ -1,4 +1,4 @@
-"""A note as HTML: markdown-it without HTML, then nh3, which drops all that is not named here."""
+"""A note as HTML: markdown-it, then nh3, which drops all that is not named here."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from vaultseek.doors.ui.notation import LINE_BREAKS, TARGETS, obsidian
 
 ELEMENTS = {
     *("a", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt", "em", "hr", "img", "input"),
-    *("h1", "h2", "h3", "h4", "h5", "h6", "li", "mark", "ol", "p", "pre", "s", "section", "span", "strong"),
-    *("sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "kbd", "li", "mark", "ol", "p", "pre", "s", "section", "span"),
+    *("strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
 ATTRIBUTES = {
     "*": {"data-line", "data-end"},
@@ -78,7 +78,7 @@ def as_paragraphs(text: str, first_line: int = 1) -> str:
 @cache
 def _renderer() -> MarkdownIt:
     options = {
-        "html": False,
+        "html": True,
         "linkify": True,
         "typographer": False,
         "tasklists": True,
