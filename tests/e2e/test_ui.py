@@ -458,6 +458,17 @@ def test_without_a_query_the_graph_is_a_map_of_the_vault(reader):
     assert words in reader.page.evaluate("() => new URL(location).searchParams.get('q')")
 
 
+def test_filters_alone_have_no_certainty_and_the_state_closes_the_note(reader):
+    reader.type("tag:work")
+    reader.page.locator("#results li").first.wait_for()
+    assert reader.page.locator("#results .certainty").count() == 0
+    reader.page.locator("#results li").first.click()
+    reader.page.locator("#note h1").first.wait_for()
+    reader.press("Escape", "s")
+    reader.expect(reader.page.locator("#state")).to_be_visible()
+    reader.expect(reader.page.locator("#note")).to_be_hidden()
+
+
 def test_the_state_names_what_is_wrong(reader, vault):
     report = {
         "model": "m",

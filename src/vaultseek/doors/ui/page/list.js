@@ -56,7 +56,7 @@ function item(result, place, page) {
   return el("li", { id: `result-${place}`, role: "option", "aria-selected": "false", onclick: () => page.choose(place), ondblclick: () => page.open(place) },
     el("div", { class: "head" },
       el("span", { class: "title" }, result.title, result.file_name ? el("small", {}, ` ${result.file_name}`) : null),
-      page.everything ? null
+      page.listing ? null
         : el("span", { class: "certainty", title: "How certain it is that the note is about this" },
           el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: percent(result.certainty) } })), percent(result.certainty))),
     headings.length ? el("div", { class: "headings" }, headings.join(" › ")) : null,
@@ -65,5 +65,5 @@ function item(result, place, page) {
       el("span", { class: "path" }, [page.severalVaults ? `${page.vaultName(result.vault_path)} / ` : "", result.path, line].join("")),
       (result.tags ?? []).slice(0, 4).map((tag) => el("span", { class: "tag" }, `#${tag}`)),
       el("span", {}, age(result.modified))),
-    result.arithmetic ? bar(result) : null);
+    result.arithmetic && !page.listing ? bar(result) : null);
 }

@@ -14,6 +14,7 @@ const RESULTS = 30, FOLDERS = 100;
 const EVERY_NOTE = "ext:md";
 const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
 const ALL = "*";
+const NO_NOTE = { note: "", of: "", line: 0, anchor: "" };
 
 const input = byId("query");
 let about = { vaults: [], vault: null, editor: null };
@@ -91,6 +92,8 @@ const page = {
   /** The folder of the vault whose map is shown where nothing is asked; none of several vaults. */
   get mapped() { return vaultShown()?.path ?? null; },
   get openNote() { return place.note && noteVault() === vaultShown()?.path ? place.note : ""; },
+  /** True where filters alone were asked: every result matches them equally. */
+  get listing() { return answer.interpreted.rank_text === ""; },
   get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
   get editor() { return about.editor; },
   vaultName: (path) => vaultOf(path)?.name ?? "",
@@ -105,7 +108,7 @@ const page = {
   },
   search: (query) => go({ query, view: "list" }),
   notesNamed: async (text) => [...new Set((await complete({ kind: "note", text })).map((item) => item.path))],
-  close: () => go({ note: "", of: "", line: 0, anchor: "" }),
+  close: () => go(NO_NOTE),
   narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
   choose: (number) => {
     selected = number;
@@ -340,7 +343,7 @@ function move(step) {
   if (wide) showSelected();
 }
 
-const turnTo = (view) => go({ view: place.view === view ? "list" : view });
+const turnTo = (view) => go({ view: place.view === view ? "list" : view, ...(view === "state" ? NO_NOTE : {}) });
 const KEYS = {
   "/": () => { input.focus(); input.select(); },
   e: () => go({ why: !place.why, view: "list" }),
@@ -369,9 +372,9 @@ byId("box").addEventListener("click", (event) => event.target === byId("box") &&
 byId("less-certain").addEventListener("click", unfold);
 byId("why").addEventListener("click", KEYS.e);
 byId("help").addEventListener("click", KEYS["?"]);
-byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, note: "", of: "", line: 0, anchor: "" }));
+byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, ...NO_NOTE }));
 for (const view of ["list", "graph", "state"])
-  byId(`view-${view}`).addEventListener("click", (event) => page.follow({ view, note: place.note, of: place.of, line: place.line, anchor: place.anchor })(event));
+  byId(`view-${view}`).addEventListener("click", (event) => page.follow(view === "state" ? { view, ...NO_NOTE } : { view, note: place.note, of: place.of, line: place.line, anchor: place.anchor })(event));
 
 const THEMES = ["", "light", "dark"];
 function theme(name) {

@@ -103,6 +103,7 @@ function around(title, method, place, page, items) {
 
 /** Make the links of a rendered text lead where they say, within the page. */
 function wire(article, here, page) {
+  for (const box of article.querySelectorAll("input")) box.setAttribute("aria-label", box.checked ? "Done" : "To do");
   for (const link of article.querySelectorAll("a[data-note], a.here")) {
     link.href = page.address({ note: link.dataset.note ?? here.path, of: here.vault, line: 0, anchor: link.dataset.anchor ?? "" });
   }
