@@ -59,8 +59,8 @@ def links(bench: Bench) -> Iterator[Figure]:
     saved = Times.of(found["save"])
     yield Figure("links", f"{what}: after a save", str(saved))
     for name, question in (
-        ("structure", "hubs, bridges and clusters, in another process"),
-        ("bridges", "bridges alone"),
+        ("structure", "hubs, clusters and components, in another process"),
+        ("bridges", "bridges, in another process"),
         ("path", "three shortest paths"),
     ):
         yield Figure("links", f"{what}: {question}", str(Times.of(found[name])))
@@ -123,8 +123,6 @@ def _measure(file: Path) -> dict[str, Any]:
     graph = Graph.of(ledger)
     build_ms = (time.perf_counter() - began) * MILLISECONDS
     megabytes = (process.memory_info().rss - imported) / 1e6
-    from vaultseek.core.graph.structure import bridges_of
-
     chance = random.Random(2)
     seeds = [[chance.choice(ids) for _ in range(SEEDS)] for _ in range(SEARCHES)]
     undirected: Any = networkx.Graph(graph.edges())
@@ -133,7 +131,7 @@ def _measure(file: Path) -> dict[str, Any]:
     communities = networkx.community.louvain_communities
     return {
         "structure": [_timed(lambda: VaultStructure().of(graph, ledger)) for _ in range(3)],
-        "bridges": [_timed(lambda: bridges_of(undirected))],
+        "bridges": [_timed(lambda: VaultStructure().bridges(graph, ledger))],
         "louvain": [_timed(lambda: louvain(len(ids), pairs, 1)) for _ in range(3)],
         "louvain_networkx": [_timed(lambda: communities(undirected, seed=1))],
         "path": [_timed(lambda few=few: graph.shortest(few[0], few[1], 3)) for few in seeds],

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.core.graph.louvain import louvain
-from vaultseek.core.graph.structure import page_ranks, structure_of
+from vaultseek.core.graph.structure import bridges_of, page_ranks, structure_of
 from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.store.graph import Graph
 
@@ -46,15 +46,16 @@ def test_two_groups_joined_by_one_note_are_two_clusters_and_it_is_the_bridge():
     edges = [(a, b) for group in (boats, pumps) for a in group for b in group if a != b]
     names = [*["Boat anchor"] * 4, "Between", *["Pump valve"] * 4, "Alone"]
     structure = structure_of(names, [*edges, (3, 4), (4, 5)])
+    bridges = bridges_of(len(names), [*edges, (3, 4), (4, 5)])
     assert [{*cluster} - {4} for cluster in structure.clusters] == [{*boats}, {*pumps}]
     assert [{*words} for words in structure.words] == [{"boat", "anchor"}, {"pump", "valve"}]
-    assert structure.bridges[0][0] in (3, 4, 5)
+    assert bridges[0][0] in (3, 4, 5)
     assert structure.components == [9]
 
 
 def test_no_notes_have_no_structure():
     structure = structure_of([], [])
-    assert (structure.clusters, structure.ranks, structure.bridges) == ([], {}, [])
+    assert (structure.clusters, structure.ranks, bridges_of(0, [])) == ([], {}, [])
 
 
 def test_the_structure_is_computed_by_a_process_and_kept_until_links_change(world, monkeypatch):
@@ -67,6 +68,10 @@ def test_the_structure_is_computed_by_a_process_and_kept_until_links_change(worl
     made.write({"a.md": "# Pump\n\nOther words. [[b]] [[c]]"})
     graph.sync(made.ledger)
     assert structure.of(graph, made.ledger) is first
+    bridges = structure.bridges(graph, made.ledger)
+    assert structure.bridges(graph, made.ledger) is bridges
     made.write({"d.md": "[[a]]"})
     graph.sync(made.ledger)
     assert len(structure.of(graph, made.ledger).ranks) == 4
+    (bridge,) = structure.bridges(graph, made.ledger)
+    assert bridge[0] == made.ledger.notes.by_path("a.md").id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON
-from vaultseek.core.graph.structure_values import Structure
+from vaultseek.core.graph.structure_values import Bridges, Structure
 from vaultseek.core.notes.read import about, iso
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -16,11 +16,13 @@ RECENT_SECONDS = 30 * 24 * 3600.0
 """Age of a note, or of its last change, up to which it counts as recent."""
 
 
-def overview(structure: Structure, graph: Graph, ledger: Ledger, limit: int, now: float) -> JSON:
+def overview(
+    structure: Structure, bridges: Bridges, graph: Graph, ledger: Ledger, limit: int, now: float
+) -> JSON:
     """Return the structure with at most ``limit`` hubs, bridges and clusters; ``now`` in Unix time."""
     hubs = sorted(structure.ranks, key=lambda note: (-structure.ranks[note], note))
     hubs = [note for note in hubs[:limit] if any(graph.degrees(note))]
-    bridges = structure.bridges[:limit]
+    bridges = bridges[:limit]
     clusters = list(zip(structure.clusters, structure.words, strict=True))[:limit]
     shown = {*hubs, *(note for note, _ in bridges)}
     shown |= {note for members, _ in clusters for note in members[:CLUSTER_EXAMPLES]}

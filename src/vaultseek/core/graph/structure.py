@@ -34,10 +34,6 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 
 def structure_of(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> Structure:
     """Return the structure of a graph of notes numbered from 0, with titles and headings in ``names``."""
-    notes = range(len(names))
-    links: Any = networkx.Graph()
-    links.add_nodes_from(notes)
-    links.add_edges_from(edges)
     ranks = page_ranks(len(names), edges)
     clusters = [
         sorted(cluster, key=lambda note: (-ranks[note], note))
@@ -45,12 +41,11 @@ def structure_of(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> Stru
         if len(cluster) >= CLUSTER_NOTES
     ]
     clusters.sort(key=lambda cluster: (-len(cluster), cluster[0]))
-    components = (len(part) for part in networkx.connected_components(links))
+    components = (len(part) for part in networkx.connected_components(_graph(len(names), edges)))
     return Structure(
         clusters,
         cluster_words(clusters, names),
-        dict(zip(notes, ranks, strict=True)),
-        bridges_of(links),
+        dict(enumerate(ranks)),
         sorted((size for size in components if size > 1), reverse=True),
     )
 
@@ -73,11 +68,19 @@ def page_ranks(notes: int, edges: Sequence[tuple[int, int]]) -> list[float]:
     return [float(rank) for rank in ranks]
 
 
-def bridges_of(links: Any) -> list[tuple[int, float]]:
+def _graph(notes: int, edges: Sequence[tuple[int, int]]) -> Any:
+    links: Any = networkx.Graph()
+    links.add_nodes_from(range(notes))
+    links.add_edges_from(edges)
+    return links
+
+
+def bridges_of(notes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, float]]:
     """Return the notes that shortest paths pass, with the share of paths, from a sample of starts.
 
     Betweenness by Brandes (2001), sampled as by Brandes and Pich (2007).
     """
+    links = _graph(notes, edges)
     steps = len(links) + links.number_of_edges()
     starts = min(len(links), math.ceil(BRIDGE_STEPS / max(1, steps)))
     shares = networkx.betweenness_centrality(links, k=starts, seed=SEED) if starts else {}

@@ -10,22 +10,25 @@ from dataclasses import asdict
 import numpy as np
 
 from vaultseek.base.child_process import apply_child_limits, claim_pipes, read, write
-from vaultseek.core.graph.structure import structure_of
+from vaultseek.core.graph.structure import bridges_of, structure_of
 
 _NICENESS = 5
 
 
 def main() -> None:
-    """Read the names of the notes and the links from standard input, and write the structure."""
+    """Read the names of the notes, or for bridges their number, and the links, and write the answer."""
     incoming, outgoing = claim_pipes()
     apply_child_limits(_NICENESS)
     frame = read(incoming)
     if frame is None:
         return
     edges = [(one, other) for one, other in np.frombuffer(frame[1], np.int64).reshape(-1, 2).tolist()]
-    structure = asdict(structure_of(frame[0]["names"], edges))
-    structure["ranks"] = list(structure["ranks"].items())  # the keys of JSON are texts
-    write(outgoing, structure)
+    if "names" in frame[0]:
+        structure = asdict(structure_of(frame[0]["names"], edges))
+        structure["ranks"] = list(structure["ranks"].items())  # the keys of JSON are texts
+        write(outgoing, structure)
+    else:
+        write(outgoing, {"bridges": bridges_of(frame[0]["notes"], edges)})
 
 
 if __name__ == "__main__":

@@ -6,16 +6,20 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from vaultseek.base.child_process import ChildEnded, ChildProcess
 from vaultseek.base.limits import STRUCTURE_SECONDS
-from vaultseek.core.graph.structure_values import Structure
+from vaultseek.base.model import JSON
+from vaultseek.core.graph.structure_values import Bridges, Structure
 from vaultseek.errors import Unavailable
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger
 
+T = TypeVar("T")
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.graph.structure_process")
 
 
@@ -23,41 +27,68 @@ class VaultStructure:
     """The structure of one vault. Thread-safe: whoever asks meanwhile waits for the same process."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: tuple[int, Structure] | None = None
+        self._structure: _Kept[Structure] = _Kept(_structure)
+        self._bridges: _Kept[Bridges] = _Kept(_bridges)
 
     def of(self, graph: Graph, ledger: Ledger) -> Structure:
         """Return the structure of the graph as it is. Raises Unavailable if its process fails."""
+        return self._structure.of(graph, ledger)
+
+    def bridges(self, graph: Graph, ledger: Ledger) -> Bridges:
+        """Return the bridges, which take the longest. Raises Unavailable if their process fails."""
+        return self._bridges.of(graph, ledger)
+
+
+class _Kept(Generic[T]):
+    """A value that is computed again when the links have changed."""
+
+    def __init__(self, compute: Callable[[Graph, Ledger], T]) -> None:
+        self._compute = compute
+        self._lock = threading.Lock()
+        self._kept: tuple[int, T] | None = None
+
+    def of(self, graph: Graph, ledger: Ledger) -> T:
         with self._lock:
             version = graph.version
             if self._kept is None or self._kept[0] != version:
-                self._kept = version, _computed(graph, ledger)
+                self._kept = version, self._compute(graph, ledger)
             return self._kept[1]
 
 
-def _computed(graph: Graph, ledger: Ledger) -> Structure:
+def _structure(graph: Graph, ledger: Ledger) -> Structure:
     rows = ledger.select(_NAMES)
-    places = {row[0]: place for place, row in enumerate(rows)}
+    ids = [row[0] for row in rows]
+    names = [f"{title} {_texts(headings)}" for _, title, headings in rows]
+    answer = _answer({"names": names}, ids, graph)
+    return Structure(
+        [[ids[place] for place in cluster] for cluster in answer["clusters"]],
+        answer["words"],
+        {ids[place]: rank for place, rank in answer["ranks"]},
+        answer["components"],
+    )
+
+
+def _bridges(graph: Graph, ledger: Ledger) -> Bridges:
+    ids = [row[0] for row in ledger.select(_NAMES)]
+    answer = _answer({"notes": len(ids)}, ids, graph)
+    return [(ids[place], share) for place, share in answer["bridges"]]
+
+
+def _answer(question: JSON, ids: Sequence[int], graph: Graph) -> JSON:
+    """Return what another process computes of the links between the notes ``ids``."""
+    places = {id: place for place, id in enumerate(ids)}
     edges = sorted(
         (places[one], places[other]) for one, other in graph.edges() if one in places and other in places
     )
     process = ChildProcess(COMMAND, stderr=subprocess.DEVNULL)
     try:
-        names = [f"{title} {_texts(headings)}" for _, title, headings in rows]
-        process.send({"names": names}, np.array(edges, np.int64).tobytes())
-        answer, _ = process.receive(STRUCTURE_SECONDS)
+        process.send(question, np.array(edges, np.int64).tobytes())
+        answer: JSON = process.receive(STRUCTURE_SECONDS)[0]
     except ChildEnded:
         raise Unavailable("the structure of the links could not be computed; try again") from None
     finally:
         process.end()
-    ids = [row[0] for row in rows]
-    return Structure(
-        [[ids[place] for place in cluster] for cluster in answer["clusters"]],
-        answer["words"],
-        {ids[place]: rank for place, rank in answer["ranks"]},
-        [(ids[place], share) for place, share in answer["bridges"]],
-        answer["components"],
-    )
+    return answer
 
 
 def _texts(headings: str) -> str:

@@ -59,9 +59,12 @@ class GraphMethods:
         """Return hubs, bridges and clusters."""
         follower = whole(await self._find(call))
         vault, graph = follower.vault, await graph_of(follower)
-        structure = await asyncio.to_thread(follower.structure.of, graph, vault.ledger)
+        structure, bridges = await asyncio.gather(
+            asyncio.to_thread(follower.structure.of, graph, vault.ledger),
+            asyncio.to_thread(follower.structure.bridges, graph, vault.ledger),
+        )
         now = time.time()
-        answer = await asyncio.to_thread(overview, structure, graph, vault.ledger, call.limit, now)
+        answer = await asyncio.to_thread(overview, structure, bridges, graph, vault.ledger, call.limit, now)
         return about_vault(vault, answer)
 
     async def path(self, call: PathParams, context: RequestContext) -> JSON:
