@@ -19,10 +19,10 @@ SEEDS = 8
 """Best notes of the direct lanes whose neighbours are looked at."""
 SEED_NEIGHBOURS = 200
 """A hub with more neighbours than this says nothing about any of them."""
-MENTION_SEEDS = 3
+MENTION_SEEDS = 2
 """Best notes whose text is searched for names of other notes."""
-MENTION_CHARS = 1500
-"""Characters of each, in lines with a word of the query, that are searched: a millisecond."""
+MENTION_CHARS = 500
+"""Characters of each, in lines with a word of the query, that are searched."""
 ENDING_CHARS = 2
 """Letters at the end of a word that may differ."""
 BEGINNING_CHARS = 4
