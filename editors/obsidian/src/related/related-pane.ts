@@ -165,10 +165,10 @@ export class RelatedPane extends ItemView {
 	private async askNote(file: TFile, signal: AbortSignal): Promise<() => void> {
 		const note = this.context.notes.name(file);
 		const limit = this.context.settings().results;
-		const [related, unlinked, missing]: [Related, Unlinked, Suggestions] = await Promise.all([
+		const [related, unlinked, missing]: [Related, Unlinked, Suggestions | null] = await Promise.all([
 			this.context.ask("note/related", { note, limit }, signal),
 			askMentions(this.context, file, signal),
-			this.context.ask("graph/suggest", { note, limit }, signal),
+			this.context.ask("graph/suggest", { note, limit }, signal).catch(() => null), // the rest does without
 		]);
 		return () => {
 			this.drawHead(`Related to ${shown(related.title)}`, related.partial.map((lane) => lane.reason));
@@ -176,7 +176,9 @@ export class RelatedPane extends ItemView {
 				related,
 				related.results.map((each) => ({ ...each, reasons: reasonsOf(each) })),
 			);
-			this.drawMissing(missing);
+			if (missing) {
+				this.drawMissing(missing);
+			}
 			drawMentions(this.contentEl, this.context, file, unlinked, this.linked);
 		};
 	}

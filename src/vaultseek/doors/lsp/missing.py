@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Sequence
 
 from lsprotocol import types
@@ -17,6 +19,8 @@ from vaultseek.errors import NotFound
 MISSING = "vaultseek.missing"
 SUGGESTED = 9
 """Suggestions that are asked for."""
+LENS_SECONDS = 1.0
+"""Time that the number of backlinks waits for that of missing links."""
 INSERTED = 3
 """Links that are offered at the cursor."""
 
@@ -32,7 +36,11 @@ async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], b
 
 async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Range) -> list[types.CodeLens]:
     """Return a lens with the number of links that a note may lack; none if it lacks none."""
-    links, _ = await missing_links(session, spot)
+    try:
+        async with asyncio.timeout(LENS_SECONDS):
+            links, _ = await missing_links(session, spot)
+    except TimeoutError:  # the model may still be loading, and the other lenses wait
+        return []
     if not links:
         return []
     command = types.Command(f"{count(len(links), 'link')} missing", MISSING, arguments=[uri])
@@ -48,7 +56,7 @@ async def insertions(
     place = text.position(line, column)
     actions = []
     for item in links[:INSERTED]:
-        link, title = str(item["link"]), str(item["title"])
+        link, title = str(item["link"]), re.sub(r"([\[\]\\])", r"\\\1", item["title"])
         written = f"[{title}]({destination(link)})" if markdown else f"[[{link}]]"
         edit = types.TextEdit(types.Range(place, place), written)
         actions.append(
