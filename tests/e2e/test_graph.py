@@ -7,6 +7,8 @@ import json
 import networkx
 import pytest
 
+from vaultseek.core.graph.files import write_graph
+
 pytestmark = pytest.mark.shared_daemon
 NOTES = {
     "pump.md": "# Pump\n\nThe [[valve]] sits on top.\n",
@@ -77,6 +79,22 @@ def test_an_unknown_format_is_named_with_those_that_there_are(graph, tmp_path):
     done = graph.run("graph", "export", str(tmp_path / "notes.dot"))
     assert done.returncode == 2
     assert "--format graphml|gexf|json" in done.stderr
+
+
+def test_an_export_is_refused_where_it_cannot_or_must_not_be_written(graph, tmp_path):
+    done = graph.run("graph", "export", str(tmp_path / "missing" / "x.gexf"))
+    assert (done.returncode, "cannot write" in done.stderr, "No such file" in done.stderr) == (2, True, True)
+    done = graph.run("graph", "export", str(graph.root / "x.json"))
+    assert (done.returncode, "vaultseek never writes" in done.stderr) == (2, True)
+    assert not (graph.root / "x.json").exists()
+
+
+@pytest.mark.parametrize("form", ["graphml", "gexf"])
+def test_a_control_character_does_not_spoil_an_export(tmp_path, form):
+    node = {"path": "a\x1b.md", "title": "\x00zebra", "modified": "", "rank": 1.0, "cluster": None}
+    write_graph({"nodes": [node], "links": [], "clusters": []}, tmp_path / "x", form)
+    read = networkx.read_graphml if form == "graphml" else networkx.read_gexf
+    assert list(read(tmp_path / "x")) == ["a .md"]
 
 
 def test_a_vault_without_links_says_so(indexed_vault):

@@ -8,6 +8,7 @@ from pathlib import Path
 import networkx
 
 from vaultseek.base.model import JSON
+from vaultseek.base.text import blank_controls
 
 
 def write_graph(answer: JSON, file: Path, form: str) -> None:
@@ -16,14 +17,17 @@ def write_graph(answer: JSON, file: Path, form: str) -> None:
     for node in answer["nodes"]:
         cluster = node["cluster"]
         words = answer["clusters"][cluster] if cluster is not None else ""
+        title, path = blank_controls(node["title"]), blank_controls(node["path"])  # XML has none of these
         about = {
             **node,
-            "label": node["title"],
+            "path": path,
+            "title": title,
+            "label": title,
             "cluster": -1 if cluster is None else cluster,
             "words": words,
         }
-        links.add_node(node["path"], **about)
-    paths = [node["path"] for node in answer["nodes"]]
+        links.add_node(path, **about)
+    paths = [blank_controls(node["path"]) for node in answer["nodes"]]
     links.add_edges_from((paths[one], paths[other]) for one, other in answer["links"])
     if form == "json":
         file.write_text(json.dumps(networkx.node_link_data(links, edges="edges"), ensure_ascii=False))

@@ -24,6 +24,7 @@ from vaultseek.doors.cli.options import (
 )
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.doors.cli.terminal import Terminal, clean, count
+from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,9 +123,14 @@ def export(invocation: Invocation, /, file: Path, form: str | None) -> int:
     if chosen not in FORMATS:
         raise click.UsageError(f"Use --format {'|'.join(FORMATS)}, or a FILE with such an extension.")
     answer = call_vault(invocation, "graph/export")
+    if file.resolve().is_relative_to(answer["vault_path"]):
+        raise UsageError(f"{file} is in the vault, into which vaultseek never writes; use another folder")
     from vaultseek.core.graph.files import write_graph
 
-    write_graph(answer, file, chosen)
+    try:
+        write_graph(answer, file, chosen)
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}; use another folder") from None
     notes, links = count(len(answer["nodes"]), "note"), count(len(answer["links"]), "link")
     invocation.show(clean(f"{file}: {notes}, {links}"))
     return SUCCESS
@@ -135,7 +141,7 @@ def _overview(answer: JSON, terminal: Terminal) -> str:
     lines = [
         f"{count(answer['notes'], 'note')}, {count(answer['links'], 'link')}",
         f"{count(answer['orphans'], 'note')} without backlinks",
-        f"{count(components['count'], 'connected part')}, the largest with {components['largest']:,} notes",
+        *_components(components),
         "",
         *_hubs(answer, terminal),
     ]
@@ -143,6 +149,12 @@ def _overview(answer: JSON, terminal: Terminal) -> str:
         lines += ["", terminal.paint("Bridges", "bold")]
         lines += [_note(note, f"{note['share']:.0%} of the paths", terminal) for note in answer["bridges"]]
     return "\n".join([*lines, "", *_clusters(answer, terminal)])
+
+
+def _components(components: JSON) -> Iterator[str]:
+    if components["count"]:
+        parts = count(components["count"], "connected part")
+        yield f"{parts}, the largest with {count(components['largest'], 'note')}"
 
 
 def _hubs(answer: JSON, terminal: Terminal) -> Iterator[str]:
