@@ -57,6 +57,7 @@ def links(invocation: Invocation, /, note: str) -> int:
 @note_argument
 @click.option(
     "--depth",
+    "--hops",
     type=click.IntRange(1, limits.NEIGHBOUR_DEPTH),
     default=1,
     metavar="N",
