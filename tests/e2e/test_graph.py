@@ -36,6 +36,12 @@ def test_the_overview_counts_and_names_hubs_and_clusters(graph):
     assert "2 connected parts, the largest with 3 notes" in shown
 
 
+def test_clusters_have_no_paths_to_print(graph):
+    assert graph.json("graph", "clusters")["cluster_count"] == 1
+    done = graph.run("graph", "clusters", "--paths")
+    assert (done.returncode, "No such option" in done.stderr) == (2, True)
+
+
 def test_a_path_shows_the_line_of_each_link(graph):
     answer = graph.json("graph", "path", "Pump", "Seal", "-n", "1")
     (route,) = answer["routes"]

@@ -56,7 +56,8 @@ def graph(invocation: Invocation, /, limit: int | None) -> int | None:
 
 @graph.command()
 @limit_option("Show at most N clusters.")
-@list_options
+@json_option()
+@daemon_options
 def clusters(invocation: Invocation, /, limit: int | None) -> int:
     """Show groups of notes that link to each other more than to others."""
     answer = call_vault(invocation, "graph/overview", limit=limit or limits.RESULTS)
