@@ -2,7 +2,7 @@
 // out before it is shown, so nothing moves.
 
 import { ask, call } from "/api.js";
-import { byId, counted, el, number, percent, settled, svg } from "/dom.js";
+import { byId, counted, el, number, percent, svg } from "/dom.js";
 import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
@@ -32,25 +32,33 @@ export async function showGraph(answer, page) {
   draw(page);
 }
 
-/** Show the notes of the whole vault by cluster, and the path from the open note to another one, if it is asked for. */
+/** Show the notes of the whole vault by cluster, and the path between two of them, if it is asked for. */
 async function showMap(page) {
   const turn = ++drawing;
   const pane = byId("graph");
   shown = null;
-  let map;
+  let map, walked;
   try {
-    map = await ask("map", { vault: page.mapped });
+    [map, walked] = await Promise.all([ask("map", { vault: page.mapped }), walk(page)]);
   } catch (error) {
-    return void pane.replaceChildren(el("p", { class: "trouble" }, error.message));
+    if (turn === drawing) pane.replaceChildren(el("p", { class: "trouble" }, error.message));
+    return;
   }
   if (turn !== drawing) return;
   if (!map.nodes.length) return void pane.replaceChildren(el("p", {}, "No notes, so no graph."));
-  let route = [];
-  shown = (width, height) => ofVault(map, route, page, width, height, (steps) => {
-    route = steps;
-    draw(page);
-  });
+  shown = (width, height) => ofVault(map, walked, page, width, height);
   draw(page);
+}
+
+/** Return the steps of the path that the page asks for, none if it asks for none; or why there is none. */
+async function walk(page) {
+  if (!page.path) return { route: [], trouble: "" };
+  try {
+    const { routes } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
+    return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links and no meaning lead to ${page.path.to}.` };
+  } catch (error) {
+    return { route: [], trouble: error.message };
+  }
 }
 
 /** Draw the same graph again, in the room that there is now; the node that has the focus keeps it. */
@@ -65,7 +73,7 @@ export function redraw(page) {
 function draw(page) {
   const pane = byId("graph");
   const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
-  const { nodes, links, about, legend, above, below } = shown(width, height);
+  const { nodes, links, about, legend, above } = shown(width, height);
   label(nodes, width);
   const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
     svg("g", { class: "links" }, links.map(({ source, target, step }) =>
@@ -78,8 +86,7 @@ function draw(page) {
     el("ul", { class: "legend" }, legend),
     above ?? "",
     zoomable(figure, width, height),
-    figure,
-    below ?? "");
+    figure);
   markOpen(page);
 }
 
@@ -103,8 +110,8 @@ function ofAnswer(results, graph, width, height) {
   };
 }
 
-/** Return the drawing of a vault's map, with the steps of a route from the open note. */
-function ofVault(map, route, page, width, height, walk) {
+/** Return the drawing of a vault's map, with the steps of a route. */
+function ofVault(map, { route, trouble }, page, width, height) {
   const colours = new Map(map.clusters.map((each, place) => [each.number, `cluster-${place % CLUSTERS}`]));
   const words = new Map(map.clusters.map((each) => [each.number, each.words]));
   const most = Math.sqrt(Math.max(...map.nodes.map((node) => node.rank))) || 1;
@@ -128,43 +135,20 @@ function ofVault(map, route, page, width, height, walk) {
     about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster is named by what its notes say and others do not.`,
     legend: map.clusters.map((each) => el("li", { class: colours.get(each.number) },
       el("button", { type: "button", title: "Search these words", onclick: () => page.search(each.words) }, each.words, " ", el("small", {}, number(each.notes))))),
-    above: pathForm(page, walk),
-    below: pathSteps(route, page),
+    above: page.path && path(route, trouble, page),
   };
 }
 
-/** Return the form that asks for the path from the open note to another one. */
-function pathForm(page, walk) {
-  const box = el("input", { id: "path-to", "aria-label": "Path to", placeholder: "another note", autocomplete: "off", list: "path-notes" });
-  const names = el("datalist", { id: "path-notes" });
-  const trouble = el("p", { class: "trouble", role: "status" });
-  box.addEventListener("input", settled(150, async () => {
-    const paths = await page.notesNamed(box.value).catch(() => []);
-    names.replaceChildren(...paths.map((path) => el("option", { value: path })));
-  }));
-  const form = el("form", { class: "path" }, el("label", { for: "path-to" }, page.openNote ? "Path from the open note to" : "Open a note, and see the path to"), " ", box, names, " ", el("button", { disabled: !page.openNote }, "Show"));
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (!box.value.trim()) return;
-    try {
-      const { routes } = await call("graph/path", { vault: page.mapped, note: page.openNote, other: box.value.trim(), limit: 1 });
-      if (routes.length) walk(routes[0]);
-      else trouble.textContent = "No links and no meaning lead there.";
-    } catch (error) {
-      trouble.textContent = error.message;
-    }
-  });
-  return el("div", {}, form, trouble);
-}
-
-/** Return the steps of a path, each with the line of its link; nothing for no path. */
-function pathSteps(route, page) {
+/** Return the steps of a path, each with the line of its link, or why there are none. */
+function path(route, trouble, page) {
   const steps = route.map((step) => {
     const target = { note: step.path, of: page.mapped, line: 0, anchor: "" };
     const by = step.by === "link" ? `${step.direction === "in" ? "←" : "→"} ${(step.text ?? "").replace(/^\s*[-*+]\s+/, "")}` : step.by === "meaning" ? "~ no link, near in meaning" : "";
     return el("li", {}, el("a", { href: page.address(target), onclick: page.follow(target) }, step.title), by ? el("p", {}, by) : null);
   });
-  return steps.length ? el("ol", { class: "steps", "aria-label": "Path" }, steps) : null;
+  return el("div", { class: "path" },
+    trouble ? el("p", { class: "trouble", role: "status" }, trouble) : el("ol", { class: "steps", "aria-label": "Path" }, steps),
+    el("button", { type: "button", onclick: () => page.walk("", "") }, "Without the path"));
 }
 
 /** Mark the node of the note that is open. */
