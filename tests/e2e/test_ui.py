@@ -473,7 +473,8 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.said.clear()  # the browser logs the answer 404
     reader.page.get_by_role("button", name="Without the path").click()
     reader.sees("#graph svg")
-    reader.sees_no("#graph .path")
+    reader.sees_no("#graph .route")
+    reader.expect(reader.page.locator("#graph")).to_be_focused()
 
 
 def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):
@@ -485,6 +486,8 @@ def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):
     steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
     reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
     reader.sees("#graph svg")
+    reader.expect(reader.page.locator("#note")).to_be_hidden()
+    reader.expect(reader.page.locator("#graph")).to_be_focused()
     assert reader.page.evaluate(WIDTH) <= 390
     steps.last.click()
     reader.sees("#note h1", "Garden")

@@ -72,8 +72,10 @@ export function redraw(page) {
 
 function draw(page) {
   const pane = byId("graph");
-  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
-  const { nodes, links, about, legend, above } = shown(width, height);
+  const width = Math.max(320, pane.clientWidth - 32), room = pane.clientHeight - HEAD;
+  // Below the drawing of a path its steps are to be seen.
+  const height = Math.max(360, page.path ? room / 2 : room);
+  const { nodes, links, about, legend, above, below } = shown(width, height);
   label(nodes, width);
   const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
     svg("g", { class: "links" }, links.map(({ source, target, step }) =>
@@ -86,7 +88,8 @@ function draw(page) {
     el("ul", { class: "legend" }, legend),
     above ?? "",
     zoomable(figure, width, height),
-    figure);
+    figure,
+    below ?? "");
   markOpen(page);
 }
 
@@ -121,10 +124,11 @@ function ofVault(map, { route, trouble }, page, width, height) {
     kind: [colours.get(node.cluster) ?? "near", onRoute.has(node.path) ? "step" : ""].filter(Boolean).join(" "),
     name: [node.title, words.get(node.cluster)].filter(Boolean).join(", cluster "),
     r: 3 + 12 * (Math.sqrt(node.rank) / most),
+    first: onRoute.has(node.path),
   }));
   const places = new Map(nodes.map((node) => [node.path, node]));
   for (const step of route)
-    if (!places.has(step.path)) places.set(step.path, nodes[nodes.push({ vault: page.mapped, path: step.path, title: step.title, kind: "near step", name: step.title, r: 5 }) - 1]);
+    if (!places.has(step.path)) places.set(step.path, nodes[nodes.push({ vault: page.mapped, path: step.path, title: step.title, kind: "near step", name: step.title, r: 5, first: true }) - 1]);
   const links = map.edges.map(([source, target]) => ({ source, target }));
   lay(nodes, links, width, height, MAP_LINK);
   for (let at = 1; at < route.length; at++)
@@ -135,19 +139,20 @@ function ofVault(map, { route, trouble }, page, width, height) {
     about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster is named by what its notes say and others do not.`,
     legend: map.clusters.map((each) => el("li", { class: colours.get(each.number) },
       el("button", { type: "button", title: "Search these words", onclick: () => page.search(each.words) }, each.words, " ", el("small", {}, number(each.notes))))),
-    above: page.path && path(route, trouble, page),
+    above: trouble && el("p", { class: "trouble", role: "status" }, trouble),
+    below: page.path && path(route, page),
   };
 }
 
-/** Return the steps of a path, each with the line of its link, or why there are none. */
-function path(route, trouble, page) {
+/** Return the steps of a path, each with the line of its link. */
+function path(route, page) {
   const steps = route.map((step) => {
     const target = { note: step.path, of: page.mapped, line: 0, anchor: "" };
     const by = step.by === "link" ? `${step.direction === "in" ? "←" : "→"} ${(step.text ?? "").replace(/^\s*[-*+]\s+/, "")}` : step.by === "meaning" ? "~ no link, near in meaning" : "";
     return el("li", {}, el("a", { href: page.address(target), onclick: page.follow(target) }, step.title), by ? el("p", {}, by) : null);
   });
-  return el("div", { class: "path" },
-    trouble ? el("p", { class: "trouble", role: "status" }, trouble) : el("ol", { class: "steps", "aria-label": "Path" }, steps),
+  return el("div", { class: "route" },
+    steps.length ? el("ol", { class: "steps", "aria-label": "Path" }, steps) : null,
     el("button", { type: "button", onclick: () => page.walk("", "") }, "Without the path"));
 }
 
@@ -157,18 +162,18 @@ export function markOpen(page) {
     node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
 }
 
-/** Give the nodes a label each, as far as none covers another one or a node; those of the first results may cover nodes. */
+/** Give the nodes a label each, as far as none covers another one or a node; those of the first results and of a path may cover nodes. */
 function label(nodes, width) {
   const circles = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
   const names = [];
-  for (const [place, node] of nodes.entries()) {
+  for (const [place, node] of [...nodes.entries()].sort(([, a], [, b]) => Boolean(b.first) - Boolean(a.first))) {
     const text = node.title.length > LABEL_CHARS ? `${node.title.slice(0, LABEL_CHARS - 1)}…` : node.title;
     const half = (text.length * SIGN) / 2, x = Math.min(width - half - 2, Math.max(half + 2, node.x));
     const below = node.y + node.r + LINE - 1, above = node.y - node.r - 4;
     const box = (y) => [x - half, y - LINE + 2, x + half, y + 2];
     const isNamed = (y) => names.some((each) => cover(each, box(y)));
     const isFree = (y) => !isNamed(y) && !circles.some((each, other) => other !== place && cover(each, box(y)));
-    const y = [below, above].find(isFree) ?? (place < NAMED ? [below, above].find((each) => !isNamed(each)) : undefined);
+    const y = [below, above].find(isFree) ?? (place < NAMED || node.first ? [below, above].find((each) => !isNamed(each)) : undefined);
     if (y === undefined || names.length >= LABELS) continue;
     names.push(box(y));
     node.label = { x, y, text };

@@ -94,7 +94,7 @@ const page = {
   /** The folder of the vault whose map is shown where nothing is asked; none of several vaults. */
   get mapped() { return vaultShown()?.path ?? null; },
   /** The notes at both ends of the path that the map shows, if it shows one. */
-  get path() { return place.from && place.to ? { from: place.from, to: place.to } : null; },
+  get path() { return page.everything && place.from && place.to ? { from: place.from, to: place.to } : null; },
   /** True where filters alone were asked: every result matches them equally. */
   get listing() { return answer.interpreted.rank_text === ""; },
   get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
@@ -111,8 +111,11 @@ const page = {
   },
   search: (query) => go({ query, view: "list" }),
   /** Show the path between two notes in the map of their vault; where only one of them has room, instead of the note. */
-  walk: (from, to, vault = page.mapped) => go({ query: "", view: "graph", from, to,
-    ...(vault === page.mapped ? {} : { vault: vaultOf(vault).name }), ...(isWide() ? {} : NO_NOTE) }),
+  walk: (from, to, vault = page.mapped) => {
+    go({ query: "", view: "graph", from, to, ...(vault === page.mapped ? {} : { vault: vaultOf(vault).name }), ...(isWide() ? {} : NO_NOTE) });
+    // What had the focus may be gone.
+    if (!from || !isWide()) byId("graph").focus();
+  },
   /** Return the paths of notes, of one vault if it is given, that ``text`` may mean. */
   notesNamed: async (text, vault) => [...new Set((await complete({ kind: "note", text }, vault)).map((item) => item.path))],
   close: () => go(NO_NOTE),

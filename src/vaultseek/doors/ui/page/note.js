@@ -30,6 +30,7 @@ export async function showNote(place, page) {
   article.innerHTML = policy ? policy.createHTML(note.html) : note.html;
   pane.replaceChildren(
     head(note.title, { ...place, note: note.path }, page, note),
+    pathForm({ ...place, note: note.path }, page),
     properties(note, page),
     cut(note),
     article,
@@ -61,8 +62,7 @@ function head(title, place, page, note = null) {
       note ? ` · ${age(note.modified)}` : ""),
     note ? el("p", { class: "actions" },
       obsidian && note.obsidian_url ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
-      page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null,
-    note ? pathForm(place, page) : null);
+      page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null);
 }
 
 /** Return the form that asks for the path to another note, which the map draws. */
