@@ -24,8 +24,9 @@ PICTURES: dict[str, tuple[str, str, str]] = {
     "ui-graph.png": ("/?q=pump+alarm&view=graph", "#graph svg", "light"),
     "graph-map.png": ("/?view=graph", "#graph a.cluster-0", "light"),
     "graph-path.png": (
-        "/?view=graph&note=Reading%2FHow+Bridges+Breathe.md&of=notes",
-        "#graph a.cluster-0",
+        "/?view=graph&note=Reading%2FHow+Bridges+Breathe.md&of=notes"
+        "&from=Reading%2FHow+Bridges+Breathe.md&to=Recipes%2FQuince+Jelly.md",
+        "#graph .steps li",
         "light",
     ),
     "ui-state.png": ("/?view=state", "#state .vault", "dark"),
@@ -33,7 +34,6 @@ PICTURES: dict[str, tuple[str, str, str]] = {
 """Each picture: the address that it shows, what is waited for, and the colours."""
 
 
-PATH_TO = "Recipes/Quince Jelly.md"
 TRIES = 20
 QUIET_MS = 60
 """Time of a search that a machine with nothing else to do does not exceed: a picture shows no other."""
@@ -60,11 +60,7 @@ def photograph(page: Any, command: Served, folder: Path, home: str) -> None:
                 page.locator("summary", has_text=title).click()
             page.locator("#state .vault li", has_text="Esperanto").wait_for()
             page.locator("#state details", has_text="Orphans").locator("li").first.wait_for()
-        if "path" in name:
-            page.get_by_label("Path to").fill(PATH_TO)
-            page.get_by_role("button", name="Show", exact=True).click()
-            page.locator("#graph .steps li").first.wait_for()
-        elif "note=" in address:
+        if "note=" in address:
             page.locator("#note details[open]", has_text="Related").wait_for()
         page.evaluate(
             """home => {

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import networkx
 import pytest
 
+from vaultseek.client import Client
 from vaultseek.core.graph.files import write_graph
 
 pytestmark = pytest.mark.shared_daemon
@@ -25,6 +27,11 @@ def graph(indexed_vault):
     return indexed_vault(NOTES)
 
 
+def _client(vault):
+    runtime = Path(vault.daemon.environment["XDG_RUNTIME_DIR"])
+    return Client(runtime / "vaultseek" / "daemon.sock", validate=True)
+
+
 def test_the_overview_counts_and_names_hubs_and_clusters(graph):
     answer = graph.json("graph")
     assert (answer["notes"], answer["links"], answer["orphans"]) == (6, 4, 2)
@@ -40,6 +47,36 @@ def test_clusters_have_no_paths_to_print(graph):
     assert graph.json("graph", "clusters")["cluster_count"] == 1
     done = graph.run("graph", "clusters", "--paths")
     assert (done.returncode, "No such option" in done.stderr) == (2, True)
+
+
+def test_the_overview_returns_the_first_notes_with_rank_and_cluster_only_where_they_are_asked_for(graph):
+    root = str(graph.root)
+    with _client(graph) as client:
+        plain = client.graph(vault=root)
+        two, every = client.graph(nodes=2, vault=root), client.graph(nodes=100, vault=root)
+    assert not {"nodes", "edges"} & plain.keys()
+    assert [node["path"] for node in two["nodes"]] == [hub["path"] for hub in plain["hubs"][:2]]
+    assert two["nodes"] == every["nodes"][:2]
+    assert len(every["nodes"]) == 6
+    ranks = [node["rank"] for node in every["nodes"]]
+    assert ranks == sorted(ranks, reverse=True)
+    clusters = {node["path"]: node["cluster"] for node in every["nodes"]}
+    assert [clusters[path] for path in ("pump.md", "valve.md", "seal.md", "alone.md")] == [0, 0, 0, None]
+    paths = [node["path"] for node in every["nodes"]]
+    links = {(paths[one], paths[other]) for one, other in every["edges"]}
+    assert links == {
+        ("pump.md", "valve.md"),
+        ("valve.md", "seal.md"),
+        ("seal.md", "pump.md"),
+        ("anchor.md", "chain.md"),
+    }
+
+
+def test_a_map_leaves_out_the_bridges(indexed_vault):
+    chain = indexed_vault({"one.md": "[[two]]\n", "two.md": "[[three]]\n", "three.md": "# Three\n"})
+    with _client(chain) as client:
+        assert [each["path"] for each in client.graph(vault=str(chain.root))["bridges"]] == ["two.md"]
+        assert client.graph(nodes=3, vault=str(chain.root))["bridges"] == []
 
 
 def test_a_path_shows_the_line_of_each_link(graph):

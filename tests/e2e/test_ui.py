@@ -443,19 +443,56 @@ def test_without_a_query_the_graph_is_a_map_of_the_vault(reader):
     reader.page.get_by_role("link", name=re.compile("^Tea")).first.focus()
     reader.press("Enter")
     reader.sees("#note h1", "Tea")
-    reader.page.get_by_label("Path to").fill("Garden")
-    reader.page.get_by_role("button", name="Show", exact=True).click()
-    steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
-    reader.expect(steps.first).to_have_text("Tea")
-    reader.expect(steps.last).to_have_text("Garden")
-    reader.expect(reader.page.locator("#graph line.step").first).to_be_attached()
-    reader.page.get_by_label("Path to").fill("No such note")
-    reader.page.get_by_role("button", name="Show", exact=True).click()
-    reader.sees("#graph .trouble", "no note")
-    reader.said.clear()  # the browser logs the answer 404
     cluster.click()
     reader.expect(reader.page.locator("#list")).to_be_visible()
     assert words in reader.page.evaluate("() => new URL(location).searchParams.get('q')")
+
+
+def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader):
+    reader.type("steeping pot")
+    reader.first("Tea")
+    reader.page.locator("#results li").first.click()
+    reader.sees("#note h1", "Tea")
+    reader.page.get_by_label("Path to").fill("Garden")
+    reader.press("Enter")
+    steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
+    reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
+    reader.sees("#graph .steps li:nth-child(2)", "![[Tea#Steeping]]")
+    reader.sees("#graph .steps li:nth-child(3)", "Read [[Garden#Slugs]]")
+    reader.expect(reader.page.locator("#graph line.step")).to_have_count(2)
+    reader.expect(reader.page.locator("#graph a.node.step")).to_have_count(3)
+    steps.nth(1).click()
+    reader.sees("#note h1", "Pump")
+    reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
+    reader.page.reload()
+    reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
+    reader.page.get_by_label("Path to").fill("No such note")
+    reader.press("Enter")
+    reader.sees("#graph .trouble", "no note")
+    reader.sees("#graph svg")
+    reader.said.clear()  # the browser logs the answer 404
+    reader.page.get_by_role("button", name="Without the path").click()
+    reader.sees("#graph svg")
+    reader.sees_no("#graph .route")
+    reader.expect(reader.page.locator("#graph")).to_be_focused()
+
+
+def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):
+    reader.page.set_viewport_size({"width": 390, "height": 800})
+    reader.page.goto(reader.served.root + "/?note=sub/Tea.md&of=vault")
+    reader.sees("#note h1", "Tea")
+    reader.page.get_by_label("Path to").fill("Garden")
+    reader.press("Enter")
+    steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
+    reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
+    reader.sees("#graph svg")
+    reader.expect(reader.page.locator("#note")).to_be_hidden()
+    reader.expect(reader.page.locator("#graph")).to_be_focused()
+    assert reader.page.evaluate(WIDTH) <= 390
+    steps.last.click()
+    reader.sees("#note h1", "Garden")
+    reader.page.go_back()
+    reader.sees("#graph .steps")
 
 
 def test_filters_alone_have_no_certainty_and_the_state_closes_the_note(reader):
@@ -698,6 +735,7 @@ def test_everything_has_a_name_and_nothing_is_wider_than_the_screen(visitor, com
         "/?q=pump",
         "/?q=pump&why=1",
         "/?q=pump&view=graph",
+        "/?view=graph&from=sub/Tea.md&to=Garden.md",
         "/?view=state",
         "/?q=pump&note=Projects/Pump.md&of=vault",
     ):

@@ -302,6 +302,8 @@ WORKER_MEMORY_BYTES = 4 * 1024 * MIB
 """Address space of the worker process."""
 GRAPH_ITEMS = 10
 """Hubs, bridges, clusters or suggestions that are shown unless more are wanted."""
+GRAPH_NODES = 1000
+"""Most notes that an overview returns with the links between them."""
 GRAPH_ROUTES = 20
 """Most routes between two notes."""
 STRUCTURE_SECONDS = 120.0

@@ -20,8 +20,7 @@ def overview(
     structure: Structure, bridges: Bridges, graph: Graph, ledger: Ledger, limit: int, now: float
 ) -> JSON:
     """Return the structure with at most ``limit`` hubs, bridges and clusters; ``now`` in Unix time."""
-    hubs = sorted(structure.ranks, key=lambda note: (-structure.ranks[note], note))
-    hubs = [note for note in hubs[:limit] if any(graph.degrees(note))]
+    hubs = [note for note in _ranked(structure)[:limit] if any(graph.degrees(note))]
     bridges = bridges[:limit]
     clusters = list(zip(structure.clusters, structure.words, strict=True))[:limit]
     shown = {*hubs, *(note for note, _ in bridges)}
@@ -48,6 +47,30 @@ def overview(
     }
 
 
+def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON:
+    """Return the ``most`` notes of the highest ranks, and the links between them as pairs of places."""
+    best = _ranked(structure)[:most]
+    notes = ledger.notes.by_id(best)
+    ids = [id for id in best if id in notes]  # one may have been removed since
+    places = {id: place for place, id in enumerate(ids)}
+    clusters = _cluster_numbers(structure)
+    return {
+        "nodes": [
+            {**about(notes[id]), "rank": round(structure.ranks[id], 8), "cluster": clusters.get(id)}
+            for id in ids
+        ],
+        "edges": [[places[one], places[other]] for one, other in graph.edges(ids) if one != other],
+    }
+
+
+def _ranked(structure: Structure) -> list[int]:
+    return sorted(structure.ranks, key=lambda note: (-structure.ranks[note], note))
+
+
+def _cluster_numbers(structure: Structure) -> Mapping[int, int]:
+    return {id: number for number, members in enumerate(structure.clusters) for id in members}
+
+
 def _degrees(graph: Graph, note: int) -> JSON:
     out, into = graph.degrees(note)
     return {"outgoing": out, "backlinks": into}
@@ -72,7 +95,7 @@ def _cluster(
 
 def export(structure: Structure, graph: Graph, ledger: Ledger) -> JSON:
     """Return every note with its rank and the number of its cluster, and every link as a pair of indices."""
-    clusters = {id: number for number, members in enumerate(structure.clusters) for id in members}
+    clusters = _cluster_numbers(structure)
     rows = [row for row in ledger.select(_NOTES) if row[0] in structure.ranks]
     places = {row[0]: place for place, row in enumerate(rows)}
     return {

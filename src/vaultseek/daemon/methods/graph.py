@@ -7,8 +7,9 @@ import time
 
 from vaultseek.base.model import JSON
 from vaultseek.content.markdown.spelling import new_target
-from vaultseek.core.graph.overview import export, overview
+from vaultseek.core.graph.overview import drawn, export, overview
 from vaultseek.core.graph.routes import routes
+from vaultseek.core.graph.structure_values import Bridges
 from vaultseek.core.graph.suggestions import recent_suggestions, suggestions
 from vaultseek.core.notes import links as linked
 from vaultseek.core.notes.new_links import manner_of
@@ -56,15 +57,22 @@ class GraphMethods:
         return about_note(vault, row, {"depth": call.depth, **answer})
 
     async def overview(self, call: OverviewParams, context: RequestContext) -> JSON:
-        """Return hubs, bridges and clusters."""
+        """Return hubs, bridges and clusters, or what a map needs instead of bridges."""
         follower = whole(await self._find(call))
         vault, graph = follower.vault, await graph_of(follower)
-        structure, bridges = await asyncio.gather(
-            asyncio.to_thread(follower.structure.of, graph, vault.ledger),
-            asyncio.to_thread(follower.structure.bridges, graph, vault.ledger),
-        )
+        structure_of, bridges_of = follower.structure.of, follower.structure.bridges
+        bridges: Bridges = ()
+        if call.nodes:
+            structure = await asyncio.to_thread(structure_of, graph, vault.ledger)
+        else:
+            structure, bridges = await asyncio.gather(
+                asyncio.to_thread(structure_of, graph, vault.ledger),
+                asyncio.to_thread(bridges_of, graph, vault.ledger),
+            )
         now = time.time()
         answer = await asyncio.to_thread(overview, structure, bridges, graph, vault.ledger, call.limit, now)
+        if call.nodes:
+            answer |= await asyncio.to_thread(drawn, structure, graph, vault.ledger, call.nodes)
         return about_vault(vault, answer)
 
     async def path(self, call: PathParams, context: RequestContext) -> JSON:

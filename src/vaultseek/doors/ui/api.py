@@ -114,8 +114,8 @@ class API:
     async def map(self, body: JSON) -> JSON:
         """Return the most linked notes of a vault with their clusters, and the links between them."""
         vault = await self._known(_text(body, "vault"))
-        whole = await self._ask("graph/export", {"vault": vault})
-        return await asyncio.to_thread(_map, whole)
+        asked = {"vault": vault, "limit": MAP_CLUSTERS, "nodes": MAP_NODES}
+        return _map(await self._ask("graph/overview", asked))
 
     async def report(self, body: JSON) -> JSON:
         """Return the last measurement of a vault, with its time; null if there is none."""
@@ -177,29 +177,23 @@ def _report(file: Path) -> JSON:
         return {"report": None}
 
 
-def _map(whole: JSON) -> JSON:
-    """Return ``nodes``, ``edges`` and ``clusters`` of an export, of the notes with the highest ranks.
+def _map(overview: JSON) -> JSON:
+    """Return ``nodes``, ``edges``, ``clusters`` and the ``total`` of notes, of an overview.
 
-    Clusters are in the order of their size; one without words of its own is named by its first note.
-    ``total`` is the number of all notes.
+    A cluster without words of its own is named by its first note.
     """
-    nodes = whole["nodes"]
-    best = sorted(range(len(nodes)), key=lambda place: -nodes[place]["rank"])[:MAP_NODES]
-    places = {place: number for number, place in enumerate(best)}
-    first = {nodes[place]["cluster"]: nodes[place]["title"] for place in reversed(best)}
-    counts = Counter(node["cluster"] for node in nodes if node["cluster"] is not None)
     return {
-        "nodes": [{"vault": whole["vault_path"], **nodes[place]} for place in best],
-        "edges": [
-            [places[one], places[other]]
-            for one, other in whole["links"]
-            if one in places and other in places and one != other
-        ],
+        "nodes": [{"vault": overview["vault_path"], **node} for node in overview["nodes"]],
+        "edges": overview["edges"],
         "clusters": [
-            {"number": number, "words": whole["clusters"][number] or first.get(number, ""), "notes": count}
-            for number, count in counts.most_common(MAP_CLUSTERS)
+            {
+                "number": number,
+                "words": " ".join(each["words"]) or next((note["title"] for note in each["notes"]), ""),
+                "notes": each["count"],
+            }
+            for number, each in enumerate(overview["clusters"])
         ],
-        "total": len(nodes),
+        "total": overview["notes"],
     }
 
 

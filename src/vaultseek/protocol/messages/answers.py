@@ -496,8 +496,18 @@ class Components(Answer):
     largest: int
 
 
+class Node(About):
+    """A note of a map; ``cluster`` is the number of its cluster, the largest has 0."""
+
+    rank: float
+    cluster: int | None
+
+
 class Overview(OfVault):
-    """The structure of the links of a vault, each list with the largest first."""
+    """The structure of the links of a vault, each list with the largest first.
+
+    ``nodes`` and ``edges`` are there if they were asked for; an edge is a pair of places in ``nodes``.
+    """
 
     notes: int
     links: int
@@ -507,6 +517,8 @@ class Overview(OfVault):
     bridges: list[Bridge]
     clusters: list[Cluster]
     cluster_count: int
+    nodes: NotRequired[list[Node]]
+    edges: NotRequired[list[list[int]]]
 
 
 class Step(About):

@@ -141,13 +141,20 @@ class NeighborsParams(NoteParams):
 
 
 class OverviewParams(VaultParams):
-    """Limit of the lists in the structure of the links."""
+    """Limits of the lists in the structure of the links."""
 
     limit: int = Field(
         default=limits.GRAPH_ITEMS,
         ge=1,
         le=limits.LISTED_ITEMS_MOST,
         description="Maximum number of hubs, of bridges and of clusters.",
+    )
+    nodes: int = Field(
+        default=0,
+        ge=0,
+        le=limits.GRAPH_NODES,
+        description="Number of notes, the first by rank, to return with the links between them. ``bridges``, "
+        "which take the longest, are then empty.",
     )
 
 

@@ -2,7 +2,7 @@
 // out before it is shown, so nothing moves.
 
 import { ask, call } from "/api.js";
-import { byId, counted, el, number, percent, settled, svg } from "/dom.js";
+import { byId, counted, el, number, percent, svg } from "/dom.js";
 import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
@@ -32,25 +32,33 @@ export async function showGraph(answer, page) {
   draw(page);
 }
 
-/** Show the notes of the whole vault by cluster, and the path from the open note to another one, if it is asked for. */
+/** Show the notes of the whole vault by cluster, and the path between two of them, if it is asked for. */
 async function showMap(page) {
   const turn = ++drawing;
   const pane = byId("graph");
   shown = null;
-  let map;
+  let map, walked;
   try {
-    map = await ask("map", { vault: page.mapped });
+    [map, walked] = await Promise.all([ask("map", { vault: page.mapped }), walk(page)]);
   } catch (error) {
-    return void pane.replaceChildren(el("p", { class: "trouble" }, error.message));
+    if (turn === drawing) pane.replaceChildren(el("p", { class: "trouble" }, error.message));
+    return;
   }
   if (turn !== drawing) return;
   if (!map.nodes.length) return void pane.replaceChildren(el("p", {}, "No notes, so no graph."));
-  let route = [];
-  shown = (width, height) => ofVault(map, route, page, width, height, (steps) => {
-    route = steps;
-    draw(page);
-  });
+  shown = (width, height) => ofVault(map, walked, page, width, height);
   draw(page);
+}
+
+/** Return the steps of the path that the page asks for, none if it asks for none; or why there is none. */
+async function walk(page) {
+  if (!page.path) return { route: [], trouble: "" };
+  try {
+    const { routes } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
+    return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links and no meaning lead to ${page.path.to}.` };
+  } catch (error) {
+    return { route: [], trouble: error.message };
+  }
 }
 
 /** Draw the same graph again, in the room that there is now; the node that has the focus keeps it. */
@@ -64,7 +72,9 @@ export function redraw(page) {
 
 function draw(page) {
   const pane = byId("graph");
-  const width = Math.max(320, pane.clientWidth - 32), height = Math.max(360, pane.clientHeight - HEAD);
+  const width = Math.max(320, pane.clientWidth - 32), room = pane.clientHeight - HEAD;
+  // Below the drawing of a path its steps are to be seen.
+  const height = Math.max(360, page.path ? room / 2 : room);
   const { nodes, links, about, legend, above, below } = shown(width, height);
   label(nodes, width);
   const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
@@ -103,8 +113,8 @@ function ofAnswer(results, graph, width, height) {
   };
 }
 
-/** Return the drawing of a vault's map, with the steps of a route from the open note. */
-function ofVault(map, route, page, width, height, walk) {
+/** Return the drawing of a vault's map, with the steps of a route. */
+function ofVault(map, { route, trouble }, page, width, height) {
   const colours = new Map(map.clusters.map((each, place) => [each.number, `cluster-${place % CLUSTERS}`]));
   const words = new Map(map.clusters.map((each) => [each.number, each.words]));
   const most = Math.sqrt(Math.max(...map.nodes.map((node) => node.rank))) || 1;
@@ -114,10 +124,11 @@ function ofVault(map, route, page, width, height, walk) {
     kind: [colours.get(node.cluster) ?? "near", onRoute.has(node.path) ? "step" : ""].filter(Boolean).join(" "),
     name: [node.title, words.get(node.cluster)].filter(Boolean).join(", cluster "),
     r: 3 + 12 * (Math.sqrt(node.rank) / most),
+    first: onRoute.has(node.path),
   }));
   const places = new Map(nodes.map((node) => [node.path, node]));
   for (const step of route)
-    if (!places.has(step.path)) places.set(step.path, nodes[nodes.push({ vault: page.mapped, path: step.path, title: step.title, kind: "near step", name: step.title, r: 5 }) - 1]);
+    if (!places.has(step.path)) places.set(step.path, nodes[nodes.push({ vault: page.mapped, path: step.path, title: step.title, kind: "near step", name: step.title, r: 5, first: true }) - 1]);
   const links = map.edges.map(([source, target]) => ({ source, target }));
   lay(nodes, links, width, height, MAP_LINK);
   for (let at = 1; at < route.length; at++)
@@ -128,43 +139,21 @@ function ofVault(map, route, page, width, height, walk) {
     about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster is named by what its notes say and others do not.`,
     legend: map.clusters.map((each) => el("li", { class: colours.get(each.number) },
       el("button", { type: "button", title: "Search these words", onclick: () => page.search(each.words) }, each.words, " ", el("small", {}, number(each.notes))))),
-    above: pathForm(page, walk),
-    below: pathSteps(route, page),
+    above: trouble && el("p", { class: "trouble", role: "status" }, trouble),
+    below: page.path && path(route, page),
   };
 }
 
-/** Return the form that asks for the path from the open note to another one. */
-function pathForm(page, walk) {
-  const box = el("input", { id: "path-to", "aria-label": "Path to", placeholder: "another note", autocomplete: "off", list: "path-notes" });
-  const names = el("datalist", { id: "path-notes" });
-  const trouble = el("p", { class: "trouble", role: "status" });
-  box.addEventListener("input", settled(150, async () => {
-    const paths = await page.notesNamed(box.value).catch(() => []);
-    names.replaceChildren(...paths.map((path) => el("option", { value: path })));
-  }));
-  const form = el("form", { class: "path" }, el("label", { for: "path-to" }, page.openNote ? "Path from the open note to" : "Open a note, and see the path to"), " ", box, names, " ", el("button", { disabled: !page.openNote }, "Show"));
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    if (!box.value.trim()) return;
-    try {
-      const { routes } = await call("graph/path", { vault: page.mapped, note: page.openNote, other: box.value.trim(), limit: 1 });
-      if (routes.length) walk(routes[0]);
-      else trouble.textContent = "No links and no meaning lead there.";
-    } catch (error) {
-      trouble.textContent = error.message;
-    }
-  });
-  return el("div", {}, form, trouble);
-}
-
-/** Return the steps of a path, each with the line of its link; nothing for no path. */
-function pathSteps(route, page) {
+/** Return the steps of a path, each with the line of its link. */
+function path(route, page) {
   const steps = route.map((step) => {
     const target = { note: step.path, of: page.mapped, line: 0, anchor: "" };
     const by = step.by === "link" ? `${step.direction === "in" ? "←" : "→"} ${(step.text ?? "").replace(/^\s*[-*+]\s+/, "")}` : step.by === "meaning" ? "~ no link, near in meaning" : "";
     return el("li", {}, el("a", { href: page.address(target), onclick: page.follow(target) }, step.title), by ? el("p", {}, by) : null);
   });
-  return steps.length ? el("ol", { class: "steps", "aria-label": "Path" }, steps) : null;
+  return el("div", { class: "route" },
+    steps.length ? el("ol", { class: "steps", "aria-label": "Path" }, steps) : null,
+    el("button", { type: "button", onclick: () => page.walk("", "") }, "Without the path"));
 }
 
 /** Mark the node of the note that is open. */
@@ -173,18 +162,18 @@ export function markOpen(page) {
     node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
 }
 
-/** Give the nodes a label each, as far as none covers another one or a node; those of the first results may cover nodes. */
+/** Give the nodes a label each, as far as none covers another one or a node; those of the first results and of a path may cover nodes. */
 function label(nodes, width) {
   const circles = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
   const names = [];
-  for (const [place, node] of nodes.entries()) {
+  for (const [place, node] of [...nodes.entries()].sort(([, a], [, b]) => Boolean(b.first) - Boolean(a.first))) {
     const text = node.title.length > LABEL_CHARS ? `${node.title.slice(0, LABEL_CHARS - 1)}…` : node.title;
     const half = (text.length * SIGN) / 2, x = Math.min(width - half - 2, Math.max(half + 2, node.x));
     const below = node.y + node.r + LINE - 1, above = node.y - node.r - 4;
     const box = (y) => [x - half, y - LINE + 2, x + half, y + 2];
     const isNamed = (y) => names.some((each) => cover(each, box(y)));
     const isFree = (y) => !isNamed(y) && !circles.some((each, other) => other !== place && cover(each, box(y)));
-    const y = [below, above].find(isFree) ?? (place < NAMED ? [below, above].find((each) => !isNamed(each)) : undefined);
+    const y = [below, above].find(isFree) ?? (place < NAMED || node.first ? [below, above].find((each) => !isNamed(each)) : undefined);
     if (y === undefined || names.length >= LABELS) continue;
     names.push(box(y));
     node.label = { x, y, text };

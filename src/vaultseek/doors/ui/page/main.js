@@ -15,6 +15,8 @@ const EVERY_NOTE = "ext:md";
 const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
 const ALL = "*";
 const NO_NOTE = { note: "", of: "", line: 0, anchor: "" };
+const NO_PATH = { from: "", to: "" };
+const isWide = () => matchMedia("(min-width: 56rem)").matches;
 
 const input = byId("query");
 let about = { vaults: [], vault: null, editor: null };
@@ -60,7 +62,7 @@ function show(next, { first = false } = {}) {
   byId("note").hidden = !place.note;
   if (differs("query") && queryInBox() !== place.query) fillBox(place.query);
   if (differs("query", "vault", "why")) search();
-  else if (differs("view") && place.view === "graph") showGraph(answer, page);
+  else if (differs("view", "from", "to") && place.view === "graph") showGraph(answer, page);
   if (place.view === "state") {
     if (differs("view")) showState(page);
   } else hideState();
@@ -91,7 +93,8 @@ const page = {
   get everything() { return !place.query.trim(); },
   /** The folder of the vault whose map is shown where nothing is asked; none of several vaults. */
   get mapped() { return vaultShown()?.path ?? null; },
-  get openNote() { return place.note && noteVault() === vaultShown()?.path ? place.note : ""; },
+  /** The notes at both ends of the path that the map shows, if it shows one. */
+  get path() { return page.everything && place.from && place.to ? { from: place.from, to: place.to } : null; },
   /** True where filters alone were asked: every result matches them equally. */
   get listing() { return answer.interpreted.rank_text === ""; },
   get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
@@ -107,7 +110,14 @@ const page = {
     go({ anchor: "", line: 0, ...change });
   },
   search: (query) => go({ query, view: "list" }),
-  notesNamed: async (text) => [...new Set((await complete({ kind: "note", text })).map((item) => item.path))],
+  /** Show the path between two notes in the map of their vault; where only one of them has room, instead of the note. */
+  walk: (from, to, vault = page.mapped) => {
+    go({ query: "", view: "graph", from, to, ...(vault === page.mapped ? {} : { vault: vaultOf(vault).name }), ...(isWide() ? {} : NO_NOTE) });
+    // What had the focus may be gone.
+    if (!from || !isWide()) byId("graph").focus();
+  },
+  /** Return the paths of notes, of one vault if it is given, that ``text`` may mean. */
+  notesNamed: async (text, vault) => [...new Set((await complete({ kind: "note", text }, vault)).map((item) => item.path))],
   close: () => go(NO_NOTE),
   narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
   choose: (number) => {
@@ -250,8 +260,8 @@ function takeChips() {
 }
 
 /** Return completions of the vault, or of all: what several of them have is counted together. */
-async function complete(params) {
-  const vaults = vaultShown() ? [vaultShown()] : about.vaults;
+async function complete(params, vault = vaultShown()?.path) {
+  const vaults = vault ? [vaultOf(vault)] : about.vaults;
   const answers = await Promise.allSettled(vaults.map(({ path }) =>
     call("complete", { ...params, vault: path, limit: 8 }, { turn: `complete ${path}` })));
   const all = new Map();
@@ -334,7 +344,7 @@ const showSelected = settled(ARROW_PAUSE, () => beside(answer?.results[selected]
 function move(step) {
   const many = answer?.results.length ?? 0;
   if (!many || place.view !== "list") return;
-  const wide = matchMedia("(min-width: 56rem)").matches;
+  const wide = isWide();
   // The first arrow shows the first result, which is selected already.
   if (entered || !wide) selected = Math.min(many - 1, Math.max(0, selected + step));
   if (selected >= page.shown) unfold();
@@ -372,7 +382,7 @@ byId("box").addEventListener("click", (event) => event.target === byId("box") &&
 byId("less-certain").addEventListener("click", unfold);
 byId("why").addEventListener("click", KEYS.e);
 byId("help").addEventListener("click", KEYS["?"]);
-byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, ...NO_NOTE }));
+byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, ...NO_NOTE, ...NO_PATH }));
 for (const view of ["list", "graph", "state"])
   byId(`view-${view}`).addEventListener("click", (event) => page.follow(view === "state" ? { view, ...NO_NOTE } : { view, note: place.note, of: place.of, line: place.line, anchor: place.anchor })(event));
 

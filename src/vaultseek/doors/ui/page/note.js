@@ -1,7 +1,7 @@
 // A note beside the list: its text, the passage that matched, embeds, and the notes around it.
 
 import { ask, call, picture } from "/api.js";
-import { age, byId, counted, el, number, placeName } from "/dom.js";
+import { age, byId, counted, el, number, placeName, settled } from "/dom.js";
 
 const EMBED_DEPTH = 2;
 const EMBEDS = 20;
@@ -30,6 +30,7 @@ export async function showNote(place, page) {
   article.innerHTML = policy ? policy.createHTML(note.html) : note.html;
   pane.replaceChildren(
     head(note.title, { ...place, note: note.path }, page, note),
+    pathForm({ ...place, note: note.path }, page),
     properties(note, page),
     cut(note),
     article,
@@ -62,6 +63,21 @@ function head(title, place, page, note = null) {
     note ? el("p", { class: "actions" },
       obsidian && note.obsidian_url ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
       page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null);
+}
+
+/** Return the form that asks for the path to another note, which the map draws. */
+function pathForm(place, page) {
+  const box = el("input", { id: "path-to", placeholder: "another note", autocomplete: "off", list: "path-notes", required: true });
+  const names = el("datalist", { id: "path-notes" });
+  box.addEventListener("input", settled(150, async () => {
+    const paths = await page.notesNamed(box.value, place.of).catch(() => []);
+    names.replaceChildren(...paths.map((path) => el("option", { value: path })));
+  }));
+  const walk = (event) => {
+    event.preventDefault();
+    if (box.value.trim()) page.walk(place.note, box.value.trim(), place.of);
+  };
+  return el("form", { class: "path-form", onsubmit: walk }, el("label", { for: "path-to" }, "Path to…"), box, names, el("button", {}, "Show"));
 }
 
 function properties(note, page) {

@@ -1,7 +1,7 @@
 // What the page shows, as its address: so Back, Forward, a reload and a second tab work.
 
-const NOTHING = { query: "", vault: "", view: "list", note: "", of: "", line: 0, anchor: "", why: false };
-const NAMES = { query: "q", vault: "in", view: "view", note: "note", of: "of", line: "line", anchor: "at", why: "why" };
+const NOTHING = { query: "", vault: "", view: "list", note: "", of: "", line: 0, anchor: "", why: false, from: "", to: "" };
+const NAMES = { query: "q", vault: "in", view: "view", note: "note", of: "of", line: "line", anchor: "at", why: "why", from: "from", to: "to" };
 
 export function placeOf(url) {
   const values = new URL(url).searchParams;
