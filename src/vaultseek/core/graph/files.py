@@ -13,11 +13,12 @@ from vaultseek.base.text import blank_controls
 
 def write_graph(answer: JSON, file: Path, form: str) -> None:
     """Write the answer of ``graph/export`` as ``graphml``, ``gexf`` or ``json``. Raises OSError."""
+    written = str if form == "json" else blank_controls  # XML has no control characters
     links = networkx.DiGraph()
     for node in answer["nodes"]:
         cluster = node["cluster"]
         words = answer["clusters"][cluster] if cluster is not None else ""
-        title, path = blank_controls(node["title"]), blank_controls(node["path"])  # XML has none of these
+        title, path = written(node["title"]), written(node["path"])
         about = {
             **node,
             "path": path,
@@ -27,7 +28,7 @@ def write_graph(answer: JSON, file: Path, form: str) -> None:
             "words": words,
         }
         links.add_node(path, **about)
-    paths = [blank_controls(node["path"]) for node in answer["nodes"]]
+    paths = [written(node["path"]) for node in answer["nodes"]]
     links.add_edges_from((paths[one], paths[other]) for one, other in answer["links"])
     if form == "json":
         file.write_text(json.dumps(networkx.node_link_data(links, edges="edges"), ensure_ascii=False))

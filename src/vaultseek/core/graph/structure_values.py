@@ -13,7 +13,8 @@ Bridges = Sequence[tuple[int, float]]
 class Structure:
     """The structure of a graph, by ids of notes.
 
-    ``clusters`` come with the largest first, the notes of each by rank; ``words`` are those of each cluster.
+    ``clusters`` come with the largest first, the notes of each by rank; ``words`` name each
+    cluster: those of its own, else the title of its first note.
     ``ranks`` of all notes sum to 1. ``components`` are the numbers of notes of each connected part of two or
     more.
     """

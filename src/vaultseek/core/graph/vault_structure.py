@@ -62,7 +62,10 @@ def _structure(graph: Graph, ledger: Ledger) -> Structure:
     answer = _answer({"names": names}, ids, graph)
     return Structure(
         [[ids[place] for place in cluster] for cluster in answer["clusters"]],
-        answer["words"],
+        [
+            words or [rows[cluster[0]][1]]
+            for cluster, words in zip(answer["clusters"], answer["words"], strict=True)
+        ],
         {ids[place]: rank for place, rank in answer["ranks"]},
         answer["components"],
     )

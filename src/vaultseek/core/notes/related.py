@@ -58,16 +58,19 @@ async def nearest_by_meaning(row: NoteRow, vault: SearchedVault) -> dict[int, fl
 
     Raises WorkerUnavailable or IndexDamaged.
     """
+    return _cosines(await _nearest(row, vault))
+
+
+async def _nearest(row: NoteRow, vault: SearchedVault) -> SemanticAnswer:
     text = await asyncio.to_thread(vault.text_of_note, row)
-    return _cosines(await vault.ask_semantic(text, RELATED_POOL, None))
+    return await vault.ask_semantic(text, RELATED_POOL, None)
 
 
 async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSON]) -> dict[int, float]:
     reason = vault.semantic_reason()
     if reason is None:
         try:
-            text = await asyncio.to_thread(vault.text_of_note, row)
-            answer = await vault.ask_semantic(text, RELATED_POOL, None)
+            answer = await _nearest(row, vault)
         except (WorkerUnavailable, IndexDamaged) as error:
             reason = Reason.of(error)
         else:

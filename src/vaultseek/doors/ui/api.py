@@ -178,20 +178,12 @@ def _report(file: Path) -> JSON:
 
 
 def _map(overview: JSON) -> JSON:
-    """Return ``nodes``, ``edges``, ``clusters`` and the ``total`` of notes, of an overview.
-
-    A cluster without words of its own is named by its first note.
-    """
+    """Return ``nodes``, ``edges``, ``clusters`` and the ``total`` of notes, of an overview."""
     return {
         "nodes": [{"vault": overview["vault_path"], **node} for node in overview["nodes"]],
         "edges": overview["edges"],
         "clusters": [
-            {
-                "number": number,
-                "words": " ".join(each["words"]) or next((note["title"] for note in each["notes"]), ""),
-                "notes": each["count"],
-            }
-            for number, each in enumerate(overview["clusters"])
+            {"words": " ".join(each["words"]), "notes": each["count"]} for each in overview["clusters"]
         ],
         "total": overview["notes"],
     }

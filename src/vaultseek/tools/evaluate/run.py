@@ -88,8 +88,6 @@ class Outcome:
 class Cluster(NamedTuple):
     """A cluster of linked notes: its words, its number of notes, and the queries whose best notes it has.
 
-    Where it has no words of its own, they are the title of its first note.
-
     ``quality`` is the mean nDCG@10 of those queries with the first variant; None without any.
     """
 
@@ -201,7 +199,6 @@ def _clusters(
             for query in queries
             if query.id in figures and any(ids.get(path) in inside for path in _best(query))
         ]
-        words = words or [vault.ledger.notes.by_id(members[:1])[members[0]].title]
         clusters.append(Cluster(words, len(members), len(own), sum(own) / len(own) if own else None))
     return clusters
 

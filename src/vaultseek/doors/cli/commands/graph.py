@@ -177,7 +177,7 @@ def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
         return
     yield heading_line("Clusters", answer["cluster_count"], terminal)
     for cluster in answer["clusters"]:
-        name = clean(", ".join(cluster["words"])) or "no common words"
+        name = clean(", ".join(cluster["words"]))
         news = [f"{cluster[key]:,} {key}" for key in ("created", "changed") if cluster[key]]
         recent = f"; in 30 days {', '.join(news)}" if news else ""
         remark = f"{count(cluster['count'], 'note')}{recent}"

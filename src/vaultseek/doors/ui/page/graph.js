@@ -6,7 +6,7 @@ import { byId, counted, el, number, percent, svg } from "/dom.js";
 import { zoomable } from "/zoom.js";
 
 const COLOURS = [["hybrid", "words and meaning"], ["keyword", "words"], ["semantic", "meaning"], ["graph", "links"], ["filter", "filters"], ["near", "neighbours"]];
-const CLUSTERS = 8, MAP_LINK = 40;
+const MAP_LINK = 40;
 const TICKS = 250;
 const HEAD = 160;
 const NAMED = 8, LABELS = 60, LABEL_CHARS = 28, SIGN = 6, LINE = 13;
@@ -115,14 +115,12 @@ function ofAnswer(results, graph, width, height) {
 
 /** Return the drawing of a vault's map, with the steps of a route. */
 function ofVault(map, { route, trouble }, page, width, height) {
-  const colours = new Map(map.clusters.map((each, place) => [each.number, `cluster-${place % CLUSTERS}`]));
-  const words = new Map(map.clusters.map((each) => [each.number, each.words]));
   const most = Math.sqrt(Math.max(...map.nodes.map((node) => node.rank))) || 1;
   const onRoute = new Set(route.map((step) => step.path));
   const nodes = map.nodes.map((node) => ({
     ...node,
-    kind: [colours.get(node.cluster) ?? "near", onRoute.has(node.path) ? "step" : ""].filter(Boolean).join(" "),
-    name: [node.title, words.get(node.cluster)].filter(Boolean).join(", cluster "),
+    kind: [map.clusters[node.cluster] ? `cluster-${node.cluster}` : "near", onRoute.has(node.path) ? "step" : ""].filter(Boolean).join(" "),
+    name: [node.title, map.clusters[node.cluster]?.words].filter(Boolean).join(", cluster "),
     r: 3 + 12 * (Math.sqrt(node.rank) / most),
     first: onRoute.has(node.path),
   }));
@@ -137,7 +135,7 @@ function ofVault(map, { route, trouble }, page, width, height) {
   return {
     nodes, links,
     about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster is named by what its notes say and others do not.`,
-    legend: map.clusters.map((each) => el("li", { class: colours.get(each.number) },
+    legend: map.clusters.map((each, place) => el("li", { class: `cluster-${place}` },
       el("button", { type: "button", title: "Search these words", onclick: () => page.search(each.words) }, each.words, " ", el("small", {}, number(each.notes))))),
     above: trouble && el("p", { class: "trouble", role: "status" }, trouble),
     below: page.path && path(route, page),
