@@ -704,7 +704,7 @@ def test_a_name_that_is_pointed_here_gets_nothing(visitor, command):
     page.close()
 
 
-def test_nobody_gets_in_without_the_token_nor_with_a_used_one(browser, command):
+def test_nobody_gets_in_without_the_token_nor_with_a_used_one(visitor, browser, command):
     for address in (command.root, command.address, f"{command.root}/#token=wrong"):
         context = browser.new_context()
         page = context.new_page()
