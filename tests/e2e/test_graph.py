@@ -94,6 +94,34 @@ def test_where_no_links_lead_a_step_is_by_meaning_and_says_so(graph):
     assert "no link, near in meaning" in graph.run("graph", "path", "Pump", "Chain").stdout
 
 
+def test_a_step_by_meaning_reaches_a_part_whose_notes_are_nearest_to_nothing_here(indexed_vault):
+    crowd = {f"tea/{n}.md": f"# Tea {n}\n\nTea steeps in the pot, [[tea/0]].\n" for n in range(130)}
+    far = {"harbour.md": "# Harbour\n\nCranes unload ships, see [[quay]].\n", "quay.md": "# Quay\n\nStone.\n"}
+    vault = indexed_vault({**crowd, **far})
+    (route,) = vault.json("graph", "path", "tea/7.md", "quay.md")["routes"]
+    assert [step["by"] for step in route].count("meaning") == 1
+
+
+def test_a_file_from_another_folder_is_either_end_of_a_path(graph):
+    folder = graph.root / ".obsidian"
+    folder.mkdir(exist_ok=True)
+    done = graph.daemon.run("graph", "path", "../pump.md", "../seal.md", "-n", "1", "--json", cwd=folder)
+    assert [step["path"] for step in json.loads(done.stdout)["routes"][0]] == ["pump.md", "seal.md"]
+
+
+def test_more_paths_than_there_can_be_are_refused_with_the_bound(graph):
+    done = graph.run("graph", "path", "Pump", "Seal", "-n", "21")
+    assert (done.returncode, "1<=x<=20" in done.stderr) == (2, True)
+
+
+def test_options_before_the_name_of_a_subcommand_count(graph):
+    assert graph.json("graph", "-n", "1", "hubs")["hubs"] == graph.json("graph", "hubs", "-n", "1")["hubs"]
+    assert len(graph.json("graph", "-n", "1", "hubs")["hubs"]) == 1
+    assert json.loads(graph.run("graph", "--json", "hubs").stdout)["hubs"]
+    assert "-n" not in graph.run("graph", "--paths", "hubs").stdout
+    assert set(graph.run("graph", "--paths", "hubs").stdout.split()) >= {f"{graph.root}/pump.md"}
+
+
 def test_a_note_that_names_another_should_link_it(graph):
     suggested = {item["path"]: item for item in graph.json("graph", "suggest", "Seal")["suggestions"]}
     assert {"kind": "mentioned", "line": 3} in suggested["anchor.md"]["reasons"]

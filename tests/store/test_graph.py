@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from contextlib import closing
 from pathlib import Path
 
+import networkx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,3 +94,30 @@ def test_a_graph_is_made_of_the_whole_ledger(world):
     graph = Graph.of(here.ledger)
     assert graph.synced_revision == here.ledger.revision
     assert graph.edges() == here.ledger.links.edges()
+
+
+@given(st.sets(st.tuples(st.integers(0, 8), st.integers(0, 8)), max_size=24))
+def test_the_shortest_paths_are_all_that_there_are(edges):
+    graph = Graph()
+    graph._apply((), range(9), edges)
+    undirected = networkx.Graph([*edges])
+    undirected.add_nodes_from(range(9))
+    try:
+        expected = sorted(networkx.all_shortest_paths(undirected, 0, 8))
+    except networkx.NetworkXNoPath:
+        expected = []
+    assert sorted(graph.shortest(0, 8, 1000)) == expected
+    assert graph.shortest(0, 8, 1) == graph.shortest(0, 8, 1000)[:1]
+    assert graph.shortest(0, 99, 1) == []
+
+
+def test_a_few_of_very_many_shortest_paths_take_no_longer_than_one():
+    side = 200
+    places = [(x, y) for x in range(side) for y in range(side)]
+    right = [(x * side + y, (x + 1) * side + y) for x, y in places if x + 1 < side]
+    down = [(x * side + y, x * side + y + 1) for x, y in places if y + 1 < side]
+    graph = Graph()
+    graph._apply((), range(side * side), [*right, *down])
+    paths = graph.shortest(0, side * side - 1, 20)
+    assert len({tuple(path) for path in paths}) == 20
+    assert {len(path) for path in paths} == {2 * side - 1}

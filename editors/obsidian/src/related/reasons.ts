@@ -33,9 +33,9 @@ export function reasonsOfLink(reasons: LinkReason[]): string[] {
 			case "links_back":
 				return "links here";
 			case "cited_together":
-				return `${each.count} link to both`;
+				return each.count === 1 ? "1 note links to both" : `${each.count} notes link to both`;
 			case "common_links":
-				return `${each.count} linked with both`;
+				return `${each.count} ${each.count === 1 ? "note" : "notes"} linked with both`;
 			case "meaning":
 				return "similar in meaning";
 		}

@@ -49,15 +49,15 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | None:
     """Return the nearest pair of an end and a note that is linked with the other end."""
+    of_start, of_end = await asyncio.to_thread(lambda: (graph.component(start.id), graph.component(end.id)))
     try:
         near_start, near_end = await asyncio.gather(
-            nearest_by_meaning(start, vault), nearest_by_meaning(end, vault)
+            nearest_by_meaning(start, vault, of_end), nearest_by_meaning(end, vault, of_start)
         )
     except (WorkerUnavailable, IndexDamaged):
         return None
-    of_start, of_end = await asyncio.to_thread(lambda: (graph.component(start.id), graph.component(end.id)))
-    leaps = [Leap(start.id, id, cosine) for id, cosine in near_start.items() if id in of_end]
-    leaps += [Leap(id, end.id, cosine) for id, cosine in near_end.items() if id in of_start]
+    leaps = [Leap(start.id, id, cosine) for id, cosine in near_start.items()]
+    leaps += [Leap(id, end.id, cosine) for id, cosine in near_end.items()]
     return max(leaps, key=lambda leap: (leap.cosine, -leap.source, -leap.target), default=None)
 
 

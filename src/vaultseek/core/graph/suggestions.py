@@ -13,7 +13,7 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.mentions import unlinked
 from vaultseek.core.notes.read import about
-from vaultseek.core.notes.related import nearest_by_meaning
+from vaultseek.core.notes.related import alike
 from vaultseek.core.search.name_mentions import named_in
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.store.graph import Common, Graph
@@ -144,7 +144,7 @@ async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> 
 
 async def _cosines(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
     try:
-        return await nearest_by_meaning(row, vault)
+        return await alike(row, vault)
     except (WorkerUnavailable, IndexDamaged):
         return {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.snippet import preview
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING, Graph
 from vaultseek.store.ledger import NoteRow
@@ -53,34 +54,22 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
 
 
-async def nearest_by_meaning(row: NoteRow, vault: SearchedVault) -> dict[int, float]:
-    """Return the nearest notes by id, with the cosine of each one's own vector or best passage.
+async def nearest_by_meaning(
+    row: NoteRow, vault: SearchedVault, among: Collection[int]
+) -> Mapping[int, float]:
+    """Return the nearest of some notes by id, with the cosine of each one's own vector or best passage.
 
     Raises WorkerUnavailable or IndexDamaged.
     """
-    return _cosines(await _nearest(row, vault))
+    return _cosines(await _nearest(row, vault, np.array(sorted(among), np.int64)))
 
 
-async def _nearest(row: NoteRow, vault: SearchedVault) -> SemanticAnswer:
-    text = await asyncio.to_thread(vault.text_of_note, row)
-    return await vault.ask_semantic(text, RELATED_POOL, None)
+async def alike(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
+    """Return the notes that mean something like the note by id, with their cosines as `nearest_by_meaning`.
 
-
-async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSON]) -> dict[int, float]:
-    reason = vault.semantic_reason()
-    if reason is None:
-        try:
-            answer = await _nearest(row, vault)
-        except (WorkerUnavailable, IndexDamaged) as error:
-            reason = Reason.of(error)
-        else:
-            return _near(answer)
-    partial.append({"lane": "semantic", **reason.as_json()})
-    return {}
-
-
-def _near(answer: SemanticAnswer) -> dict[int, float]:
-    """Return the cosines of the notes that mean something like the note."""
+    Raises WorkerUnavailable or IndexDamaged.
+    """
+    answer = await _nearest(row, vault)
     cosines = _cosines(answer)
     of_meaning = np.array(list(cosines.values()))
     of_words = np.full(len(cosines), np.nan)
@@ -90,6 +79,22 @@ def _near(answer: SemanticAnswer) -> dict[int, float]:
         for (id, cosine), each in zip(cosines.items(), confidence.tolist(), strict=True)
         if each >= RELATED_CONFIDENCE
     }
+
+
+async def _nearest(row: NoteRow, vault: SearchedVault, among: NoteIds | None = None) -> SemanticAnswer:
+    text = await asyncio.to_thread(vault.text_of_note, row)
+    return await vault.ask_semantic(text, RELATED_POOL, among)
+
+
+async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSON]) -> Mapping[int, float]:
+    reason = vault.semantic_reason()
+    if reason is None:
+        try:
+            return await alike(row, vault)
+        except (WorkerUnavailable, IndexDamaged) as error:
+            reason = Reason.of(error)
+    partial.append({"lane": "semantic", **reason.as_json()})
+    return {}
 
 
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:

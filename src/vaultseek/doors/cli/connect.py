@@ -43,11 +43,16 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
 
 def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> JSON:
     """Call ``method`` about a note, which may be a file in any folder."""
-    if (os.sep in note or note.endswith(".md")) and os.path.isfile(note):
-        note = os.path.realpath(note)
-        if invocation.vault is None:
-            invocation.folder = os.path.dirname(note)
-    return call_vault(invocation, method, note=note, **params)
+    file = note_file(note)
+    if file and invocation.vault is None:
+        invocation.folder = os.path.dirname(file)
+    return call_vault(invocation, method, note=file or note, **params)
+
+
+def note_file(note: str) -> str:
+    """Return the absolute path of the file that a note is named by; nothing if it is named otherwise."""
+    is_file = (os.sep in note or note.endswith(".md")) and os.path.isfile(note)
+    return os.path.realpath(note) if is_file else ""
 
 
 def connect(invocation: Invocation) -> Caller:

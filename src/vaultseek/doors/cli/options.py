@@ -76,9 +76,9 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
     )
 
 
-def limit_option(help: str) -> Callable[[Command], Command]:
-    """Return ``-n``, which limits the number of results."""
-    return _by_click(Option("--limit", "N", help, most=limits.RESULTS))
+def limit_option(help: str, most: int = limits.RESULTS) -> Callable[[Command], Command]:
+    """Return ``-n``, which limits the number of results; no more than ``most`` can be asked for."""
+    return _by_click(Option("--limit", "N", help, most=most))
 
 
 def mode_option(help: str) -> Callable[[Command], Command]:
@@ -118,13 +118,13 @@ def daemon_options(command: Command) -> Command:
 
 def list_options(command: Command) -> Command:
     """Add ``--json``, ``--paths`` and the options of commands that call the daemon."""
-    paths = _set("paths", "--paths", is_flag=True, help="Print only the paths of the notes, one per line.")
+    paths = _flag("paths", "--paths", "Print only the paths of the notes, one per line.")
     return json_option()(paths(daemon_options(command)))
 
 
 def json_option(help: str = "Print one JSON object.") -> Callable[[Command], Command]:
     """Return ``--json``."""
-    return _set("json", "--json", is_flag=True, help=help)
+    return _flag("json", "--json", help)
 
 
 def vault_option(command: Command) -> Command:
@@ -135,6 +135,12 @@ def vault_option(command: Command) -> Command:
 def _set(name: str, option: str, **more: Any) -> Callable[[Command], Command]:
     """Return an option that sets a field of the invocation."""
     return click.option(option, expose_value=False, callback=_setter(name), **more)
+
+
+def _flag(name: str, option: str, help: str) -> Callable[[Command], Command]:
+    """Return a flag that sets a field of the invocation to True."""
+    # Without a default, a flag before the name of a subcommand is not cleared by the same one after it.
+    return _set(name, option, is_flag=True, default=None, help=help)
 
 
 def _clear(name: str, option: str, help: str) -> Callable[[Command], Command]:

@@ -10,7 +10,7 @@ import click
 from vaultseek.base import limits
 from vaultseek.doors.cli.commands.links import neighbors
 from vaultseek.doors.cli.completion_values import complete_note
-from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.connect import call_note, call_vault, note_file
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, place, title_and_name
@@ -37,7 +37,8 @@ LINE_CHARS = 100
 @click.group(invoke_without_command=True)
 @limit_option("Show at most N hubs, bridges and clusters.")
 @list_options
-def graph(invocation: Invocation, /, limit: int | None) -> int | None:
+@click.pass_context
+def graph(context: click.Context, invocation: Invocation, /, limit: int | None) -> int | None:
     """Show how the notes of a vault are linked: hubs, bridges and clusters.
 
     Hubs are the notes that links lead to most, bridges those between others. A cluster is named by the words
@@ -48,7 +49,8 @@ def graph(invocation: Invocation, /, limit: int | None) -> int | None:
     vaultseek graph path Boiler "Heating Bill"
     vaultseek graph suggest Boiler
     """
-    if click.get_current_context().invoked_subcommand is not None:
+    if context.invoked_subcommand is not None:
+        context.default_map = {context.invoked_subcommand: {"limit": limit}}
         return None
     answer = call_vault(invocation, "graph/overview", limit=limit)
     return print_answer(answer, invocation, "hubs", _overview)
@@ -76,7 +78,7 @@ def hubs(invocation: Invocation, /, limit: int | None) -> int:
 @graph.command()
 @note_argument
 @click.argument("other", shell_complete=completed_by(complete_note))
-@limit_option("Show at most N paths.")
+@limit_option("Show at most N paths.", limits.GRAPH_ROUTES)
 @json_option()
 @daemon_options
 def path(invocation: Invocation, /, note: str, other: str, limit: int | None) -> int:
@@ -85,7 +87,7 @@ def path(invocation: Invocation, /, note: str, other: str, limit: int | None) ->
     Links count in both directions. Where none lead, one step is between the notes nearest in meaning. Exit
     code 1 if there is no path.
     """
-    answer = call_note(invocation, "graph/path", note, other=other, limit=limit)
+    answer = call_note(invocation, "graph/path", note, other=note_file(other) or other, limit=limit)
     return print_answer(answer, invocation, "routes", _routes)
 
 
@@ -148,7 +150,7 @@ def _overview(answer: JSON, terminal: Terminal) -> str:
     ]
     if answer["bridges"]:
         lines += ["", terminal.paint("Bridges", "bold")]
-        lines += [_note(note, f"{note['share']:.0%} of the paths", terminal) for note in answer["bridges"]]
+        lines += [_note(note, f"{_share(note)} of the paths", terminal) for note in answer["bridges"]]
     return "\n".join([*lines, "", *_clusters(answer, terminal)])
 
 
@@ -171,15 +173,19 @@ def _note(note: JSON, remark: str, terminal: Terminal) -> str:
     return f"  {place(note, terminal)}  {terminal.paint(remark, 'dim')}"
 
 
+def _share(note: JSON) -> str:
+    return f"{note['share']:.0%}" if note["share"] >= 0.005 else "less than 1%"
+
+
 def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if not answer["clusters"]:
-        yield "No clusters: no three notes link to each other."
+        yield "No clusters: too few notes are linked with each other."
         return
     yield heading_line("Clusters", answer["cluster_count"], terminal)
     for cluster in answer["clusters"]:
         name = clean(", ".join(cluster["words"]))
         news = [f"{cluster[key]:,} {key}" for key in ("created", "changed") if cluster[key]]
-        recent = f"; in 30 days {', '.join(news)}" if news else ""
+        recent = f"; {', '.join(news)} in the last 30 days" if news else ""
         remark = f"{count(cluster['count'], 'note')}{recent}"
         yield f"  {terminal.paint(name, 'bold')}  {terminal.paint(remark, 'dim')}"
         titles = ", ".join(title_and_name(note) for note in cluster["notes"])
@@ -191,7 +197,7 @@ def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
 
 def _routes(answer: JSON, terminal: Terminal) -> str:
     if not answer["routes"]:
-        return "No path: no links lead there, and meaning cannot be asked now."
+        return "No path: no links lead there, and the notes have no vectors; see `vaultseek status`."
     return "\n\n".join("\n".join(_route(route, terminal, answer)) for route in answer["routes"])
 
 
@@ -211,11 +217,17 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
 _REASONS = {
     "mentioned": "named in line {line}",
     "mentions": "names it in line {line}",
-    "links_back": "links to it",
-    "cited_together": "{count} link to both",
-    "common_links": "{count} linked with both",
+    "links_back": "already links here",
     "meaning": "near in meaning ({cosine:.2f})",
 }
+
+
+def _reason(reason: JSON) -> str:
+    if reason["kind"] == "cited_together":
+        return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
+    if reason["kind"] == "common_links":
+        return f"{count(reason['count'], 'note')} linked with both"
+    return _REASONS[reason["kind"]].format(**reason)
 
 
 def _suggestions(answer: JSON, terminal: Terminal) -> str:
@@ -224,6 +236,6 @@ def _suggestions(answer: JSON, terminal: Terminal) -> str:
     lines = []
     for item in answer["suggestions"]:
         source = f"{clean(item['source']['path'])} -> " if "source" in item else ""
-        reasons = "; ".join(_REASONS[each["kind"]].format(**each) for each in item["reasons"])
+        reasons = "; ".join(_reason(each) for each in item["reasons"])
         lines.append(f"{source}{place(item, terminal, answer)}\n    {terminal.paint(reasons, 'dim')}")
     return "\n".join(lines)
