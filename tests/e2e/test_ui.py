@@ -477,6 +477,12 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.expect(reader.page.locator("#graph")).to_be_focused()
 
 
+def test_a_step_by_meaning_is_drawn_otherwise_than_a_link(reader):
+    reader.page.goto(f"{reader.served.root}/?view=graph&vault=vault&from=sub/Tea.md&to=Winch.md")
+    reader.expect(reader.page.locator("#graph line.step.meaning")).to_have_count(1)
+    reader.sees("#graph .steps", "near in meaning")
+
+
 def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):
     reader.page.set_viewport_size({"width": 390, "height": 800})
     reader.page.goto(reader.served.root + "/?note=sub/Tea.md&of=vault")

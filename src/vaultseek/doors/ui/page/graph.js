@@ -78,8 +78,8 @@ function draw(page) {
   const { nodes, links, about, legend, above, below } = shown(width, height);
   label(nodes, width);
   const figure = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Notes and links" },
-    svg("g", { class: "links" }, links.map(({ source, target, step }) =>
-      svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y, class: step ? "step" : null }))),
+    svg("g", { class: "links" }, links.map(({ source, target, kind }) =>
+      svg("line", { x1: source.x, y1: source.y, x2: target.x, y2: target.y, class: kind ?? null }))),
     nodes.map((node) => drawn(node, page)),
     // Names lie above all circles; a screen reader has them from the links.
     svg("g", { class: "labels", "aria-hidden": "true" }, nodes.filter((node) => node.label).map(({ label: { x, y, text } }) => svg("text", { x, y }, text))));
@@ -130,7 +130,7 @@ function ofVault(map, { route, trouble }, page, width, height) {
   const links = map.edges.map(([source, target]) => ({ source, target }));
   lay(nodes, links, width, height, MAP_LINK);
   for (let at = 1; at < route.length; at++)
-    links.push({ source: places.get(route[at - 1].path), target: places.get(route[at].path), step: true });
+    links.push({ source: places.get(route[at - 1].path), target: places.get(route[at].path), kind: route[at].by === "meaning" ? "step meaning" : "step" });
   const drawnNotes = map.total > map.nodes.length ? `The ${counted(map.nodes.length, "note")} of ${number(map.total)} that links lead to most` : counted(map.total, "note");
   return {
     nodes, links,
