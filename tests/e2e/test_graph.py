@@ -8,6 +8,7 @@ from pathlib import Path
 import networkx
 import pytest
 
+from vaultseek.base import limits
 from vaultseek.client import Client
 from vaultseek.core.graph.files import write_graph
 
@@ -43,6 +44,25 @@ def test_the_overview_counts_and_names_hubs_and_clusters(graph):
     assert "2 connected parts, the largest with 3 notes" in shown
 
 
+def test_notes_without_any_link_are_counted_apart_from_those_without_backlinks(graph):
+    answer = graph.json("graph")
+    assert (answer["orphans"], answer["isolated"]) == (2, 1)
+    assert "2 notes without backlinks, 1 of them without any link" in graph.run("graph").stdout
+
+
+def test_hubs_and_clusters_print_nothing_else(graph):
+    hubs, clusters = graph.json("graph", "hubs"), graph.json("graph", "clusters")
+    assert hubs.keys() == {"vault", "vault_path", "hubs"}
+    assert clusters.keys() == {"vault", "vault_path", "clusters", "cluster_count"}
+
+
+def test_a_note_with_more_links_than_are_read_is_named(indexed_vault):
+    star = "".join(f"[[{n}]] " for n in range(limits.NOTE_LINKS + 1))
+    vault = indexed_vault({"star.md": star, "0.md": "# Zero\n"})
+    assert vault.json("graph")["truncated"] == ["star.md"]
+    assert "Only the first 10,000 links of star.md are read" in vault.run("graph").stdout
+
+
 def test_clusters_have_no_paths_to_print(graph):
     assert graph.json("graph", "clusters")["cluster_count"] == 1
     done = graph.run("graph", "clusters", "--paths")
@@ -72,11 +92,11 @@ def test_the_overview_returns_the_first_notes_with_rank_and_cluster_only_where_t
     }
 
 
-def test_a_map_leaves_out_the_bridges(indexed_vault):
+def test_bridges_are_left_out_where_they_are_not_wanted(indexed_vault):
     chain = indexed_vault({"one.md": "[[two]]\n", "two.md": "[[three]]\n", "three.md": "# Three\n"})
     with _client(chain) as client:
         assert [each["path"] for each in client.graph(vault=str(chain.root))["bridges"]] == ["two.md"]
-        assert client.graph(nodes=3, vault=str(chain.root))["bridges"] == []
+        assert client.graph(without_bridges=True, vault=str(chain.root))["bridges"] == []
 
 
 def test_a_path_shows_the_line_of_each_link(graph):
@@ -85,6 +105,12 @@ def test_a_path_shows_the_line_of_each_link(graph):
     assert [step["path"] for step in route] == ["pump.md", "seal.md"]
     assert (route[1]["direction"], route[1]["text"]) == ("in", "Of rubber, see [[pump]]. An anchor holds it.")
     assert "<- Of rubber" in graph.run("graph", "path", "Pump", "Seal").stdout
+
+
+def test_a_path_names_both_ends(graph):
+    answer = graph.json("graph", "path", "Pump", "Seal")
+    assert (answer["path"], answer["other"]["path"]) == ("pump.md", "seal.md")
+    assert answer["partial"] == []
 
 
 def test_where_no_links_lead_a_step_is_by_meaning_and_says_so(graph):

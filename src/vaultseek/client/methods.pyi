@@ -115,9 +115,9 @@ class Methods:
         Raises BadPath, NotFound, or UsageError if several notes have the name.
         """
 
-    def graph(self, *, limit: int | None = None, nodes: int | None = None, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.Overview:
+    def graph(self, *, limit: int | None = None, without_bridges: bool = False, nodes: int | None = None,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Overview:
         """Return the structure of the links: hubs by PageRank, bridges by betweenness, clusters by Louvain.
 
         Raises Unavailable while the links are being read.
@@ -398,8 +398,9 @@ class AsyncMethods:
     async def neighbors(self, path: str, *, depth: int | None = None, limit: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Neighbors: ...
-    async def graph(self, *, limit: int | None = None, nodes: int | None = None, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+    async def graph(self, *, limit: int | None = None, without_bridges: bool = False,
+        nodes: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Overview: ...
     async def graph_path(self, path: str, other: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,

@@ -266,13 +266,21 @@ def test_links_say_when_the_note_at_their_other_end_was_changed():
 def test_notes_of_the_graph_say_when_they_were_changed():
     about = {"path": "a.md", "title": "A", "modified": MODIFIED}
     overview = lists.overview(
-        {"hubs": [{**about, "backlinks": 2}], "clusters": [], "notes": 1, "links": 2, "orphans": 0}, LARGE
+        {
+            "hubs": [{**about, "backlinks": 2}],
+            "clusters": [],
+            "notes": 1,
+            "links": 2,
+            "orphans": 0,
+            "isolated": 0,
+        },
+        LARGE,
     )
     assert overview.text.endswith("- hub a.md | 2 backlinks | changed 2026-11-21")
     missing = lists.suggestions({"suggestions": [{**about, "reasons": [{"kind": "meaning"}]}]}, LARGE)
     assert missing.text.endswith("- a.md | changed 2026-11-21 | meaning")
     steps = [{**about, "by": None}, {**about, "path": "b.md", "by": "link", "text": "See [[b]]."}]
-    route = lists.route({"routes": [steps]}, LARGE)
+    route = lists.route({"routes": [steps], "partial": []}, LARGE)
     assert route.text.endswith("- a.md | changed 2026-11-21\n- b.md | changed 2026-11-21 | See [[b]].")
 
 

@@ -31,6 +31,8 @@ def overview(
         "notes": len(structure.ranks),
         "links": len(graph.edges()),
         "orphans": len(graph.unlinked()),
+        "isolated": len(graph.unlinked(isolated=True)),
+        "truncated": ledger.problems.paths("too_many_links"),
         "components": {"count": len(structure.components), "largest": max(structure.components, default=0)},
         "hubs": [
             {**about(notes[id]), **_degrees(graph, id), "rank": round(structure.ranks[id], 6)}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from vaultseek.base.model import JSON
+from vaultseek.base.model import JSON, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.links import line_of
 from vaultseek.core.notes.read import about
@@ -29,13 +29,14 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
     """Return at most ``limit`` shortest routes from one note to another, each with its steps.
 
     Links count in both directions. Where no links lead, the one route crosses between the linked parts of
-    the two by the nearest notes in meaning; if meaning cannot be asked either, there is none.
+    the two by the nearest notes in meaning; if meaning cannot be asked either, there is none, and ``partial``
+    has the reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
-    leap = None
+    leap: Leap | Reason | None = None
     if not found:
         leap = await _leap(start, end, vault, graph)
-        if leap is not None:
+        if isinstance(leap, Leap):
             first = await asyncio.to_thread(graph.shortest, start.id, leap.source, 1)
             last = await asyncio.to_thread(graph.shortest, leap.target, end.id, 1)
             found = [[*first[0], *last[0]]]
@@ -43,30 +44,38 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
     present = vault.ledger.notes.by_id([id for each in found for id in each])
     found = [each for each in found if present.keys() >= set(each)]
     return {
-        "routes": await asyncio.to_thread(lambda: [_route(each, leap, graph, vault.ledger) for each in found])
+        "other": about(end),
+        "routes": await asyncio.to_thread(
+            lambda: [_route(each, leap, graph, vault.ledger) for each in found]
+        ),
+        "partial": [{"lane": "semantic", **leap.as_json()}] if isinstance(leap, Reason) else [],
     }
 
 
-async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | None:
-    """Return the nearest pair of an end and a note that is linked with the other end."""
+async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason:
+    """Return the nearest pair of an end and a note linked with the other end, or why there is none."""
+    reason = vault.semantic_reason()
+    if reason is not None:
+        return reason
     of_start, of_end = await asyncio.to_thread(lambda: (graph.component(start.id), graph.component(end.id)))
     try:
         near_start, near_end = await asyncio.gather(
             nearest_by_meaning(start, vault, of_end), nearest_by_meaning(end, vault, of_start)
         )
-    except (WorkerUnavailable, IndexDamaged):
-        return None
+    except (WorkerUnavailable, IndexDamaged) as error:
+        return Reason.of(error)
     leaps = [Leap(start.id, id, cosine) for id, cosine in near_start.items()]
     leaps += [Leap(id, end.id, cosine) for id, cosine in near_end.items()]
-    return max(leaps, key=lambda leap: (leap.cosine, -leap.source, -leap.target), default=None)
+    none = Reason("not_embedded", "the notes are not embedded yet")
+    return max(leaps, key=lambda leap: (leap.cosine, -leap.source, -leap.target), default=none)
 
 
-def _route(ids: Sequence[int], leap: Leap | None, graph: Graph, ledger: Ledger) -> list[JSON]:
+def _route(ids: Sequence[int], leap: Leap | Reason | None, graph: Graph, ledger: Ledger) -> list[JSON]:
     notes = ledger.notes.by_id(ids)
     steps: list[JSON] = [{**about(notes[ids[0]]), "by": None}]
     for before, after in pairwise(ids):
         step: JSON = {**about(notes[after])}
-        if leap is not None and (leap.source, leap.target) == (before, after):
+        if isinstance(leap, Leap) and (leap.source, leap.target) == (before, after):
             steps.append({**step, "by": "meaning", "cosine": round(leap.cosine, 4)})
             continue
         direction = graph.direction(before, after) or "out"

@@ -57,18 +57,14 @@ class GraphMethods:
         return about_note(vault, row, {"depth": call.depth, **answer})
 
     async def overview(self, call: OverviewParams, context: RequestContext) -> JSON:
-        """Return hubs, bridges and clusters, or what a map needs instead of bridges."""
+        """Return hubs, bridges and clusters, and what a map needs."""
         follower = whole(await self._find(call))
         vault, graph = follower.vault, await graph_of(follower)
-        structure_of, bridges_of = follower.structure.of, follower.structure.bridges
-        bridges: Bridges = ()
-        if call.nodes:
-            structure = await asyncio.to_thread(structure_of, graph, vault.ledger)
-        else:
-            structure, bridges = await asyncio.gather(
-                asyncio.to_thread(structure_of, graph, vault.ledger),
-                asyncio.to_thread(bridges_of, graph, vault.ledger),
-            )
+        bridges_of = _no_bridges if call.without_bridges else follower.structure.bridges
+        structure, bridges = await asyncio.gather(
+            asyncio.to_thread(follower.structure.of, graph, vault.ledger),
+            asyncio.to_thread(bridges_of, graph, vault.ledger),
+        )
         now = time.time()
         answer = await asyncio.to_thread(overview, structure, bridges, graph, vault.ledger, call.limit, now)
         if call.nodes:
@@ -106,3 +102,7 @@ class GraphMethods:
         structure = await asyncio.to_thread(follower.structure.of, graph, vault.ledger)
         answer = await asyncio.to_thread(export, structure, graph, vault.ledger)
         return about_vault(vault, answer)
+
+
+def _no_bridges(*_: object) -> Bridges:
+    return ()

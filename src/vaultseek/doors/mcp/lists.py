@@ -180,7 +180,7 @@ def overview(answer: JSON, form: Form) -> Reply:
         for cluster in answer["clusters"]
     ]
     numbers = (count(answer["notes"], "note"), count(answer["links"], "link"))
-    title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks"
+    title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any"
     return _graph([*hubs, *clusters], title, answer, form)
 
 
@@ -200,7 +200,12 @@ def route(answer: JSON, form: Form) -> Reply:
         {"kind": "step", **_note(step), "by": step["by"], "text": line(step.get("text") or "")}
         for step in steps
     ]
-    title = f"path of {count(len(steps) - 1, 'step')}" if steps else "no path"
+    reasons = "; ".join(line(lane["reason"]) for lane in answer["partial"])
+    title = (
+        f"path of {count(len(steps) - 1, 'step')}"
+        if steps
+        else f"no path: no links lead there, and {reasons}"
+    )
     return _graph(items, title, answer, form)
 
 

@@ -255,7 +255,9 @@ class Tools:
         """Show hubs and clusters of links; with note, links it may lack; with other, the path from note."""
         form = self._form(max_tokens)
         if note is None and other is None:
-            return lists.overview(await self._notes.ask("graph/overview", {}, vault), form)
+            return lists.overview(
+                await self._notes.ask("graph/overview", {"without_bridges": True}, vault), form
+            )
         if note is None:
             raise UsageError("a path needs both ends; add note")
         if other is None:

@@ -114,7 +114,7 @@ class API:
     async def map(self, body: JSON) -> JSON:
         """Return the most linked notes of a vault with their clusters, and the links between them."""
         vault = await self._known(_text(body, "vault"))
-        asked = {"vault": vault, "limit": MAP_CLUSTERS, "nodes": MAP_NODES}
+        asked = {"vault": vault, "limit": MAP_CLUSTERS, "without_bridges": True, "nodes": MAP_NODES}
         return _map(await self._ask("graph/overview", asked))
 
     async def report(self, body: JSON) -> JSON:

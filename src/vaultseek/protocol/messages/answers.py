@@ -506,12 +506,16 @@ class Node(About):
 class Overview(OfVault):
     """The structure of the links of a vault, each list with the largest first.
 
-    ``nodes`` and ``edges`` are there if they were asked for; an edge is a pair of places in ``nodes``.
+    ``orphans`` counts the notes that no note links to, ``isolated`` those of them that link to none either.
+    ``truncated`` are the notes with more links than are read from one. ``nodes`` and ``edges`` are there if
+    they were asked for; an edge is a pair of places in ``nodes``.
     """
 
     notes: int
     links: int
     orphans: int
+    isolated: int
+    truncated: list[str]
     components: Components
     hubs: list[Hub]
     bridges: list[Bridge]
@@ -536,9 +540,12 @@ class Step(About):
 
 
 class Routes(OfNote):
-    """The shortest routes from a note to another; none if they are not connected."""
+    """The shortest routes from a note to the ``other``; none if neither links nor meaning lead there."""
 
+    other: About
     routes: list[list[Step]]
+    partial: list[Lane]
+    """Where no links lead: why meaning was not asked."""
 
 
 class LinkReason(Answer):

@@ -149,12 +149,12 @@ class OverviewParams(VaultParams):
         le=limits.LISTED_ITEMS_MOST,
         description="Maximum number of hubs, of bridges and of clusters.",
     )
+    without_bridges: bool = Field(default=False, description="Leave out the bridges, which take the longest.")
     nodes: int = Field(
         default=0,
         ge=0,
         le=limits.GRAPH_NODES,
-        description="Number of notes, the first by rank, to return with the links between them. ``bridges``, "
-        "which take the longest, are then empty.",
+        description="Number of notes, the first by rank, to return with the links between them.",
     )
 
 

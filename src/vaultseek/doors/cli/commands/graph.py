@@ -62,7 +62,9 @@ def graph(context: click.Context, invocation: Invocation, /, limit: int | None) 
 @daemon_options
 def clusters(invocation: Invocation, /, limit: int | None) -> int:
     """Show groups of notes that link to each other more than to others."""
-    answer = call_vault(invocation, "graph/overview", limit=limit or limits.RESULTS)
+    answer = call_vault(invocation, "graph/overview", limit=limit or limits.RESULTS, without_bridges=True)
+    if invocation.json:
+        answer = {key: answer[key] for key in ("vault", "vault_path", "clusters", "cluster_count")}
     return print_answer(answer, invocation, "clusters", lambda each, out: "\n".join(_clusters(each, out)))
 
 
@@ -71,7 +73,9 @@ def clusters(invocation: Invocation, /, limit: int | None) -> int:
 @list_options
 def hubs(invocation: Invocation, /, limit: int | None) -> int:
     """Show the notes that links lead to most, by PageRank."""
-    answer = call_vault(invocation, "graph/overview", limit=limit)
+    answer = call_vault(invocation, "graph/overview", limit=limit, without_bridges=True)
+    if invocation.json:
+        answer = {key: answer[key] for key in ("vault", "vault_path", "hubs")}
     return print_answer(answer, invocation, "hubs", lambda each, out: "\n".join(_hubs(each, out)))
 
 
@@ -140,11 +144,13 @@ def export(invocation: Invocation, /, file: Path, form: str | None) -> int:
 
 
 def _overview(answer: JSON, terminal: Terminal) -> str:
-    components = answer["components"]
+    components, orphans = answer["components"], count(answer["orphans"], "note")
+    most = count(limits.NOTE_LINKS, "link")
     lines = [
         f"{count(answer['notes'], 'note')}, {count(answer['links'], 'link')}",
-        f"{count(answer['orphans'], 'note')} without backlinks",
+        f"{orphans} without backlinks, {answer['isolated']:,} of them without any link",
         *_components(components),
+        *(f"Only the first {most} of {clean(path)} are read" for path in answer["truncated"]),
         "",
         *_hubs(answer, terminal),
     ]
@@ -197,7 +203,8 @@ def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
 
 def _routes(answer: JSON, terminal: Terminal) -> str:
     if not answer["routes"]:
-        return "No path: no links lead there, and the notes have no vectors; see `vaultseek status`."
+        reasons = "; ".join(clean(lane["reason"]) for lane in answer["partial"])
+        return f"No path: no links lead there, and meaning was not asked: {reasons}"
     return "\n\n".join("\n".join(_route(route, terminal, answer)) for route in answer["routes"])
 
 

@@ -54,8 +54,8 @@ async function showMap(page) {
 async function walk(page) {
   if (!page.path) return { route: [], trouble: "" };
   try {
-    const { routes } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
-    return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links and no meaning lead to ${page.path.to}.` };
+    const { routes, partial } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
+    return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links lead to ${page.path.to}, and meaning was not asked: ${partial.map((lane) => lane.reason).join("; ")}.` };
   } catch (error) {
     return { route: [], trouble: error.message };
   }
