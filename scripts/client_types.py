@@ -50,23 +50,21 @@ def stub() -> str:
 
 
 def _signature(definition: str, name: str, protocol: str, *positional: str) -> str:
-    method = METHODS[protocol]
-    fields = method.params.model_fields
+    asked, answer = METHODS[protocol]
+    fields = asked.model_fields
     # What concerns the vault stands behind a method's own options.
     named = sorted((field for field in fields if field not in positional), key=("vault", "cwd").__contains__)
-    parameters = ["self", *(_by_position(method.params, field) for field in positional)]
-    parameters += ["*", *(_by_name(method.params, field) for field in named), *OF_EVERY_METHOD]
-    text = f"{definition} {name}({', '.join(parameters)}) -> answers.{method.answer.__name__}"
+    parameters = ["self", *(_by_position(asked, field) for field in positional)]
+    parameters += ["*", *(_by_name(asked, field) for field in named), *OF_EVERY_METHOD]
+    text = f"{definition} {name}({', '.join(parameters)}) -> answers.{answer.__name__}"
     # Lines break between parameters alone.
     return _filled(re.sub(r"(?<!,) |(?<=dict\[str,) ", "\0", text), 4, hanging=8).replace("\0", " ")
 
 
 def _docstring(protocol: str) -> str:
-    method = METHODS[protocol]
-    paragraphs = [*method.summary.split("\n\n"), *([f"Raises {method.raises}."] if method.raises else [])]
-    text = "\n\n".join(_filled(paragraph, 8) for paragraph in paragraphs).strip()
-    end = '"""' if len(paragraphs) == 1 else f'\n{" " * 8}"""'
-    return f'        """{text}{end}\n'
+    about = (inspect.getdoc(METHODS[protocol][1]) or "").partition("\n\n")[0]
+    text = _filled(f'"""Return {about[:1].lower()}{about[1:]}"""', 8)
+    return f"{text}\n"
 
 
 def _by_position(model: type[BaseModel], field: str) -> str:

@@ -83,7 +83,7 @@ def _table(heading: str, section: describe.Model, name: str | None) -> str:
 
 
 def _searches_table() -> str:
-    field = Settings.model_fields["searches"]
+    field = describe.described_fields(Settings)["searches"]
     name, query = next(iter(example_value(field).items()))
     lines = ["## `[searches]`", f"{field.description} Each key is a name, its value a query:", ""]
     lines += ["```toml", "[searches]", f"{name} = {format_value(query)}", "```", ""]

@@ -28,336 +28,215 @@ class Methods:
         plain: bool = False, typing: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Search:
-        """Search a vault and return notes, best first, each with its best passage.
-
-        Lines are 1-based and inclusive. ``highlights`` are ranges ``[start, end)`` of characters of
-        ``preview``. ``partial`` names the lanes that were left out, with a code of the cause.
-
-        Raises BadQuery for a query that cannot be searched for, Unavailable if no lane can answer.
-        """
+        """Return results, best first."""
 
     def search_all(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
         wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
         plain: bool = False, typing: bool = False, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll:
-        """Search every vault and return notes, best first, each with its vault.
-
-        The most certain come first. ``vaults`` has the state of each.
-
-        Raises BadQuery, Unavailable if no lane can answer, UsageError if there is no vault.
-        """
+        """Return results of every vault, best first."""
 
     def why(self, query: str, path: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Why:
-        """Explain the rank of a note in the answer to a query, or the stage at which it was lost.
-
-        Raises BadQuery, Unavailable, BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return the rank of a note in the answer to a query, or the stage at which it was lost."""
 
     def note(self, path: str, *, start_line: int | None = None, end_line: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Note:
-        """Return the text and metadata of a note, as it is on disk.
-
-        Lines are 1-based and inclusive. ``truncated`` is true if the text was cut before ``end_line``.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return a note and a range of its lines, 1-based and inclusive."""
 
     def related(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Related:
-        """Return the notes most similar to a note, best first: by meaning, links and words.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return notes similar to a note, best first."""
 
     def outgoing(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Outgoing:
-        """Return the links of a note, in their order.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return links in their order in the note."""
 
     def backlinks(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Backlinks:
-        """Return the links of other notes to a note, each with its 1-based line and that line's text.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return links of other notes."""
 
     def unresolved(self, *, limit: int | None = None, note: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Unresolved:
-        """Return the links of the vault, or of one note, that lead nowhere.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return links that lead nowhere."""
 
     def unlinked(self, path: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Unlinked:
-        """Return the lines that mention a note by title, alias or file name without a link to it.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return mentions without a link."""
 
     def neighbors(self, path: str, *, depth: int | None = None, limit: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Neighbors:
-        """Return the notes around a note, nearest first, and the links between them.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return the notes around a note; each edge is a pair of paths, source and target."""
 
     def graph(self, *, limit: int | None = None, without_bridges: bool = False, nodes: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Overview:
-        """Return the structure of the links: hubs by PageRank, bridges by betweenness, clusters by Louvain.
-
-        Raises Unavailable while the links are being read.
-        """
+        """Return the structure of the links of a vault, each list with the largest first."""
 
     def graph_path(self, path: str, other: str, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Routes:
-        """Return the shortest routes between two notes, each step with the line of its link.
-
-        Where no links lead, one step is between the nearest notes in meaning.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return the shortest routes from a note to the ``other``; none if neither links nor meaning lead
+        there."""
 
     def graph_suggest(self, *, note: str | None = None, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Suggestions:
-        """Return links that may be missing, of a note or of the notes that changed last, with the reasons.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return links that may be missing, the likeliest first; ``markdown`` if the vault writes no
+        wikilinks."""
 
     def graph_export(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.GraphExport:
-        """Return every note with its rank and cluster, and every link.
-
-        Raises Unavailable while the links are being read.
-        """
+        """Return all notes and links; each link is a pair of places in ``nodes``, ``clusters`` has their
+        words."""
 
     def tags(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Tags:
-        """Return every tag of the vault."""
+        """Return every tag."""
 
     def properties(self, *, limit: int | None = None, name: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Properties:
-        """Return every property of the vault, or with ``name`` every value of one."""
+        """Return every property; with a name, ``property`` and its ``values`` instead."""
 
     def orphans(self, *, limit: int | None = None, isolated: bool = False, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Orphans:
-        """Return the notes that no other note links to."""
+        """Return notes that nothing links to."""
 
     def duplicates(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Duplicates:
-        """Return the pairs of notes that are most alike, by the text that they share and by meaning.
-
-        There is no threshold: the list goes on with notes that are no duplicates.
-        """
+        """Return pairs of notes, the most alike first."""
 
     def table(self, *, file: str | None = None, view: str | None = None, this: str | None = None,
         query: str | None = None, columns: list[str] | None = None, sort: list[str] | None = None,
         group: str | None = None, summaries: dict[str, str] | None = None, limit: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Tables:
-        """Return the tables of a base, of a note with bases, or of the notes that a query finds.
-
-        ``problems`` of a table name what is wrong in a base or not supported.
-
-        Raises BadQuery, UsageError for a base that cannot be evaluated, BadPath, NotFound, or UsageError if
-        several notes have the name.
-        """
+        """Return the tables of a file or of a query; ``count`` is the number of all rows."""
 
     def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
         source: str | None = None, property: str | None = None, limit: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Completions:
-        """Complete the name of a note, heading, block, tag, property or value; the likeliest first.
-
-        Raises UsageError if ``note`` or ``property`` is missing for a kind that needs it.
-        """
+        """Return completions, likeliest first."""
 
     def resolve_links(self, source: str, links: list[dict[str, Any]], *,
         moves: list[dict[str, Any]] | None = None, similar: bool = False, wait: bool = False,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Resolved:
-        """Return where links of a note lead, which need not be saved, and what is wrong with them.
-
-        Raises BadPath.
-        """
+        """Return links in the order of the request."""
 
     def mentioned(self, source: str, lines: list[str], *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Mentioned:
-        """Return the notes that a text names outside of links and code, each with its place.
-
-        Raises BadPath.
-        """
+        """Return names of notes in a text."""
 
     def problems(self, *, limit: int | None = None, note: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Problems:
-        """Return the faults of a note or of all: links that lead nowhere or to several files, frontmatter.
-
-        Raises BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return problems by path and line."""
 
     def propose_rename(self, *, moves: list[dict[str, Any]] | None = None, note: str | None = None,
         heading: str | None = None, tag: str | None = None, to: str | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Rename:
-        """Return the edits that renaming files, a heading or a tag needs. Nothing is written.
-
-        Raises UsageError, BadPath, NotFound, or UsageError if several notes have the name.
-        """
+        """Return the edits that a rename needs, in the paths of now; nothing is written."""
 
     def vaults(self, *, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Vaults:
-        """Return every vault the daemon knows."""
+        """Return every vault."""
 
     def add_vault(self, path: str, *, name: str | None = None, language: str | None = None,
         exclude: list[str] | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.AddedVault:
-        """Follow one more folder of notes, also after the daemon was restarted.
-
-        Raises VaultMissing, or UsageError if the folder or the name is a vault already.
-        """
+        """Return the vault that was added."""
 
     def remove_vault(self, vault: str, *, delete_index: bool = False, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.RemovedVault:
-        """Stop following a vault that was added; its notes are not touched.
-
-        Raises VaultMissing, or UsageError for a vault of the configuration file.
-        """
+        """Return the folder that is no longer a vault."""
 
     def pause_vault(self, vault: str, *, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.PausedVault:
-        """Pause a vault: searches are answered from its index, changes are not followed.
-
-        Raises VaultMissing.
-        """
+        """Return the state of the vault after the call."""
 
     def resume_vault(self, vault: str, *, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.PausedVault:
-        """Resume a paused vault.
-
-        Raises VaultMissing.
-        """
+        """Return the state of the vault after the call."""
 
     def status(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Status:
-        """Return the state of the daemon, its worker and its vaults, or of one vault."""
+        """Return the daemon and its vaults."""
 
     def refresh(self, *, remember: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Refreshed:
-        """Compare a vault with the disk, and return when that is done.
-
-        If most notes are gone, this confirms that they were deleted on purpose.
-
-        Raises VaultMissing, or Unavailable if the vault is paused or cannot be indexed.
-        """
+        """Return a vault that was compared with the disk."""
 
     def compact(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Compacted:
-        """Remove what is left of deleted text from every file of the index, and return when that is done.
-
-        The daemon does this by itself once a day.
-
-        Raises VaultMissing, Busy if another program reads the index, or Unavailable.
-        """
+        """Return a vault whose index has nothing of deleted text any more."""
 
     def wait(self, *, remember: bool = False, progress: bool = False, vectors_from_client: bool = False,
         notes_from_client: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.IndexedVault:
-        """Return when all that is on disk now is indexed and embedded.
-
-        Raises VaultMissing, Unavailable, or WorkerUnavailable if it cannot be embedded.
-        """
+        """Return a vault of which everything is indexed."""
 
     def notes_to_parse(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.NotesToParse:
-        """Return new and changed notes, for a client that parses them.
-
-        It has to wait meanwhile with ``index/wait`` and ``notes_from_client``, on another connection.
-
-        Raises VaultMissing, or Unavailable if no client waits so.
-        """
+        """Return notes to parse, and the model that they are cut for."""
 
     def keep_notes(self, notes: dict[str, str], *, refused: list[str] | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.KeptNotes:
-        """Index notes that ``index/files`` has returned, and that the client has parsed.
-
-        Notes that have changed since, or that do not pass the checks, are parsed by the daemon instead.
-
-        Raises VaultMissing, or Unavailable if no client waits so.
-        """
+        """Return parsed notes that were taken."""
 
     def verify(self, *, repair: bool = False, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Verified:
-        """Compare the numbers of notes, passages and vectors that the engine has with those of the ledger.
-
-        With ``repair`` an engine that has others is filled again; nothing is embedded for that.
-
-        Raises VaultMissing, or Unavailable if the engine does not answer.
-        """
+        """Return the numbers of a vault in its engine, beside those of its ledger."""
 
     def texts_to_embed(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.TextsToEmbed:
-        """Return texts whose vectors are missing, for a client that embeds them.
-
-        It has to wait meanwhile with ``index/wait`` and ``vectors_from_client``, on another connection.
-
-        Raises VaultMissing, Unavailable if no client waits so, or if the vectors come from a server.
-        """
+        """Return texts whose vectors are missing, and the model that makes them."""
 
     def keep_vectors(self, fingerprint: str, vectors: dict[str, str], *, refused: list[str] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.KeptVectors:
-        """Keep the vectors of texts that ``index/texts`` has returned.
-
-        Vectors that are not of the model's length, or not of length 1, are computed by the daemon instead.
-
-        Raises VaultMissing, UsageError for vectors of another model, or Unavailable if no client waits so.
-        """
+        """Return vectors that were stored in the ledger."""
 
     def subscribe(self, *, vault: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Subscribed:
-        """Subscribe to ``index/progress`` and ``index/changed`` of one vault or of all."""
+        """Return progress of each vault."""
 
     def unsubscribe(self, *, vault: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Done:
-        """End a subscription, or all of them."""
+        """Return an empty object."""
 
     def shutdown(self, *, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Done:
-        """Stop the daemon after its answer."""
+        """Return an empty object."""
 
     def schema(self, *, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Schemas:
-        """Return the JSON Schema of every method and notification."""
+        """Return parameters and answer of each method, and parameters of each notification, as JSON
+        Schema."""
 
 class AsyncMethods:
     """The same methods, to be awaited."""

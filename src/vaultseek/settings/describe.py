@@ -5,11 +5,16 @@ Works for any model whose fields are scalars, tuples and further models.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import sys
 import types
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from difflib import get_close_matches
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -50,12 +55,42 @@ def keys(model: Model, prefix: str = "") -> Iterator[tuple[str, FieldInfo]]:
 
     A list of tables is one key.
     """
-    for name, field in model.model_fields.items():
+    for name, field in described_fields(model).items():
         inner = section_of(field.annotation)
         if inner is None or is_list(field.annotation):
             yield f"{prefix}{name}", field
         else:
             yield from keys(inner, f"{prefix}{name}.")
+
+
+def described_fields(model: Model) -> Mapping[str, FieldInfo]:
+    """Return the fields of a model, described by the docstrings below them."""
+    described = field_docstrings(model.__module__)[model.__name__]
+    for name, field in model.model_fields.items():
+        field.description = described.get(name)
+    return model.model_fields
+
+
+@cache
+def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the docstrings below the fields of each class of a module, with those of its bases there.
+
+    pydantic would read the source whenever the module is imported, and none of the bases of a ``TypedDict``.
+    """
+    described: dict[str, dict[str, str]] = {}
+    for kind in ast.parse(inspect.getsource(sys.modules[module])).body:
+        if isinstance(kind, ast.ClassDef):
+            fields = described[kind.name] = {}
+            for base in kind.bases:
+                fields |= described.get(ast.unparse(base), {})
+            for field, below in pairwise(kind.body):
+                match field, below:
+                    case (
+                        ast.AnnAssign(target=ast.Name(id=name)),
+                        ast.Expr(value=ast.Constant(value=str(text))),
+                    ):
+                        fields[name] = " ".join(text.split())
+    return described
 
 
 def coerce(values: Any, model: Model) -> Any:

@@ -38,23 +38,14 @@ class VaultSettings(Section):
     After ``load``, ``path`` is absolute and resolved.
     """
 
-    name: str = Field(
-        examples=["notes"],
-        description="Name for --vault and in results; no slash in it.",
-    )
-    path: Path = Field(
-        strict=False,
-        examples=["~/Notes"],
-        description="The folder of notes. ~ works; a relative path starts at the folder of this file.",
-    )
-    language: Language | None = Field(
-        default=None,
-        examples=["en"],
-        description="Language of all notes, for stems; without it, each note is in the one it shows.",
-    )
-    exclude: tuple[str, ...] = Field(
-        default=(), strict=False, description="Globs of notes and folders to leave out of this vault."
-    )
+    name: str = Field(examples=["notes"])
+    """Name for --vault and in results; no slash in it."""
+    path: Path = Field(strict=False, examples=["~/Notes"])
+    """The folder of notes. ~ works; a relative path starts at the folder of this file."""
+    language: Language | None = Field(default=None, examples=["en"])
+    """Language of all notes, for stems; without it, each note is in the one it shows."""
+    exclude: tuple[str, ...] = Field(default=(), strict=False)
+    """Globs of notes and folders to leave out of this vault."""
 
     @field_validator("name")
     @classmethod
@@ -78,71 +69,45 @@ SavedSearches = Annotated[dict[str, str], AfterValidator(_plain_names)]
 class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
-    exclude: tuple[str, ...] = Field(
-        default=(), strict=False, description="Globs of notes and folders to leave out of every vault."
-    )
-    max_note_bytes: int = Field(
-        default=limits.NOTE_PARSE_BYTES,
-        ge=limits.KIB,
-        le=limits.NOTE_PARSE_BYTES,
-        description="A larger note is found by name and path only, and reported as a problem.",
-    )
-    kinds: tuple[Switch, ...] = Field(
-        default=DEFAULT_SWITCHES,
-        strict=False,
-        description="Kinds of files that are read beside notes; of others only the names are known. "
-        '"ocr" reads pictures and scanned PDFs, which is slow and needs the extra vaultseek[ocr].',
-    )
-    backend: Literal["embedded", "milvus"] = Field(
-        default="embedded",
-        description='The engine that proposes what matches: "embedded" is part of vaultseek; "milvus" is a '
-        "server or a file of Milvus Lite, and needs the extra vaultseek[milvus].",
-    )
-    uri: str = Field(
-        default="",
-        description='Address of Milvus, "https://milvus.example:19530", or a file of Milvus Lite, "~/a.db". '
-        "The text of notes is then sent there.",
-    )
-    token_variable: str = Field(
-        default="", description="Environment variable of the daemon that holds the token for Milvus."
-    )
-    token_file: str = Field(
-        default="",
-        description="File with the token, which only you can read (mode 0600), if it is not in a variable.",
-    )
-    certificate: str = Field(
-        default="",
-        description="File with the certificate that Milvus is trusted by, in PEM; without one, https:// "
-        "asks those of the system.",
-    )
-    database: str = Field(default="", description="Database of Milvus; empty for its default one.")
+    exclude: tuple[str, ...] = Field(default=(), strict=False)
+    """Globs of notes and folders to leave out of every vault."""
+    max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
+    """A larger note is found by name and path only, and reported as a problem."""
+    kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
+    """Kinds of files that are read beside notes; of others only the names are known. "ocr" reads pictures and
+    scanned PDFs, which is slow and needs the extra vaultseek[ocr]."""
+    backend: Literal["embedded", "milvus"] = "embedded"
+    """The engine that proposes what matches: "embedded" is part of vaultseek; "milvus" is a server or a file
+    of Milvus Lite, and needs the extra vaultseek[milvus]."""
+    uri: str = ""
+    """Address of Milvus, "https://milvus.example:19530", or a file of Milvus Lite, "~/a.db". The text of
+    notes is then sent there."""
+    token_variable: str = ""
+    """Environment variable of the daemon that holds the token for Milvus."""
+    token_file: str = ""
+    """File with the token, which only you can read (mode 0600), if it is not in a variable."""
+    certificate: str = ""
+    """File with the certificate that Milvus is trusted by, in PEM; without one, https:// asks those of the
+    system."""
+    database: str = ""
+    """Database of Milvus; empty for its default one."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,60}$",
         title="letters, digits and _, and no digit first",
-        description="Beginning of the names of the collections.",
     )
-    consistency: Literal["Strong", "Bounded", "Session", "Eventually"] = Field(
-        default="Strong",
-        description='How soon a search sees what was written: "Strong" at once, the others later and faster.',
-    )
-    shards: int = Field(
-        default=1, ge=1, le=64, description="Shards of each new collection, that writes are spread over."
-    )
-    partitions: int = Field(
-        default=0,
-        ge=0,
-        le=1024,
-        description="Partitions of each new collection, that vaults are spread over; 0 for one.",
-    )
-    vector_index: Literal["AUTOINDEX", "FLAT", "HNSW", "IVF_FLAT", "IVF_SQ8"] = Field(
-        default="AUTOINDEX",
-        description='Index of vectors in new collections. "AUTOINDEX" is exact in Milvus Lite, and what a '
-        "server chooses elsewhere.",
-    )
-    seconds: float = Field(
-        default=10.0, gt=0.0, le=600.0, description="Time limit of a request of a search to Milvus."
-    )
+    """Beginning of the names of the collections."""
+    consistency: Literal["Strong", "Bounded", "Session", "Eventually"] = "Strong"
+    """Delay until a search sees what was written: "Strong" has none, the others are faster."""
+    shards: int = Field(default=1, ge=1, le=64)
+    """Shards of each new collection, that writes are spread over."""
+    partitions: int = Field(default=0, ge=0, le=1024)
+    """Partitions of each new collection, that vaults are spread over; 0 for one."""
+    vector_index: Literal["AUTOINDEX", "FLAT", "HNSW", "IVF_FLAT", "IVF_SQ8"] = "AUTOINDEX"
+    """Index of vectors in new collections. "AUTOINDEX" is exact in Milvus Lite, and what a server chooses
+    elsewhere."""
+    seconds: float = Field(default=10.0, gt=0.0, le=600.0)
+    """Time limit of a request of a search to Milvus."""
 
     @property
     def engine(self) -> MilvusOptions | None:
@@ -170,18 +135,13 @@ class IndexSettings(Section):
 class DaemonSettings(Section):
     """``[daemon]``: the background process."""
 
-    autostart: bool = Field(default=True, description="Let commands start the daemon when they need it.")
-    tcp: bool = Field(
-        default=False,
-        description="Also listen on a port of 127.0.0.1, for programs that cannot use a Unix socket; they "
-        "need the token from daemon.tcp, beside the socket. Takes effect when the daemon restarts.",
-    )
-    rescan_minutes: float = Field(
-        default=limits.RESCAN_SECONDS / 60,
-        ge=1.0,
-        le=limits.RESCAN_MINUTES,
-        description="Minutes between full comparisons of the disk with the index.",
-    )
+    autostart: bool = True
+    """Let commands start the daemon when they need it."""
+    tcp: bool = False
+    """Also listen on a port of 127.0.0.1, for programs that cannot use a Unix socket; they need the token
+    from daemon.tcp, beside the socket. Takes effect when the daemon restarts."""
+    rescan_minutes: float = Field(default=limits.RESCAN_SECONDS / 60, ge=1.0, le=limits.RESCAN_MINUTES)
+    """Minutes between full comparisons of the disk with the index."""
 
 
 class Settings(BaseSettings):
@@ -196,20 +156,16 @@ class Settings(BaseSettings):
         env_ignore_empty=True,
     )
 
-    vaults: tuple[VaultSettings, ...] = Field(
-        default=(), strict=False, description="The folders of notes to watch."
-    )
+    vaults: tuple[VaultSettings, ...] = Field(default=(), strict=False)
+    """The folders of notes to watch."""
     index: IndexSettings = IndexSettings()
     model: ModelSettings = ModelSettings()
     reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
     daemon: DaemonSettings = DaemonSettings()
     team: TeamSettings = TeamSettings()
-    searches: SavedSearches = Field(
-        default={},
-        examples=[{"todo": 'task-todo:"" -path:Archive/'}],
-        description="Saved searches: a query begins with @name instead of writing it out.",
-    )
+    searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
+    """Saved searches: a query begins with @name instead of writing it out."""
 
     @classmethod
     def settings_customise_sources(

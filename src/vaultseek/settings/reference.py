@@ -46,7 +46,7 @@ def sections(model: describe.Model, prefix: str = "") -> Iterator[tuple[str, des
 
 def scalars(section: describe.Model) -> Iterator[tuple[str, FieldInfo]]:
     """Yield the keys of a table that are no tables."""
-    for name, field in section.model_fields.items():
+    for name, field in describe.described_fields(section).items():
         if describe.section_of(field.annotation) is None or describe.is_list(field.annotation):
             yield name, field
 
@@ -64,7 +64,7 @@ def _vault_block(vault: Path | None) -> Iterator[str]:
 
 
 def _searches_block() -> Iterator[str]:
-    field = Settings.model_fields["searches"]
+    field = describe.described_fields(Settings)["searches"]
     yield from _comment(field)
     yield "# [searches]"
     for name, query in example_value(field).items():

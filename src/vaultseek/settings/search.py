@@ -10,7 +10,6 @@ from pydantic import Field, field_validator, model_validator
 
 from vaultseek.base import limits
 from vaultseek.base.model import Mode
-from vaultseek.semantic.models.service import SERVER
 from vaultseek.settings import describe
 from vaultseek.settings.section import Section
 
@@ -20,28 +19,25 @@ Weight = Annotated[float, Field(ge=0.0, le=limits.WEIGHT)]
 class RecencyTier(Section):
     """A tier of ages: the score of notes up to ``days`` old is multiplied by ``factor``."""
 
-    days: float = Field(gt=0.0, description="Maximum age of a note in this tier.")
-    factor: float = Field(gt=0.0, le=limits.WEIGHT, description="Factor for the score.")
+    days: float = Field(gt=0.0)
+    """Maximum age of a note in this tier."""
+    factor: float = Field(gt=0.0, le=limits.WEIGHT)
+    """Factor for the score."""
 
 
 class RecencySettings(Section):
     """``[search.recency]``: a boost for recent notes."""
 
-    enabled: bool = Field(default=True, description="Boost recent notes.")
+    enabled: bool = True
+    """Boost recent notes."""
     tiers: tuple[RecencyTier, ...] = Field(
-        default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)),
-        strict=False,
-        description="The first tier that a note is young enough for multiplies its score.",
+        default=(RecencyTier(days=7.0, factor=1.2), RecencyTier(days=30.0, factor=1.1)), strict=False
     )
-    date: Literal["modified", "created", "filename"] = Field(
-        default="modified", description="The date that a note's age is counted from."
-    )
-    properties: tuple[str, ...] = Field(
-        default=(),
-        strict=False,
-        max_length=limits.DATE_PROPERTIES,
-        description="Properties that hold a date; the first one that a note has is used instead of ``date``.",
-    )
+    """The first tier that a note is young enough for multiplies its score."""
+    date: Literal["modified", "created", "filename"] = "modified"
+    """The date that a note's age is counted from."""
+    properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
+    """Properties that hold a date; the first one that a note has is used instead of ``date``."""
 
     @field_validator("tiers")
     @classmethod
@@ -55,119 +51,66 @@ class RecencySettings(Section):
 class ExpansionSettings(Section):
     """``[search.expansion]``: similar terms from the vault added to the query, for semantic search only."""
 
-    enabled: bool = Field(default=False, description="Expand queries.")
-    terms: int = Field(default=3, ge=1, le=limits.EXPANSION_TERMS, description="Number of terms to add.")
-    floor: float = Field(
-        default=0.6, ge=0.0, le=1.0, description="Minimum similarity of a term to the query."
-    )
+    enabled: bool = False
+    """Expand queries."""
+    terms: int = Field(default=3, ge=1, le=limits.EXPANSION_TERMS)
+    """Number of terms to add."""
+    floor: float = Field(default=0.6, ge=0.0, le=1.0)
+    """Minimum similarity of a term to the query."""
 
 
 class SearchSettings(Section):
     """``[search]``: how searches rank; every key can also be set for a single search."""
 
-    limit: int = Field(
-        default=10, ge=1, le=limits.RESULTS, description="Maximum number of results, one per note."
-    )
-    mode: Mode = Field(
-        default="hybrid", description="What to search by: words and meaning, words only or meaning only."
-    )
-    fusion: Literal["rrf", "linear"] = Field(
-        default="rrf",
-        description="How lanes are combined: reciprocal rank fusion, or a weighted sum of normalised scores.",
-    )
-    rrf_k: float = Field(
-        default=60.0,
-        ge=1.0,
-        le=1000.0,
-        description="The constant k of RRF; a smaller one favours the top of each lane.",
-    )
-    rrf_ranks: Literal["score", "integer"] = Field(
-        default="score",
-        description="Fractional ranks that keep the distances between scores, or the plain ranks 1, 2, 3.",
-    )
-    rrf_min_score: float = Field(
-        default=0.0,
-        ge=0.0,
-        le=1.0,
-        description="Raw RRF score below which a result is dropped; 0, the default, keeps all, because this "
-        "score says which place a note has and not how well it matches: the first is the same for a good and "
-        "for a hopeless query. ``min_confidence`` and ``nothing_below`` go by the match.",
-    )
-    keyword_weight: Weight = Field(
-        default=1.0,
-        description="Weight of the keyword lane; setting it turns adaptive off. "
-        "``rrf_keyword_weight`` and ``rrf_bm25_weight`` are other names for it.",
-    )
-    semantic_weight: Weight = Field(
-        default=1.0,
-        description="Weight of the semantic lane; setting it turns adaptive off. "
-        "``rrf_vector_weight`` is another name for it.",
-    )
-    graph_weight: Weight = Field(
-        default=0.5, description="Weight of notes linked to the matches; they stay below direct matches."
-    )
-    graph: bool = Field(
-        default=True, description="Add notes that are linked to the matches to the candidates."
-    )
-    alpha: float = Field(
-        default=0.7,
-        ge=0.0,
-        le=1.0,
-        description='Weight of the semantic lane with fusion = "linear"; the keyword lane gets the rest. '
-        "A lane's own weight, if set, takes precedence.",
-    )
-    adaptive: bool = Field(
-        default=True, description="Choose the weights for each query by the profile, unless a weight is set."
-    )
-    profile: Literal["auto", "length", "code", "conceptual", "balanced"] = Field(
-        default="auto",
-        description="How weights are chosen: by what the words match, by the query's length, or fixed.",
-    )
-    company: float = Field(
-        default=0.2,
-        ge=0.0,
-        le=0.9,
-        description="Share of a note's score that comes from the candidates most similar to it.",
-    )
-    top_k_factor: float = Field(
-        default=2.0,
-        ge=1.0,
-        le=20.0,
-        description="Each lane contributes max(200, top_k_factor * limit) candidates.",
-    )
-    min_confidence: float = Field(
-        default=0.0, ge=0.0, le=1.0, description="Confidence below which a result is dropped; 0 keeps all."
-    )
-    nothing_below: float = Field(
-        default=0.04,
-        ge=0.0,
-        le=1.0,
-        description="No results if none of the top ten reaches this confidence; 0 turns this off.",
-    )
-    anchor_boost: float = Field(
-        default=1.5,
-        ge=1.0,
-        le=limits.WEIGHT,
-        description="Factor for notes that contain an identifier from the query.",
-    )
-    rerank_enabled: bool = Field(
-        default=False,
-        description="Rerank the first results with a cross-encoder, which is slow.",
-    )
-    rerank_model: str = Field(
-        default="cross-encoder/ms-marco-MiniLM-L-6-v2",
-        min_length=1,
-        description=f'A fetched cross-encoder, or the folder of one; "{SERVER}" is that of ``[reranker]``.',
-    )
-    rerank_top_n: int = Field(
-        default=10, ge=2, le=limits.RERANKED_NOTES, description="Number of results to rerank."
-    )
-    rerank_seconds: float = Field(
-        default=limits.RERANK_SECONDS,
-        gt=0.0,
-        le=limits.DEADLINE_SECONDS,
-        description="Time limit for reranking in seconds; results that it did not get to keep their places.",
-    )
+    limit: int = Field(default=10, ge=1, le=limits.RESULTS)
+    """Maximum number of results, one per note."""
+    mode: Mode = "hybrid"
+    """The way to search: by words and meaning, by words only or by meaning only."""
+    fusion: Literal["rrf", "linear"] = "rrf"
+    """Combination of the lanes: reciprocal rank fusion, or a weighted sum of normalised scores."""
+    rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
+    """The constant k of RRF; a smaller one favours the top of each lane."""
+    rrf_ranks: Literal["score", "integer"] = "score"
+    """Fractional ranks that keep the distances between scores, or the plain ranks 1, 2, 3."""
+    rrf_min_score: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Raw RRF score below which a result is dropped; 0, the default, keeps all, because this score says which
+    place a note has and not how well it matches: the first is the same for a good and for a hopeless query.
+    ``min_confidence`` and ``nothing_below`` go by the match."""
+    keyword_weight: Weight = 1.0
+    """Weight of the keyword lane; setting it turns adaptive off. ``rrf_keyword_weight`` and
+    ``rrf_bm25_weight`` are other names for it."""
+    semantic_weight: Weight = 1.0
+    """Weight of the semantic lane; setting it turns adaptive off. ``rrf_vector_weight`` is another name for
+    it."""
+    graph_weight: Weight = 0.5
+    """Weight of notes linked to the matches; they stay below direct matches."""
+    graph: bool = True
+    """Add notes that are linked to the matches to the candidates."""
+    alpha: float = Field(default=0.7, ge=0.0, le=1.0)
+    """Weight of the semantic lane with fusion = "linear"; the keyword lane gets the rest. A lane's own
+    weight, if set, takes precedence."""
+    adaptive: bool = True
+    """Choose the weights for each query by the profile, unless a weight is set."""
+    profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
+    """Choice of the weights: by what the words match, by the query's length, or fixed."""
+    company: float = Field(default=0.2, ge=0.0, le=0.9)
+    """Share of a note's score that comes from the candidates most similar to it."""
+    top_k_factor: float = Field(default=2.0, ge=1.0, le=20.0)
+    """Each lane contributes max(200, top_k_factor * limit) candidates."""
+    min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
+    """Confidence below which a result is dropped; 0 keeps all."""
+    nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
+    """No results if none of the top ten reaches this confidence; 0 turns this off."""
+    anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
+    """Factor for notes that contain an identifier from the query."""
+    rerank_enabled: bool = False
+    """Rerank the first results with a cross-encoder, which is slow."""
+    rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)
+    """A fetched cross-encoder, or the folder of one; "server" is that of ``[reranker]``."""
+    rerank_top_n: int = Field(default=10, ge=2, le=limits.RERANKED_NOTES)
+    """Number of results to rerank."""
+    rerank_seconds: float = Field(default=limits.RERANK_SECONDS, gt=0.0, le=limits.DEADLINE_SECONDS)
+    """Time limit for reranking in seconds; results that it did not get to keep their places."""
     recency: RecencySettings = RecencySettings()
     expansion: ExpansionSettings = ExpansionSettings()
 

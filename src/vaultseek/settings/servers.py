@@ -19,26 +19,18 @@ from vaultseek.settings.section import Section
 class ServerSettings(Section):
     """A server of the user's own, by any class of LlamaIndex."""
 
-    class_name: str = Field(
-        default="",
-        description="A class of LlamaIndex that asks a server instead of a model on this machine, such as "
-        '"llama_index.embeddings.ollama.OllamaEmbedding"; empty for none. ``class`` is another name for it. '
-        "Text is then sent to that server.",
-    )
-    options: dict[str, Any] = Field(
-        default={},
-        description="The arguments that an object of this class is made with; no key is allowed among them.",
-    )
-    key_variable: str = Field(
-        default="", description="Environment variable of the daemon that holds the key for the server."
-    )
-    key_file: str = Field(
-        default="",
-        description="File with the key, which only you can read (mode 0600), if it is not in a variable.",
-    )
-    key_option: str = Field(
-        default="api_key", min_length=1, description="The argument of the class that gets the key."
-    )
+    class_name: str = ""
+    """A class of LlamaIndex that asks a server instead of a model on this machine, such as
+    "llama_index.embeddings.ollama.OllamaEmbedding"; empty for none. ``class`` is another name for it. Text is
+    then sent to that server."""
+    options: dict[str, Any] = Field(default={})
+    """The arguments that an object of this class is made with; no key is allowed among them."""
+    key_variable: str = ""
+    """Environment variable of the daemon that holds the key for the server."""
+    key_file: str = ""
+    """File with the key, which only you can read (mode 0600), if it is not in a variable."""
+    key_option: str = Field(default="api_key", min_length=1)
+    """The argument of the class that gets the key."""
 
     other_names: ClassVar[Mapping[str, str]] = {"class": "class_name"}
     """Names that others have for some keys."""
@@ -60,51 +52,32 @@ class ServerSettings(Section):
 class RerankerSettings(ServerSettings):
     """``[reranker]``: a server that reranks, for ``search.rerank_model = "server"``."""
 
-    class_name: str = Field(
-        default="",
-        description='A node postprocessor of LlamaIndex, where ``search.rerank_model`` is "server", such as '
-        '"llama_index.postprocessor.tei_rerank.TextEmbeddingInference"; empty for none. ``class`` is another '
-        "name for it. Passages and questions are then sent to that server.",
-    )
+    class_name: str = ""
+    """A node postprocessor of LlamaIndex, where ``search.rerank_model`` is "server", such as
+    "llama_index.postprocessor.tei_rerank.TextEmbeddingInference"; empty for none. ``class`` is another name
+    for it. Passages and questions are then sent to that server."""
 
 
 class ModelSettings(ServerSettings):
     """``[model]``: the embedding model."""
 
-    name: str = Field(
-        default=AUTO,
-        min_length=1,
-        description='"auto" is "bundled" for a vault in English, and for others the model of '
-        '``other_languages`` if it is installed. "bundled" is the installed all-MiniLM-L6-v2; else '
-        '"multilingual-e5-small", a model from `vaultseek models fetch`, or the folder of a model. '
-        '"hashing" is a stand-in without meaning, for tests.',
-    )
-    other_languages: str = Field(
-        default=AUTO,
-        min_length=1,
-        description="Model for what an English one does not read: a vault in another language, and questions "
-        "in other languages to an English vault, which gets a second set of vectors. "
-        '"auto" is "multilingual-e5-small" where it is installed; "off" is none; or a model as in ``name``.',
-    )
-    batch: int = Field(
-        default=limits.SERVED_TEXTS, ge=1, le=512, description="Texts in one request to the server."
-    )
-    seconds: float = Field(
-        default=limits.SERVED_SECONDS,
-        gt=0.0,
-        le=60.0,
-        description="Time limit of a request in the background; a question is given up earlier.",
-    )
-    window: int = Field(
-        default=limits.MODEL_WINDOW,
-        ge=16,
-        le=limits.SERVED_WINDOW,
-        description="Length of the passages for the server, in tokens of the bundled model.",
-    )
-    revision: str = Field(
-        default="",
-        description="Any text; another one has everything embedded again, for a server with a new model.",
-    )
+    name: str = Field(default=AUTO, min_length=1)
+    """The model: "auto" is "bundled" for a vault in English, and for others the model of ``other_languages``
+    if it is installed. "bundled" is the installed all-MiniLM-L6-v2; else "multilingual-e5-small", a model
+    from `vaultseek models fetch`, or the folder of a model. "hashing" is a stand-in without meaning, for
+    tests."""
+    other_languages: str = Field(default=AUTO, min_length=1)
+    """Model for what an English one does not read: a vault in another language, and questions in other
+    languages to an English vault, which gets a second set of vectors. "auto" is "multilingual-e5-small" where
+    it is installed; "off" is none; or a model as in ``name``."""
+    batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
+    """Texts in one request to the server."""
+    seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
+    """Time limit of a request in the background; a question is given up earlier."""
+    window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
+    """Length of the passages for the server, in tokens of the bundled model."""
+    revision: str = ""
+    """Any text; another one has everything embedded again, for a server with a new model."""
 
     @property
     def service(self) -> Service | None:

@@ -11,28 +11,17 @@ from vaultseek.settings.section import Section
 class TokenSettings(Section):
     """``[[team.tokens]]``: a token of the team's server, and what may be seen with it."""
 
-    name: str = Field(
-        examples=["anna"], min_length=1, max_length=limits.NAME_CHARS, description="Name for the log."
-    )
-    sha256: str = Field(
-        pattern="^[0-9a-f]{64}$",
-        title="64 hexadecimal digits",
-        examples=["0" * 64],
-        description="SHA-256 of the token, in hexadecimal; `vaultseek team token` makes both.",
-    )
-    sees: tuple[str, ...] = Field(
-        strict=False,
-        min_length=1,
-        examples=[["wiki/Handbook", "projects"]],
-        description="Vaults by name, or folders in them, ``vault/folder``, that may be seen. "
-        '"*" is every vault that is configured.',
-    )
-    requests_per_minute: int = Field(
-        default=600, ge=1, le=100_000, description="Requests in a minute, of all clients with this token."
-    )
-    in_flight: int = Field(
-        default=8, ge=1, le=limits.CLIENTS, description="Requests at the same time, of all of them."
-    )
+    name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
+    """Name for the log."""
+    sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
+    """SHA-256 of the token, in hexadecimal; `vaultseek team token` makes both."""
+    sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
+    """Vaults by name, or folders in them, ``vault/folder``, that may be seen. "*" is every vault that is
+    configured."""
+    requests_per_minute: int = Field(default=600, ge=1, le=100_000)
+    """Requests in a minute, of all clients with this token."""
+    in_flight: int = Field(default=8, ge=1, le=limits.CLIENTS)
+    """Requests at the same time, of all of them."""
 
     @field_validator("sees")
     @classmethod
@@ -46,21 +35,18 @@ class TokenSettings(Section):
 class TeamSettings(Section):
     """``[team]``: a server for several people, each with a token; see docs/team.md."""
 
-    listen: str = Field(
-        default="",
-        description='Address and port, as "127.0.0.1:7447", for clients with a token of ``[[team.tokens]]``. '
-        "It has no encryption: put a proxy with TLS before it. Takes effect when the daemon restarts.",
-    )
-    metrics: str = Field(
-        default="",
-        description="Address and port of /health and /metrics, over HTTP, for everybody who reaches it. "
-        "Takes effect when the daemon restarts.",
-    )
-    audit: bool = Field(default=True, description="Write a line for each request with a token to audit.log.")
-    audit_queries: bool = Field(default=False, description="Write the text of queries there, too.")
-    tokens: tuple[TokenSettings, ...] = Field(
-        default=(), strict=False, description="The tokens; a change takes effect at once."
-    )
+    listen: str = ""
+    """Address and port, as "127.0.0.1:7447", for clients with a token of ``[[team.tokens]]``. It has no
+    encryption: put a proxy with TLS before it. Takes effect when the daemon restarts."""
+    metrics: str = ""
+    """Address and port of /health and /metrics, over HTTP, for everybody who reaches it. Takes effect when
+    the daemon restarts."""
+    audit: bool = True
+    """Write a line for each request with a token to audit.log."""
+    audit_queries: bool = False
+    """Write the text of queries there, too."""
+    tokens: tuple[TokenSettings, ...] = Field(default=(), strict=False)
+    """The tokens; a change takes effect at once."""
 
     @field_validator("listen", "metrics")
     @classmethod

@@ -23,55 +23,45 @@ class Nothing(BaseModel):
 class VaultParams(Nothing):
     """A vault by name or absolute folder, else the one that the folder ``cwd`` is in."""
 
-    vault: str | None = Field(default=None, description="Name or absolute folder of the vault.")
-    cwd: str | None = Field(
-        default=None, description="Absolute folder that the request comes from, instead of ``vault``."
-    )
+    vault: str | None = None
+    """Name or absolute folder of the vault."""
+    cwd: str | None = None
+    """Absolute folder that the request comes from, instead of ``vault``."""
 
 
 class Query(Nothing):
     """A query, and how to rank the notes that it finds."""
 
-    query: str = Field(description="Words, phrases and operators of the query language.")
-    limit: int | None = Field(
-        default=None,
-        ge=1,
-        le=limits.RESULTS,
-        description="Maximum number of results; by default the settings'.",
-    )
-    mode: Mode | None = Field(default=None, description="Lanes to ask; by default the settings' mode.")
-    settings: dict[str, Any] = Field(
-        default_factory=dict, description="Settings of ``[search]`` for this request."
-    )
-    filters: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ...",
-    )
+    query: str
+    """Words, phrases and operators of the query language."""
+    limit: int | None = Field(default=None, ge=1, le=limits.RESULTS)
+    """Maximum number of results; by default the settings'."""
+    mode: Mode | None = None
+    """Lanes to ask; by default the settings' mode."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Settings of ``[search]`` for this request."""
+    filters: dict[str, Any] = Field(default_factory=dict)
+    """Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ..."""
 
 
 class AllVaultsParams(Query):
     """A query to every vault, and how to answer it."""
 
-    explain: bool = Field(default=False, description="Explain the rank of each result.")
-    wait: bool = Field(default=False, description="Index first what is on disk now.")
-    progress: bool = Field(default=False, description="With ``wait``, send ``index/progress`` meanwhile.")
-    brief: bool = Field(default=False, description="Leave the passages out of the results.")
-    passages: int = Field(
-        default=1,
-        ge=1,
-        le=limits.NOTE_PASSAGES,
-        description="Maximum number of passages of a note; those after the best are in its ``passages``.",
-    )
-    plain: bool = Field(
-        default=False,
-        description="Take the query for words, whatever operators it looks like. It may be a passage of "
-        f"{limits.PASSAGE_CHARS} characters then.",
-    )
-    typing: bool = Field(
-        default=False,
-        description="The query is being typed: longer words match its last one, and notes come first whose"
-        " names begin with it.",
-    )
+    explain: bool = False
+    """Explain the rank of each result."""
+    wait: bool = False
+    """Index first what is on disk now."""
+    progress: bool = False
+    """With ``wait``, send ``index/progress`` meanwhile."""
+    brief: bool = False
+    """Leave the passages out of the results."""
+    passages: int = Field(default=1, ge=1, le=limits.NOTE_PASSAGES)
+    """Maximum number of passages of a note; those after the best are in its ``passages``."""
+    plain: bool = False
+    """Take the query for words, whatever operators it looks like. It may be a whole passage then."""
+    typing: bool = False
+    """The query is being typed: longer words match its last one, and notes come first whose names begin with
+    it."""
 
 
 class SearchParams(AllVaultsParams, VaultParams):
@@ -81,7 +71,8 @@ class SearchParams(AllVaultsParams, VaultParams):
 class NoteParams(VaultParams):
     """A note: by its path from the vault's root, by title, alias or file name."""
 
-    note: str = Field(description="Path, end of a path, title, alias or file name of the note.")
+    note: str
+    """Path, end of a path, title, alias or file name of the note."""
 
 
 class WhyParams(Query, NoteParams):
@@ -91,10 +82,10 @@ class WhyParams(Query, NoteParams):
 class GetParams(NoteParams):
     """A note and the range of its lines."""
 
-    start_line: int = Field(default=1, ge=1, description="First line of the text, 1-based.")
-    end_line: int | None = Field(
-        default=None, ge=1, description="Last line of the text, inclusive; by default the note's last."
-    )
+    start_line: int = Field(default=1, ge=1)
+    """First line of the text, 1-based."""
+    end_line: int | None = Field(default=None, ge=1)
+    """Last line of the text, inclusive; by default the note's last."""
 
     @field_validator("end_line")
     @classmethod
@@ -107,18 +98,15 @@ class GetParams(NoteParams):
 class RelatedParams(NoteParams):
     """A note, and how many similar ones to return."""
 
-    limit: int = Field(default=10, ge=1, le=limits.RESULTS, description="Maximum number of notes.")
+    limit: int = Field(default=10, ge=1, le=limits.RESULTS)
+    """Maximum number of notes."""
 
 
 class ListParams(VaultParams):
     """A list, cut after ``limit`` items."""
 
-    limit: int = Field(
-        default=limits.LISTED_ITEMS_MOST,
-        ge=1,
-        le=limits.LISTED_ITEMS_MOST,
-        description="Maximum number of items; ``total`` counts all.",
-    )
+    limit: int = Field(default=limits.LISTED_ITEMS_MOST, ge=1, le=limits.LISTED_ITEMS_MOST)
+    """Maximum number of items; ``total`` counts all."""
 
 
 class LinksParams(ListParams, NoteParams):
@@ -128,270 +116,272 @@ class LinksParams(ListParams, NoteParams):
 class UnresolvedParams(ListParams):
     """Links that lead nowhere: of a note, or of the whole vault."""
 
-    note: str | None = Field(default=None, description="Note whose links are listed; by default every note.")
+    note: str | None = None
+    """Note whose links are listed; by default every note."""
 
 
 class NeighborsParams(NoteParams):
     """A note, and how far to follow links from it."""
 
-    depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH, description="Maximum distance in links.")
-    limit: int = Field(
-        default=limits.RESULTS, ge=1, le=limits.LISTED_ITEMS_MOST, description="Maximum number of notes."
-    )
+    depth: int = Field(default=1, ge=1, le=limits.NEIGHBOUR_DEPTH)
+    """Maximum distance in links."""
+    limit: int = Field(default=limits.RESULTS, ge=1, le=limits.LISTED_ITEMS_MOST)
+    """Maximum number of notes."""
 
 
 class OverviewParams(VaultParams):
     """Limits of the lists in the structure of the links."""
 
-    limit: int = Field(
-        default=limits.GRAPH_ITEMS,
-        ge=1,
-        le=limits.LISTED_ITEMS_MOST,
-        description="Maximum number of hubs, of bridges and of clusters.",
-    )
-    without_bridges: bool = Field(default=False, description="Leave out the bridges, which take the longest.")
-    nodes: int = Field(
-        default=0,
-        ge=0,
-        le=limits.GRAPH_NODES,
-        description="Number of notes, the first by rank, to return with the links between them.",
-    )
+    limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
+    """Maximum number of hubs, of bridges and of clusters."""
+    without_bridges: bool = False
+    """Leave out the bridges, which take the longest."""
+    nodes: int = Field(default=0, ge=0, le=limits.GRAPH_NODES)
+    """Number of notes, the first by rank, to return with the links between them."""
 
 
 class PathParams(NoteParams):
     """Two notes between which routes are wanted."""
 
-    other: str = Field(description="Note at the other end, named like ``note``.")
-    limit: int = Field(default=3, ge=1, le=limits.GRAPH_ROUTES, description="Maximum number of routes.")
+    other: str
+    """Note at the other end, named like ``note``."""
+    limit: int = Field(default=3, ge=1, le=limits.GRAPH_ROUTES)
+    """Maximum number of routes."""
 
 
 class SuggestParams(VaultParams):
     """The note that may lack links, or none for the notes that changed last."""
 
-    note: str | None = Field(
-        default=None, description="Note that may lack links; by default those that changed last."
-    )
-    limit: int = Field(
-        default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS, description="Maximum number of suggestions."
-    )
+    note: str | None = None
+    """Note that may lack links; by default those that changed last."""
+    limit: int = Field(default=limits.GRAPH_ITEMS, ge=1, le=limits.RESULTS)
+    """Maximum number of suggestions."""
 
 
 class PropertiesParams(ListParams):
     """All properties, or all values of one."""
 
-    name: str | None = Field(default=None, description="Property whose values are listed.")
+    name: str | None = None
+    """Property whose values are listed."""
 
 
 class OrphansParams(ListParams):
     """Notes that nothing links to."""
 
-    isolated: bool = Field(default=False, description="Only those that link to no other note either.")
+    isolated: bool = False
+    """Only those that link to no other note either."""
 
 
 class DuplicatesParams(VaultParams):
     """Notes that are nearly the same."""
 
-    limit: int = Field(default=20, ge=1, le=limits.RESULTS, description="Maximum number of pairs.")
+    limit: int = Field(default=20, ge=1, le=limits.RESULTS)
+    """Maximum number of pairs."""
 
 
 class TableParams(VaultParams):
     """A base or a note with bases, or a query and the columns of its table."""
 
-    file: str | None = Field(
-        default=None,
-        description="Path or name of a `.base` file, or of a note that contains or embeds bases.",
-    )
-    view: str | None = Field(default=None, description="Of a file: name of the view; by default the first.")
-    this: str | None = Field(
-        default=None, description="Of a file: note that formulas call ``this``; by default the file itself."
-    )
-    query: str | None = Field(default=None, description="A query of the query language.")
-    columns: list[str] = Field(
-        default_factory=list,
-        max_length=limits.TABLE_COLUMNS,
-        description="Of a query: properties, facts such as ``title`` and ``modified``, or expressions.",
-    )
-    sort: list[str] = Field(
-        default_factory=list,
-        max_length=limits.TABLE_COLUMNS,
-        description="Of a query: columns to sort by; ``-rating`` is descending.",
-    )
-    group: str | None = Field(default=None, description="Of a query: column to group by.")
-    summaries: dict[str, str] = Field(
-        default_factory=dict, description="Of a query: name of the summary of a column, such as ``Average``."
-    )
-    limit: int | None = Field(
-        default=None,
-        ge=1,
-        le=limits.LISTED_ITEMS_MOST,
-        description="Maximum number of rows of a table; by default that of a list, or of a search by words.",
-    )
+    file: str | None = None
+    """Path or name of a `.base` file, or of a note that contains or embeds bases."""
+    view: str | None = None
+    """Of a file: name of the view; by default the first."""
+    this: str | None = None
+    """Of a file: note that formulas call ``this``; by default the file itself."""
+    query: str | None = None
+    """A query of the query language."""
+    columns: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
+    """Of a query: properties, facts such as ``title`` and ``modified``, or expressions."""
+    sort: list[str] = Field(default_factory=list, max_length=limits.TABLE_COLUMNS)
+    """Of a query: columns to sort by; ``-rating`` is descending."""
+    group: str | None = None
+    """Of a query: column to group by."""
+    summaries: dict[str, str] = Field(default_factory=dict)
+    """Of a query: name of the summary of a column, such as ``Average``."""
+    limit: int | None = Field(default=None, ge=1, le=limits.LISTED_ITEMS_MOST)
+    """Maximum number of rows of a table; by default that of a list, or of a search by words."""
 
 
 class CompleteParams(VaultParams):
     """Typed text, and the kind of name that it begins."""
 
-    kind: CompletionKind = Field(default="note", description="Kind of name to complete.")
-    text: str = Field(default="", max_length=limits.QUERY_CHARS, description="Text typed so far.")
-    note: str | None = Field(
-        default=None,
-        description="Note whose headings or blocks are completed, for those two kinds; by default all.",
-    )
-    source: str | None = Field(
-        default=None,
-        description="Path of the note that a link is typed in: items have the ``link`` to be written there.",
-    )
-    property: str | None = Field(
-        default=None, description="Property whose values are completed, for ``value``."
-    )
-    limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS, description="Maximum number of items.")
+    kind: CompletionKind = "note"
+    """Kind of name to complete."""
+    text: str = Field(default="", max_length=limits.QUERY_CHARS)
+    """Text typed so far."""
+    note: str | None = None
+    """Note whose headings or blocks are completed, for those two kinds; by default all."""
+    source: str | None = None
+    """Path of the note that a link is typed in: items have the ``link`` to be written there."""
+    property: str | None = None
+    """Property whose values are completed, for ``value``."""
+    limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)
+    """Maximum number of items."""
 
 
 class WrittenLink(Nothing):
     """A link as it is written in a note."""
 
-    target: str = Field(default="", description="The target; empty for the note itself.")
-    kind: LinkKind = Field(default="wikilink", description="Kind of the link.")
-    heading: str | None = Field(default=None, description="The heading after the ``#``.")
-    block: str | None = Field(default=None, description="The id of a block after the ``#^``.")
+    target: str = ""
+    """The target; empty for the note itself."""
+    kind: LinkKind = "wikilink"
+    """Kind of the link."""
+    heading: str | None = None
+    """The heading after the ``#``."""
+    block: str | None = None
+    """The id of a block after the ``#^``."""
 
 
 class Move(Nothing):
     """A file or folder that is about to move; paths are relative to the vault."""
 
-    old: str = Field(description="The path now.")
-    new: str = Field(description="The path then.")
+    old: str
+    """The path now."""
+    new: str
+    """The path then."""
 
 
 class ResolveParams(VaultParams):
     """Links of a note, which may not be saved yet."""
 
-    source: str = Field(description="Path of the note from the vault's root.")
-    links: list[WrittenLink] = Field(max_length=limits.NOTE_LINKS, description="Links to look up.")
-    moves: list[Move] = Field(
-        default_factory=list,
-        description="Files that are about to move: links that have to change have their ``moved`` target.",
-    )
-    similar: bool = Field(default=False, description="Name notes that are called much like a missing one.")
-    wait: bool = Field(default=False, description="Index first the notes that are on disk now.")
+    source: str
+    """Path of the note from the vault's root."""
+    links: list[WrittenLink] = Field(max_length=limits.NOTE_LINKS)
+    """Links to look up."""
+    moves: list[Move] = Field(default_factory=list)
+    """Files that are about to move: links that have to change have their ``moved`` target."""
+    similar: bool = False
+    """Name notes that are called much like a missing one."""
+    wait: bool = False
+    """Index first the notes that are on disk now."""
 
 
 class ProblemsParams(ListParams):
     """Problems of a note, or of the whole vault."""
 
-    note: str | None = Field(
-        default=None, description="Note whose problems are listed; by default every note."
-    )
+    note: str | None = None
+    """Note whose problems are listed; by default every note."""
 
 
 class MentionedParams(VaultParams):
     """Text of a note, in which other notes may be named."""
 
-    source: str = Field(description="Path of the note from the vault's root.")
-    lines: list[str] = Field(max_length=limits.LISTED_NOTES, description="Lines of its text.")
+    source: str
+    """Path of the note from the vault's root."""
+    lines: list[str] = Field(max_length=limits.LISTED_NOTES)
+    """Lines of its text."""
 
 
 class RenameParams(VaultParams):
     """A rename: of files and folders, of a heading of a note, or of a tag."""
 
-    moves: list[Move] = Field(default_factory=list, description="Files and folders that are about to move.")
-    note: str | None = Field(default=None, description="Note with the heading.")
-    heading: str | None = Field(default=None, description="The heading as it is now.")
-    tag: str | None = Field(default=None, description="The tag as it is now, without ``#``.")
-    to: str | None = Field(default=None, description="The new text of the heading, or the new tag.")
+    moves: list[Move] = Field(default_factory=list)
+    """Files and folders that are about to move."""
+    note: str | None = None
+    """Note with the heading."""
+    heading: str | None = None
+    """The heading as it is now."""
+    tag: str | None = None
+    """The tag as it is now, without ``#``."""
+    to: str | None = None
+    """The new text of the heading, or the new tag."""
 
 
 class AddVaultParams(Nothing):
     """A folder of notes to follow from now on."""
 
-    path: str = Field(description="Absolute path of the folder.")
-    name: str | None = Field(default=None, description="Name of the vault; by default the folder's name.")
-    language: str | None = Field(default=None, description="Language of the notes, for stemming.")
-    exclude: list[str] = Field(default_factory=list, description="Globs of notes to leave out.")
+    path: str
+    """Absolute path of the folder."""
+    name: str | None = None
+    """Name of the vault; by default the folder's name."""
+    language: str | None = None
+    """Language of the notes, for stemming."""
+    exclude: list[str] = Field(default_factory=list)
+    """Globs of notes to leave out."""
 
 
 class RemoveVaultParams(Nothing):
     """A vault to follow no longer."""
 
-    vault: str = Field(description="Name or absolute folder of the vault.")
-    delete_index: bool = Field(default=False, description="Delete its index, too.")
+    vault: str
+    """Name or absolute folder of the vault."""
+    delete_index: bool = False
+    """Delete its index, too."""
 
 
 class NamedVaultParams(Nothing):
     """A vault by name or absolute folder."""
 
-    vault: str = Field(description="Name or absolute folder of the vault.")
+    vault: str
+    """Name or absolute folder of the vault."""
 
 
 class RefreshParams(VaultParams):
-    """A vault to compare with the disk."""
+    """A vault to compare with the disk; if most notes are gone, this confirms that they were deleted."""
 
-    remember: bool = Field(default=False, description="Add the vault, as ``vault/add`` does.")
+    remember: bool = False
+    """Add the vault, as ``vault/add`` does."""
 
 
 class WaitParams(RefreshParams):
     """A vault to wait for."""
 
-    progress: bool = Field(default=False, description="Send ``index/progress`` meanwhile.")
-    vectors_from_client: bool = Field(
-        default=False,
-        description="Embed no texts meanwhile: the client takes them with ``index/texts``, and brings their"
-        " vectors with ``index/vectors``.",
-    )
-    notes_from_client: bool = Field(
-        default=False,
-        description="Where many notes are to be read, the client takes them with ``index/files``, and brings"
-        " them parsed with ``index/notes``.",
-    )
+    progress: bool = False
+    """Send ``index/progress`` meanwhile."""
+    vectors_from_client: bool = False
+    """Embed no texts meanwhile: the client takes them with ``index/texts``, and brings their vectors with
+    ``index/vectors``."""
+    notes_from_client: bool = False
+    """Where many notes are to be read, the client takes them with ``index/files``, and brings them parsed
+    with ``index/notes``."""
 
 
 class FilesParams(VaultParams):
     """Notes to parse."""
 
-    limit: int = Field(default=64, ge=0, le=limits.TAKEN_NOTES, description="Maximum number of notes.")
+    limit: int = Field(default=64, ge=0, le=limits.TAKEN_NOTES)
+    """Maximum number of notes."""
 
 
 class ParsedParams(VaultParams):
     """Notes that ``index/files`` has returned, as ``vaultseek.core.indexing.note_codec`` writes them."""
 
-    notes: dict[str, str] = Field(description="Parsed notes by key.")
-    refused: list[str] = Field(
-        default_factory=list, description="Keys of notes that the client cannot parse; the daemon does."
-    )
+    notes: dict[str, str]
+    """Parsed notes by key."""
+    refused: list[str] = Field(default_factory=list)
+    """Keys of notes that the client cannot parse; the daemon does."""
 
 
 class VerifyParams(VaultParams):
     """A vault whose engine is compared with its ledger."""
 
-    repair: bool = Field(
-        default=False, description="If the numbers differ, have the engine filled from the ledger again."
-    )
+    repair: bool = False
+    """If the numbers differ, have the engine filled from the ledger again."""
 
 
 class TextsParams(VaultParams):
     """Texts to embed."""
 
-    limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS, description="Maximum number of texts.")
+    limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS)
+    """Maximum number of texts."""
 
 
 class VectorsParams(VaultParams):
     """Vectors of texts that ``index/texts`` has returned."""
 
-    fingerprint: str = Field(description="The model, as ``index/texts`` names it.")
-    vectors: dict[str, str] = Field(
-        description="By key of the text: a unit vector as little-endian float32, in base64."
-    )
-    refused: list[str] = Field(
-        default_factory=list, description="Keys of texts that the client cannot embed; the daemon does."
-    )
+    fingerprint: str
+    """The model, as ``index/texts`` names it."""
+    vectors: dict[str, str]
+    """By key of the text: a unit vector as little-endian float32, in base64."""
+    refused: list[str] = Field(default_factory=list)
+    """Keys of texts that the client cannot embed; the daemon does."""
 
 
 class SubscribeParams(Nothing):
     """A vault, or all of them."""
 
-    vault: str | None = Field(
-        default=None, description="Name or absolute folder of the vault; by default all vaults."
-    )
+    vault: str | None = None
+    """Name or absolute folder of the vault; by default all vaults."""
 
 
 class Hello(BaseModel):
@@ -399,10 +389,14 @@ class Hello(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="allow", strict=True)
 
-    protocol_version: int = Field(description="The newest version that the client speaks.")
-    client: str | None = Field(default=None, description="A name for the log.")
-    capabilities: dict[str, Any] = Field(default_factory=dict, description="Of the client; none matter yet.")
-    token: str | None = Field(default=None, description="On the port only: the token of the address file.")
+    protocol_version: int
+    """The newest version that the client speaks."""
+    client: str | None = None
+    """A name for the log."""
+    capabilities: dict[str, Any] = Field(default_factory=dict)
+    """Of the client; none matter yet."""
+    token: str | None = None
+    """On the port only: the token of the address file."""
 
 
 class Cancel(BaseModel):
