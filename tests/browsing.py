@@ -17,7 +17,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 NO_CHROMIUM = "needs Chromium: apt-get install chromium"
 FOREIGN = "notes.example"
 """A name that the browser of the tests takes for this computer, as a hostile name server would say."""
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 360, "height": 720}
+WIDE, NARROW, PHONE = ({"width": width, "height": 800} for width in (1280, 360, 390))
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)/#token=([\w-]+)")
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from browsing import CHROMIUM, FOREIGN, NARROW, NO_CHROMIUM, WIDE, Served, chromium, served
+from browsing import CHROMIUM, FOREIGN, NARROW, NO_CHROMIUM, PHONE, WIDE, Served, chromium, served
 from made_files import canvas, card, pdf
 from vaultseek.base.paths import vault_data_directory
 
@@ -752,6 +752,50 @@ def test_everything_has_a_name_and_nothing_is_wider_than_the_screen(visitor, com
         unnamed = page.evaluate(UNNAMED)
         assert unnamed == []
         assert page.locator("main, header, h1, [role=search]").count() >= 3
+    page.close()
+
+
+SCREENS = (
+    *(
+        "/",
+        "/?q=pump",
+        "/?q=tag%3Awork",
+        "/?q=pump&why=1",
+        "/?q=zzzqqq",
+        "/?q=pump&view=graph",
+        "/?view=graph",
+    ),
+    *("/?view=graph&from=sub/Tea.md&to=Garden.md", "/?view=state", "/?q=tea&note=Nowhere.md&of=vault"),
+    *("/?q=pump&note=Projects/Pump.md&of=vault", "/?q=capstan&note=Winch.md&of=vault"),
+    *("/?q=winch+drum&note=manual.pdf&of=vault", "/?q=winch&note=Board.canvas&of=vault"),
+)
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, WIDE], ids=["phone", "wide"])
+def test_axe_finds_nothing_on_any_screen(visitor, command, size, colours):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    page = visitor.new_page()
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme=colours)
+
+    def check(screen: str) -> None:
+        page.wait_for_load_state("networkidle")
+        found = axe.Axe().run(page).response["violations"]
+        assert [(each["id"], each["nodes"][0]["html"]) for each in found] == [], screen
+
+    for screen in SCREENS:
+        page.goto(command.root + screen)
+        check(screen)
+    page.keyboard.press("Escape")
+    page.keyboard.press("?")
+    check("keys")
+    page.keyboard.press("Escape")
+    page.goto(command.root)
+    page.locator("#results li").first.wait_for()
+    page.locator("#query").press_sequentially("tag:wo")
+    page.locator("#offers li").first.wait_for()
+    check("completions")
     page.close()
 
 
