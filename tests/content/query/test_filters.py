@@ -20,7 +20,7 @@ from vaultseek.content.query.filters import (
     Filter,
     HasProperty,
     HasTask,
-    LinkedFrom,
+    Linked,
     Not,
     Or,
     PropertyCompare,
@@ -291,8 +291,8 @@ def test_links_aliases_and_headings(query, expected):
 
 
 def test_backlinks():
-    assert matches(LinkedFrom("maps/Index"), Facts(backlinks=["maps/Index.md"]))
-    assert not matches(LinkedFrom("maps/Index"), Facts(links=["maps/Index.md"]))
+    assert matches(Linked("maps/Index", "backlinks"), Facts(backlinks=["maps/Index.md"]))
+    assert not matches(Linked("maps/Index", "backlinks"), Facts(links=["maps/Index.md"]))
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,16 @@ from datetime import datetime
 
 from vaultseek.base import limits
 from vaultseek.base.text import blank_controls
-from vaultseek.content.query.dates import Period, parse_period
+from vaultseek.content.query.dates import parse_period
 from vaultseek.content.query.filters import (
     Comparison,
     Contains,
     Dated,
     DateField,
     Filter,
+    HasName,
     HasProperty,
-    InFolder,
-    LinkedFrom,
-    LinksTo,
-    NameContains,
+    Linked,
     PropertyCompare,
     PropertyEquals,
     Tag,
@@ -46,7 +44,8 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
 
 def path_filter(text: str) -> Filter:
     """Return the filter of ``path:text``: a folder if the text ends with ``/``, else a part of the path."""
-    return InFolder(text.strip("/")) if text.endswith("/") and text.strip("/") else NameContains("path", text)
+    is_folder = text.endswith("/") and bool(text.strip("/"))
+    return HasName("folder", text.strip("/")) if is_folder else HasName("path", text)
 
 
 def words_filter(text: str) -> Filter:
@@ -76,29 +75,19 @@ def _text(field: str, value: object) -> str:
 _Parser = Callable[[str, str, datetime], Filter]
 
 
-def _of(make: Callable[[str], Filter]) -> _Parser:
-    return lambda field, value, now: make(value)
+def _of(make: Callable[[str], Filter], *, none: bool = False) -> _Parser:
+    return lambda field, value, now: negated(make(value)) if none else make(value)
 
 
-def _none_of(make: Callable[[str], Filter]) -> _Parser:
-    return lambda field, value, now: negated(make(value))
+def _dated(date: DateField, *, before: bool) -> _Parser:
+    def made(field: str, value: str, now: datetime) -> Filter:
+        start = parse_period(value, now)
+        if start is None:
+            expected = "use 2026-01-31, 2026-01, 7d or 'last week'"
+            raise BadQuery(f"filter {field}: {value[:40]!r} is not a date; {expected}")
+        return Dated(date, None, start.start) if before else Dated(date, start.start, None)
 
-
-def _period(field: str, value: str, now: datetime) -> Period:
-    period = parse_period(value, now)
-    if period is None:
-        raise BadQuery(
-            f"filter {field}: {value[:40]!r} is not a date; use 2026-01-31, 2026-01, 7d or 'last week'"
-        )
-    return period
-
-
-def _after(date: DateField) -> _Parser:
-    return lambda field, value, now: Dated(date, _period(field, value, now).start, None)
-
-
-def _before(date: DateField) -> _Parser:
-    return lambda field, value, now: Dated(date, None, _period(field, value, now).start)
+    return made
 
 
 _COMPARISONS: tuple[Comparison, ...] = ("<=", ">=", "<", ">")
@@ -123,18 +112,18 @@ def _property(field: str, text: str, now: datetime) -> Filter:
 
 FIELDS: Mapping[str, _Parser] = {
     "tag": _of(Tag),
-    "not_tag": _none_of(Tag),
+    "not_tag": _of(Tag, none=True),
     "path": _of(path_filter),
-    "not_path": _none_of(path_filter),
+    "not_path": _of(path_filter, none=True),
     "property": _property,
     "has_property": _of(HasProperty),
-    "created_after": _after("created"),
-    "created_before": _before("created"),
-    "modified_after": _after("modified"),
-    "modified_before": _before("modified"),
-    "links_to": _of(LinksTo),
-    "linked_from": _of(LinkedFrom),
+    "created_after": _dated("created", before=False),
+    "created_before": _dated("created", before=True),
+    "modified_after": _dated("modified", before=False),
+    "modified_before": _dated("modified", before=True),
+    "links_to": _of(Linked),
+    "linked_from": _of(lambda note: Linked(note, "backlinks")),
     "phrase": _of(Contains),
-    "exclude": _none_of(words_filter),
+    "exclude": _of(words_filter, none=True),
 }
 """Parsers of the fields' values, by the name of the field."""

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from vaultseek.base.model import Task
 from vaultseek.base.text import fold
-from vaultseek.content.kinds import Kind, kind_of
+from vaultseek.content.kinds import kind_of
 from vaultseek.content.query import expression
 from vaultseek.content.query.compare import comparable, contains, is_named, number_of
 from vaultseek.content.query.facts import NoteFacts, Scope
@@ -175,110 +175,76 @@ class Tag:
         return f"tag {self.name}"
 
 
+Named = Literal["path", "file name", "alias", "heading", "folder", "extension", "kind"]
+
+
 @dataclass(frozen=True, slots=True)
-class NameContains:
-    """Notes with ``text`` in their path, the name of their file with its extension, an alias or a heading.
+class HasName:
+    """Notes with ``text`` in their path, the name of their file with its extension, an alias or a heading; in
+    a folder of the vault, at any depth; whose extension begins with it; or of that kind of file.
 
     At the beginning of a path, ``/`` stands for the vault's root.
     """
 
-    kind: Literal["path", "file name", "alias", "heading"]
+    of: Named
     text: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        _, names = _NAMES[self.kind]
-        return any(_folded(self.text) in fold(name) for name in names(facts))
+        return _NAMES[self.of][1](facts, _folded(self.text))
 
     def stored(self) -> Stored:
-        return _NAMES[self.kind][0], [self.text]
+        return _NAMES[self.of][0], [] if self.of == "kind" else [self.text]
 
     def __str__(self) -> str:
-        return f'{self.kind} with "{self.text}"'
+        return _NAMES[self.of][2].format(self.text)
 
 
-_NAMES: Mapping[str, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
-    "path": ("path", lambda facts: ["/" + facts.path]),
-    "file name": ("path", lambda facts: [_base_name(facts.path)]),
-    "alias": ("aliases", lambda facts: facts.aliases),
-    "heading": ("headings", lambda facts: facts.headings),
+def _is_in_folder(facts: NoteFacts, folder: str) -> bool:
+    folder = folder.strip("/")
+    return not folder or fold(facts.path).startswith(f"{folder}/")
+
+
+def _has_extension(facts: NoteFacts, beginning: str) -> bool:
+    _, dot, extension = fold(_base_name(facts.path)).rpartition(".")
+    return bool(dot) and extension.startswith(beginning.lstrip("."))
+
+
+_NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
+    "path": ("path", lambda facts, text: text in fold("/" + facts.path), 'path with "{}"'),
+    "file name": ("path", lambda facts, text: text in fold(_base_name(facts.path)), 'file name with "{}"'),
+    "alias": (
+        "aliases",
+        lambda facts, text: any(text in fold(each) for each in facts.aliases),
+        'alias with "{}"',
+    ),
+    "heading": (
+        "headings",
+        lambda facts, text: any(text in fold(each) for each in facts.headings),
+        'heading with "{}"',
+    ),
+    "folder": ("path", _is_in_folder, 'in folder "{}"'),
+    "extension": ("path", _has_extension, "extension {}"),
+    "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""The fact that has each kind of name, and the names in it."""
+"""The fact that has each kind of name, the test of it with a folded text, and the condition in words."""
 
 
 @dataclass(frozen=True, slots=True)
-class InFolder:
-    """Notes in the folder ``folder`` of the vault, at any depth."""
+class Linked:
+    """Notes that link to ``note``, or by ``backlinks`` those that it links to.
 
-    folder: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        folder = _folded(self.folder).strip("/")
-        return not folder or fold(facts.path).startswith(f"{folder}/")
-
-    def stored(self) -> Stored:
-        return "path", [self.folder]
-
-    def __str__(self) -> str:
-        return f'in folder "{self.folder}"'
-
-
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """Notes whose extension begins with ``text``."""
-
-    text: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        _, dot, extension = fold(_base_name(facts.path)).rpartition(".")
-        return bool(dot) and extension.startswith(_folded(self.text).lstrip("."))
-
-    def stored(self) -> Stored:
-        return "path", [self.text]
-
-    def __str__(self) -> str:
-        return f"extension {self.text}"
-
-
-@dataclass(frozen=True, slots=True)
-class OfKind:
-    """Notes of a kind of file: ``note`` for Markdown, or ``canvas``, ``pdf`` and so on."""
-
-    kind: Kind
-
-    def matches(self, facts: NoteFacts) -> bool:
-        return (kind_of(facts.path) or "note") == self.kind
-
-    def stored(self) -> Stored:
-        return "path", []
-
-    def __str__(self) -> str:
-        return f"kind {self.kind}"
-
-
-@dataclass(frozen=True, slots=True)
-class LinksTo:
-    """Notes that link to ``note``: a path, the end of one, or a file name; ``.md`` may be left out."""
+    It is named by its path, the end of that, or its file name; ``.md`` may be left out.
+    """
 
     note: str
+    by: Literal["links", "backlinks"] = "links"
 
     def matches(self, facts: NoteFacts) -> bool:
-        return any(is_named(path, self.note) for path in facts.links)
+        paths = facts.links if self.by == "links" else facts.backlinks
+        return any(is_named(path, self.note) for path in paths)
 
     def __str__(self) -> str:
-        return f'links to "{self.note}"'
-
-
-@dataclass(frozen=True, slots=True)
-class LinkedFrom:
-    """Notes that ``note`` links to; it is named as in :class:`LinksTo`."""
-
-    note: str
-
-    def matches(self, facts: NoteFacts) -> bool:
-        return any(is_named(path, self.note) for path in facts.backlinks)
-
-    def __str__(self) -> str:
-        return f'linked from "{self.note}"'
+        return f'{"links to" if self.by == "links" else "linked from"} "{self.note}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,11 +336,10 @@ class Dated:
         return " ".join([self.field, *bounds])
 
 
-OfOneFact = (
-    HasTask | NameContains | InFolder | Extension | OfKind | HasProperty | PropertyEquals | PropertyCompare
-)
+PropertyFilter = HasProperty | PropertyEquals | PropertyCompare
+OfOneFact = HasTask | HasName | PropertyFilter
 """Conditions on one fact, which their ``stored`` names."""
-Filter = And | Or | Not | Contains | Matches | Within | Tag | LinksTo | LinkedFrom | Dated | OfOneFact
+Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | OfOneFact
 
 
 def matches(condition: Filter | None, facts: NoteFacts) -> bool:
@@ -399,26 +364,18 @@ def holds(test: Filter, passage: str) -> bool:
 
 def needs_text(condition: Filter | None) -> bool:
     """True if evaluating ``condition`` can need :meth:`NoteFacts.passages`."""
-    match condition:
-        case And(parts) | Or(parts):
-            return any(map(needs_text, parts))
-        case Not(part):
-            return needs_text(part)
-        case _:
-            return isinstance(condition, Contains | Matches | Within)
+    return any(isinstance(leaf, Contains | Matches | Within) for leaf in leaves(condition))
 
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     """Return the regular expressions of which a matching note has matches, not those that exclude notes."""
-    match condition:
-        case And(parts) | Or(parts):
-            return tuple(pattern for part in parts for pattern in patterns_of(part))
-        case Within(test=test) | HasTask(test=test):
-            return patterns_of(test)
-        case Matches(pattern):
-            return (pattern,)
-        case _:
-            return ()
+    patterns: list[str] = []
+    for leaf in leaves(condition, negated=False):
+        if isinstance(leaf, Matches):
+            patterns.append(leaf.pattern)
+        elif isinstance(leaf, Within | HasTask):
+            patterns += patterns_of(leaf.test)
+    return tuple(patterns)
 
 
 def all_of(parts: Iterable[Filter | None]) -> Filter | None:
@@ -491,17 +448,14 @@ def _elements(facts: NoteFacts, name: str) -> Iterable[object]:
         yield from value if isinstance(value, list | tuple) else [value]
 
 
-PropertyFilter = HasProperty | PropertyEquals | PropertyCompare
-
-
-def leaves(condition: Filter | None) -> Iterator[Filter]:
-    """Yield the conditions that a condition on notes is made of, negated ones as they are without it."""
+def leaves(condition: Filter | None, *, negated: bool = True) -> Iterator[Filter]:
+    """Yield the conditions that a condition on notes is made of, those that are ``negated`` as without it."""
     match condition:
         case And(parts) | Or(parts):
             for part in parts:
-                yield from leaves(part)
+                yield from leaves(part, negated=negated)
         case Not(part):
-            yield from leaves(part)
+            yield from leaves(part) if negated else ()
         case None:
             return
         case _:
@@ -510,13 +464,7 @@ def leaves(condition: Filter | None) -> Iterator[Filter]:
 
 def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
     """Return the conditions on properties that a matching note satisfies, not those that exclude notes."""
-    match condition:
-        case And(parts) | Or(parts):
-            return tuple(inner for part in parts for inner in properties_of(part))
-        case HasProperty() | PropertyEquals() | PropertyCompare():
-            return (condition,)
-        case _:
-            return ()
+    return tuple(leaf for leaf in leaves(condition, negated=False) if isinstance(leaf, PropertyFilter))
 
 
 def property_patterns(condition: Filter | None) -> tuple[str, ...]:

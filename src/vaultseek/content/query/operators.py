@@ -16,13 +16,11 @@ from vaultseek.content.query.fields import path_filter
 from vaultseek.content.query.filters import (
     Comparison,
     Dated,
-    Extension,
     Filter,
+    HasName,
     HasProperty,
     HasTask,
-    LinksTo,
-    NameContains,
-    OfKind,
+    Linked,
     PropertyCompare,
     PropertyEquals,
     Tag,
@@ -118,14 +116,14 @@ def _dated(make: Callable[[Period], Filter]) -> Operator:
 
 def _extensions(text: str) -> Filter | None:
     names = [name.lstrip(".") for name in text.replace(",", " ").split()]
-    return any_of(Extension(name) for name in names if name)
+    return any_of(HasName("extension", name) for name in names if name)
 
 
 def _kind(text: str) -> Filter | None:
     """Return the filter of a kind, which may be written in the plural or by another usual name."""
     name = fold(text)
     kind = next((each for each in KINDS if name in (each, f"{each}s")), _OTHER_NAMES.get(name))
-    return OfKind(kind) if kind else None
+    return HasName("kind", kind) if kind else None
 
 
 _OTHER_NAMES: Mapping[str, Kind] = {
@@ -141,17 +139,17 @@ _OTHER_NAMES: Mapping[str, Kind] = {
 
 def _link_target(text: str) -> Filter | None:
     target = text.partition("#")[0].strip()
-    return LinksTo(target) if target else None
+    return Linked(target) if target else None
 
 
 OPERATORS: Mapping[str, Operator] = {
     "tag": _of_each(Tag),
     "path": _of_each(path_filter),
-    "file": _of_each(partial(NameContains, "file name")),
+    "file": _of_each(partial(HasName, "file name")),
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
-    "alias": _of_each(partial(NameContains, "alias")),
-    "heading": _of_each(partial(NameContains, "heading")),
+    "alias": _of_each(partial(HasName, "alias")),
+    "heading": _of_each(partial(HasName, "heading")),
     "link": _of_each(_link_target),
     "content": _within("content"),
     "section": _within("section"),

@@ -12,7 +12,7 @@ from vaultseek.base.patterns import PatternTooLarge, problem_of
 from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.query.expression import FLAGS
-from vaultseek.content.query.filters import Extension
+from vaultseek.content.query.filters import HasName
 from vaultseek.content.query.operators import EXTENSIONS, OPERATORS, TEXT_OPERATORS, property_filter
 from vaultseek.content.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
 from vaultseek.errors import BadQuery
@@ -171,7 +171,7 @@ class _Parser:
         if not match or not any(known.startswith(match[1].lower()) for known in EXTENSIONS):
             return None
         self.position = match.end()
-        return Condition(Extension(match[1]))
+        return Condition(HasName("extension", match[1]))
 
     def _operation(self) -> Node | None:
         match = _OPERATOR.match(self.text, self.position)

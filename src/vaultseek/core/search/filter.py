@@ -28,8 +28,7 @@ from vaultseek.content.query.filters import (
     Contains,
     Dated,
     Filter,
-    LinkedFrom,
-    LinksTo,
+    Linked,
     Matches,
     Not,
     OfOneFact,
@@ -142,16 +141,14 @@ def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
     return ids if remaining is None else ids & remaining
 
 
-def _by_table(part: Tag | Dated | LinksTo | LinkedFrom | OfOneFact, ledger: Ledger) -> Ids:
+def _by_table(part: Tag | Dated | Linked | OfOneFact, ledger: Ledger) -> Ids:
     match part:
         case Tag():
             return _with_tag(part, ledger)
         case Dated():
             return _in_period(part, ledger)
-        case LinksTo():
-            return _linking_to(part, ledger)
-        case LinkedFrom():
-            return _linked_from(part, ledger)
+        case Linked():
+            return _linking_to(part, ledger) if part.by == "links" else _linked_from(part, ledger)
         case _:
             return _in_column(part, ledger)
 
@@ -173,7 +170,7 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
     return {row[0] for row in ledger.select(sql, start, end)}
 
 
-def _linking_to(part: LinksTo, ledger: Ledger) -> Ids:
+def _linking_to(part: Linked, ledger: Ledger) -> Ids:
     resolved = "coalesce(resolved, target)"
     rows = _select_containing(
         ledger, f"SELECT DISTINCT note, {resolved} FROM links", resolved, _link_stem(part.note)
@@ -181,7 +178,7 @@ def _linking_to(part: LinksTo, ledger: Ledger) -> Ids:
     return {note for note, path in rows if is_named(path, part.note)}
 
 
-def _linked_from(part: LinkedFrom, ledger: Ledger) -> Ids:
+def _linked_from(part: Linked, ledger: Ledger) -> Ids:
     rows = _select_containing(ledger, "SELECT id, path FROM notes", "path", _link_stem(part.note))
     sql = "SELECT n.id FROM links l JOIN notes n ON n.path = l.resolved WHERE l.note = ?"
     sources = [note for note, path in rows if is_named(path, part.note)]

@@ -12,12 +12,11 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
-from vaultseek.content.query.expression import Budget, within
+from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
@@ -34,9 +33,7 @@ from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_re
 from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
 from vaultseek.core.search.response import respond
 from vaultseek.core.search.retrieve import (
-    KeywordRetrieval,
     Retrieval,
-    SemanticRetrieval,
     ask_keyword,
     ask_semantic,
     combine_lanes,
@@ -149,7 +146,7 @@ class Searcher:
         """Answer by the keyword lane alone."""
         filtered = self._filter(parsed, clock)
         keyword = ask_keyword(parsed, _ids(filtered), self._vault)
-        evidence = self._score(parsed, filtered, keyword, SemanticRetrieval(), clock)
+        evidence = self._score(parsed, filtered, keyword, Retrieval(), clock)
         return self._trace(evidence, self._rank(evidence, clock), None, clock)
 
     async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
@@ -158,42 +155,39 @@ class Searcher:
         if parsed.query.filter is not None:
             filtered = await _in_thread(parsed, self._filter, parsed, clock)
         ids = _ids(filtered)
-        semantic, by_word = await asyncio.gather(
-            self._semantic(parsed, ids), self._by_word_with_vectors(parsed, ids)
+        semantic, (keyword, vectors) = await asyncio.gather(
+            ask_semantic(parsed, ids, self._vault), self._by_word_with_vectors(parsed, ids)
         )
-        keyword, vectors = by_word
         evidence = self._score(parsed, filtered, keyword, semantic, clock)
         with clock.stage("company"):
-            known = {**_vectors_with(evidence.retrieval), **vectors}
+            answer = evidence.retrieval.semantic
+            known = {**({} if answer is None else answer.note_vectors), **vectors}
             return replace(evidence, vectors=await self._best_vectors(evidence, known))
 
     async def _by_word_with_vectors(
         self, parsed: ParsedRequest, ids: NoteIds | None
-    ) -> tuple[KeywordRetrieval, Mapping[int, Any]]:
+    ) -> tuple[Retrieval, Mapping[int, Any]]:
         """Ask the keyword lane, then the worker for the vectors of its best notes, while that embeds."""
         keyword, first = await _in_thread(parsed, self._keyword, parsed, ids)
         return keyword, await self._note_vectors(parsed, first)
 
-    def _keyword(self, parsed: ParsedRequest, ids: NoteIds | None) -> tuple[KeywordRetrieval, list[int]]:
+    def _keyword(self, parsed: ParsedRequest, ids: NoteIds | None) -> tuple[Retrieval, list[int]]:
         """Ask the keyword lane, and return with it the notes whose vectors its ranking will need."""
         keyword = ask_keyword(parsed, ids, self._vault)
         if not (_is_regularized(parsed) and wants_semantic(parsed)):
             return keyword, []
-        return keyword, keyword_scores(keyword.answer, 0).first(formula.REGULARIZED_NOTES)
+        return keyword, keyword_scores(keyword.keyword, 0).first(formula.REGULARIZED_NOTES)
 
     def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
         with clock.stage("filter"):
             return filter_notes(parsed.query.filter, self._vault.ledger)
 
-    async def _semantic(self, parsed: ParsedRequest, ids: NoteIds | None) -> SemanticRetrieval:
-        return await ask_semantic(parsed, ids, self._vault) if wants_semantic(parsed) else SemanticRetrieval()
-
     def _score(
         self,
         parsed: ParsedRequest,
         filtered: FilterResult | None,
-        keyword: KeywordRetrieval,
-        semantic: SemanticRetrieval,
+        keyword: Retrieval,
+        semantic: Retrieval,
         clock: _StageClock,
     ) -> _Evidence:
         retrieval = combine_lanes(keyword, semantic)
@@ -281,29 +275,19 @@ class Searcher:
         return {}
 
 
-def _vectors_with(retrieval: Retrieval) -> Mapping[int, Any]:
-    """Return the vectors that came with the semantic answer."""
-    return {} if retrieval.semantic is None else retrieval.semantic.note_vectors
-
-
 def _is_regularized(parsed: ParsedRequest) -> bool:
-    """True if similar candidates share their scores."""
     settings = parsed.request.settings
     textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
     return settings.company > 0 and not textbook
 
 
 async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:
+    def work() -> T:
+        with contextlib.nullcontext() if parsed.expressions is None else within(parsed.expressions):
+            return step(*arguments)
+
     threads = _thread if parsed.query.filter is None else _filter_threads
-    work = partial(step, *arguments)
-    if parsed.expressions is not None:
-        work = partial(_within, parsed.expressions, work)
     return await asyncio.get_running_loop().run_in_executor(threads, work)
-
-
-def _within(budget: Budget, work: Callable[[], T]) -> T:
-    with within(budget):
-        return work()
 
 
 def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:

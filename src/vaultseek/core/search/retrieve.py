@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from vaultseek.base.model import Reason
@@ -29,38 +29,13 @@ last: which of equals come first would depend on when they were indexed."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeywordRetrieval:
-    """The keyword lane's answer, and the reason why there is none or not all of it.
-
-    ``continued`` says that it is about words that begin with the query's last, since none of its words match.
-    """
-
-    answer: KeywordAnswer | None = None
-    continued: bool = False
-    partial: Mapping[str, Reason] = field(default_factory=dict)
-    milliseconds: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SemanticRetrieval:
-    """The semantic lane's answer and the terms that expanded it.
-
-    ``unexpanded`` is the answer to the query's own words; confidence comes from this. ``partial`` has reasons
-    why the lane or the expansion was left out.
-    """
-
-    answer: SemanticAnswer | None = None
-    unexpanded: SemanticAnswer | None = None
-    concepts: tuple[Concept, ...] = ()
-    partial: Mapping[str, Reason] = field(default_factory=dict)
-    milliseconds: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The answers of all lanes; None for a lane that was not asked or could not answer.
+    """The answers of one lane or of both; None for a lane that was not asked or could not answer.
 
-    ``continued`` is that of the keyword lane.
+    ``unexpanded`` is the semantic answer to the query's own words, from which confidence comes; ``concepts``
+    are the terms that expanded the other. ``partial`` has the reasons why a lane or the expansion is missing
+    or incomplete. ``continued``: the keyword answer is about words that begin with the query's last, since
+    none of its words match.
     """
 
     keyword: KeywordAnswer | None = None
@@ -77,22 +52,19 @@ class Retrieval:
         return [name for name in DIRECT_LANES if getattr(self, name) is not None]
 
 
-def combine_lanes(keyword: KeywordRetrieval, semantic: SemanticRetrieval) -> Retrieval:
+def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
     """Return the lanes' answers together. Raises Unavailable if no lane can answer."""
-    missing = {**keyword.partial, **semantic.partial}
-    if keyword.answer is None and semantic.answer is None:
-        reasons = "; ".join(dict.fromkeys(reason.text for reason in missing.values()))
-        raise Unavailable(f"no lane can answer now, try again: {reasons}")
-    spent = {**keyword.milliseconds, **semantic.milliseconds}
-    return Retrieval(
-        keyword.answer,
-        semantic.answer,
-        semantic.unexpanded,
-        semantic.concepts,
-        missing,
-        spent,
-        keyword.continued,
+    both = replace(
+        semantic,
+        keyword=keyword.keyword,
+        continued=keyword.continued,
+        partial={**keyword.partial, **semantic.partial},
+        milliseconds={**keyword.milliseconds, **semantic.milliseconds},
     )
+    if not both.answered:
+        reasons = "; ".join(dict.fromkeys(reason.text for reason in both.partial.values()))
+        raise Unavailable(f"no lane can answer now, try again: {reasons}")
+    return both
 
 
 def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
@@ -100,14 +72,14 @@ def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
     return " ".join([text, *(concept.term for concept in concepts)])
 
 
-def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> KeywordRetrieval:
+def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
     """Ask the keyword index for ``parsed.depth`` notes; one that is damaged is reported to the vault.
 
     Where no note has any of the words, it is asked for words that begin with the last, as if this were still
     being typed. Identifiers are meant as they are.
     """
     if parsed.request.mode == "semantic":
-        return KeywordRetrieval()
+        return Retrieval()
     began = time.perf_counter()
     answer: KeywordAnswer | None = None
     continued = False
@@ -126,7 +98,8 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     else:
         reason = vault.keyword_reason()
     reasons = {} if reason is None else {"keyword": reason}
-    return KeywordRetrieval(answer, continued, reasons, {"keyword": _milliseconds_since(began)})
+    spent = {"keyword": _milliseconds_since(began)}
+    return Retrieval(answer, partial=reasons, milliseconds=spent, continued=continued)
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
@@ -135,20 +108,20 @@ def wants_semantic(parsed: ParsedRequest) -> bool:
     return mode == "semantic" or (mode == "hybrid" and not parsed.profile.pure_identifier)
 
 
-async def ask_semantic(
-    parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault
-) -> SemanticRetrieval:
-    """Ask the semantic worker for ``parsed.depth`` notes.
+async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
+    """Ask the semantic worker, if it takes part, for ``parsed.depth`` notes.
 
     A question in a language that no model here reads is left to the words, unless meaning is all that was
     asked for.
     """
+    if not wants_semantic(parsed):
+        return Retrieval()
     text = parsed.query.rank_text
     reason, unread = vault.semantic_reason(text), vault.unread_reason(text)
     if reason is None and parsed.request.mode != "semantic":
         reason = unread
     if reason is not None:
-        return SemanticRetrieval(partial={"semantic": reason})
+        return Retrieval(partial={"semantic": reason})
     incomplete = unread or vault.lag_reason(text)
     began = time.perf_counter()
     own: SemanticAnswer | None = None
@@ -168,7 +141,7 @@ async def ask_semantic(
     spent = {"semantic": _milliseconds_since(began)}
     if answer is not None:  # the worker's part of the lane
         spent |= {"embed": answer.embed_ms, "neighbours": answer.search_ms}
-    return SemanticRetrieval(answer, own, concepts, reasons, spent)
+    return Retrieval(None, answer, own, concepts, reasons, spent)
 
 
 async def _expand(
