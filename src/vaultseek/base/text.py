@@ -168,3 +168,10 @@ def _hidden_table() -> dict[int, str | None]:
     table: dict[int, str | None] = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
     table |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xE0000, 0xE0080)))
     return {code: replacement for code, replacement in table.items() if code not in (9, 10)}
+
+
+def iso_time(seconds: float) -> str:
+    """Format a Unix time as answers do: ISO 8601, in UTC, to the second."""
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON
+from vaultseek.base.text import iso_time
 from vaultseek.core.graph.structure_values import Bridges, Structure
-from vaultseek.core.notes.read import about, iso
+from vaultseek.core.notes.read import about
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
@@ -105,7 +106,7 @@ def export(structure: Structure, graph: Graph, ledger: Ledger) -> JSON:
             {
                 "path": path,
                 "title": title,
-                "modified": iso(modified),
+                "modified": iso_time(modified),
                 "rank": round(structure.ranks[id], 8),
                 "cluster": clusters.get(id),
             }

@@ -1,7 +1,7 @@
 """Sync the store of a vector space with the ledger: embed the texts that it lacks, newest notes first.
 
-Every step can be repeated: vectors go to the ledger before they go to the store, and a chunk counts as stored
-after the store has it. A lost store is rebuilt from the ledger without the model.
+Every step can be repeated: vectors go to the ledger before they go to the store, and the entry of what the
+store lacks is removed after it has it. A lost store is rebuilt from the ledger without the model.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ from vaultseek.base.limits import (
     RETRY_SECONDS,
     WORKER_BACKOFF_SECONDS,
 )
-from vaultseek.base.model import Reason
+from vaultseek.base.model import NOT_EMBEDDED, Problem, Reason
 from vaultseek.core.indexing.handout import OpenHandout, RemoteEmbeddingQueue
 from vaultseek.core.indexing.status import EmbeddingRate
-from vaultseek.core.indexing.store_migration import StoreMigration, store_folder
-from vaultseek.core.indexing.tracked_store import StoreRebuilds, TrackedStore
+from vaultseek.core.indexing.store_migration import StoreMigration, StoreRebuilds, store_folder
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded, try_refused_again
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
@@ -50,6 +49,7 @@ STORE_SECONDS = 1.0
 """Time after which computed vectors are stored, so that they can be searched."""
 
 log = logging.getLogger(__name__)
+_NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; only its words are searched")
 
 
 class Embedding:
@@ -90,7 +90,6 @@ class Embedding:
             ledger, worker, self.unembedded, in_writer, lambda: self.ready, self._rate, self.wake
         )
         """The texts for a client that embeds in place of the worker."""
-        self._tracked = TrackedStore(ledger, self._space, worker, self.store, self.unembedded, in_writer)
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
         self._refused_tried = not spec.fingerprint.startswith(SERVED)
@@ -150,13 +149,13 @@ class Embedding:
         for limit in (WAITING_TEXTS, sum(self._space.pending_counts())):
             items = await self._in_writer(self.unembedded.first, limit)
             if known := [item for item in items if item.vector is not None]:
-                await self._tracked.put(known[:STORED_TEXTS])
+                await self._put(known[:STORED_TEXTS])
                 return True
         return False
 
     async def stored(self) -> tuple[int, int]:
         """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
-        return await self._tracked.stored()
+        return await self._worker.count(self.store, CHUNKS), await self._worker.count(self.store, NOTES)
 
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes, from the previous store while this one is not full.
@@ -172,11 +171,12 @@ class Embedding:
                 return await self._judged(answer, text, previous.fingerprint)
             await self._migration.end(self._worker.drop)
         answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
+        searched_all = allowed is None and previous is None
         if (
-            allowed is None
-            and previous is None
+            searched_all
             and not len(answer.passage_numbers)
-            and self._expects_vectors()
+            and self._space.store()
+            and self._expected()[0] > 0
         ):
             raise IndexDamaged("the vectors are gone; search again when they are stored anew")
         return await self._judged(answer, text, self.spec.fingerprint)
@@ -193,10 +193,6 @@ class Embedding:
 
     async def _judged(self, answer: SemanticAnswer, text: str, fingerprint: str) -> SemanticAnswer:
         return await self.spec.judged(answer, text, fingerprint)
-
-    def _expects_vectors(self) -> bool:
-        """True if the store has vectors of passages, as far as the ledger shows."""
-        return bool(self._space.store()) and self._space.pending_counts()[0] < self._ledger.counts().chunks
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
@@ -238,7 +234,8 @@ class Embedding:
             failpoint("store.made")
             await self._in_writer(self._space.begin_store, version)
         await self._migration.resume()
-        self.may_hold_removed = await self._tracked.is_out_of_step()
+        # A process may have been killed between a write to the store and one to the ledger.
+        self.may_hold_removed = not self._worker.counts_quickly or await self.stored() != self._expected()
         self.ready = True
 
     def _new_version(self) -> str:
@@ -249,11 +246,12 @@ class Embedding:
         orphans = await self._in_writer(self._space.orphans, WAITING_TEXTS)
         has_orphans = any(orphans)
         if has_orphans:
-            await self._tracked.delete(*orphans)
+            await self._delete(*orphans)
         if self.handout.current is not None:
             return await self._store_handed_out(self.handout.current) or has_orphans
         if not self._waiting or self._revision != self._ledger.revision:
-            self._waiting = await self._in_writer(self._next_items)
+            self._revision = self._ledger.revision
+            self._waiting = await self._in_writer(self.unembedded.first, WAITING_TEXTS)
         if not self._waiting:
             return has_orphans
         embedded = [item for item in self._waiting if item.vector is not None]
@@ -263,7 +261,7 @@ class Embedding:
             embedded = await self._embed_some()
         try:
             for start in range(0, len(embedded), STORED_TEXTS):
-                await self._tracked.put(embedded[start : start + STORED_TEXTS])
+                await self._put(embedded[start : start + STORED_TEXTS])
         except (WorkerUnavailable, IndexDamaged):
             self.may_hold_removed = True
             raise
@@ -280,15 +278,58 @@ class Embedding:
                 items += [replace(item, vector=new.get(self.unembedded.key(item))) for item in refused]
             for of_notes in (False, True):
                 if some := [item for item in items if (item.chunk is None) == of_notes]:
-                    await self._tracked.put(some)
+                    await self._put(some)
         finally:
             handout.forget([*items, *refused])
         return bool(items)
 
-    def _next_items(self) -> list[Item]:
-        """Return the next texts, all of chunks or all of notes. Runs in the writer thread."""
-        self._revision = self._ledger.revision
-        return self.unembedded.first(WAITING_TEXTS)
+    async def _put(self, items: Sequence[Item]) -> None:
+        """Store vectors, all of passages or all of notes, and then remove their entries."""
+        vectors = [(item, item.vector) for item in items if item.vector is not None]
+        version = self._space.store()
+        if vectors:
+            data = np.frombuffer(b"".join(vector for _, vector in vectors), np.float32)
+            await self._worker.apply(
+                self.store,
+                NOTES if items[0].chunk is None else CHUNKS,
+                numbers=[item.number for item, _ in vectors],
+                notes=[item.note for item, _ in vectors],
+                vectors=data.reshape(len(vectors), -1),
+                version=version,
+            )
+        failpoint("vectors.stored")
+        await self._in_writer(self._remove_stored, items, version)
+
+    async def _delete(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
+        """Delete the vectors of passages and notes that the ledger no longer has."""
+        for collection, numbers in ((CHUNKS, chunks), (NOTES, notes)):
+            if numbers:
+                version = self._space.store()
+                await self._worker.apply(self.store, collection, deletes=numbers, version=version)
+        failpoint("vectors.forgotten")
+        await self._in_writer(self._space.remove_orphans, chunks, notes)
+
+    def _expected(self) -> tuple[int, int]:
+        """Return how many vectors of passages and of notes the store has as far as the ledger shows."""
+        counts, (chunks, notes) = self._ledger.counts(), self._space.pending_counts()
+        return counts.chunks - chunks, counts.notes - notes
+
+    def _remove_stored(self, items: Sequence[Item], version: str) -> None:
+        """Remove the entries of items, but of those whose notes have changed since: these have other texts.
+
+        None of them if another store was begun meanwhile, which has another ``version``. A failed text counts
+        as stored, or it would be tried again forever. Runs in the writer thread.
+        """
+        if self._space.store() != version:
+            return
+        self._space.enter_removed(*_numbers(items))
+        items = self.unembedded.unchanged(items)
+        failed = sorted({item.note for item in items if not item.vector})
+        if self._space is self._ledger.space:
+            for row in self._ledger.notes.by_id(failed).values():
+                if not self._ledger.problems.has(row.path, NOT_EMBEDDED):
+                    self._ledger.problems.add(row.path, _NO_VECTOR)
+        self._space.remove_stored(*_numbers(items))
 
     async def _embed_some(self) -> list[Item]:
         """Return texts with their vectors, after the ledger has stored these.
@@ -322,6 +363,12 @@ class Embedding:
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
         rows = zip(texts, matrix, strict=True)
         return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
+
+
+def _numbers(items: Sequence[Item]) -> tuple[list[int], list[int]]:
+    """Return the numbers of the chunks among the items, and the ids of the notes."""
+    chunks = [item.chunk for item in items if item.chunk is not None]
+    return chunks, [item.note for item in items if item.chunk is None]
 
 
 async def follow(

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.core.notes.read import about, iso
+from vaultseek.base.text import iso_time
+from vaultseek.core.notes.read import about
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -20,7 +21,7 @@ def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
             **_link(link),
             "resolved": link.resolved,
             "title": target and target.title,
-            "modified": target and iso(target.modified),
+            "modified": target and iso_time(target.modified),
         }
         for link in links
         for target in [targets.get(link.resolved or "")]
@@ -97,7 +98,7 @@ def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
         {
             "path": link.source,
             "title": notes[link.note].title,
-            "modified": iso(notes[link.note].modified),
+            "modified": iso_time(notes[link.note].modified),
             **_link(link),
             "text": line_of(chunks[link.note], link.link.line),
         }

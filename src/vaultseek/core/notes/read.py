@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 
 from vaultseek.base.limits import NOTE_TEXT_CHARS
 from vaultseek.base.model import JSON
-from vaultseek.base.text import fold, printable
+from vaultseek.base.text import fold, iso_time, printable
 from vaultseek.content.extractors.excalidraw import is_drawing, without_drawing
 from vaultseek.content.files.read import read_note
 from vaultseek.content.kinds import is_markdown
@@ -43,7 +42,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
         "aliases": list(row.aliases),
         "properties": row.properties,
         "headings": [{"level": h.level, "text": h.text, "line": h.line} for h in row.headings],
-        "created": iso(row.created),
+        "created": iso_time(row.created),
         "chunks": [
             {
                 "chunk_id": c.id,
@@ -78,12 +77,7 @@ def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
 def about(row: NoteRow) -> JSON:
     """Return the fields that every list of notes has for each."""
     head = {"path": row.path, "title": row.title, "file_name": row.other_name, "kind": row.kind}
-    return {**head, "tags": list(row.tags), "modified": iso(row.modified)}
-
-
-def iso(seconds: float) -> str:
-    """Format a Unix time as answers do: ISO 8601, in UTC, to the second."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return {**head, "tags": list(row.tags), "modified": iso_time(row.modified)}
 
 
 def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:

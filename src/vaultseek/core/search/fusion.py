@@ -232,13 +232,12 @@ def _passing(
 ) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
     """Return the contributions that are enough, their sums, and the sums of their gains, by note."""
     lane_sum = {note: _raw(each) for note, each in parts.items()}
-    passing = {note: each for note, each in parts.items() if _passes(note, lane_sum[note], fusion, signals)}
+    least = fusion.rrf_min_score if fusion.method == "rrf" else -math.inf
+    passing = {
+        note: each for note, each in parts.items() if lane_sum[note] >= least or note in signals.exactly_named
+    }
     lane_gain = {note: _gain(each) for note, each in passing.items()}
     return passing, {note: lane_sum[note] for note in passing}, lane_gain
-
-
-def _passes(note: str, raw: float, fusion: Fusion, signals: Signals) -> bool:
-    return fusion.method != "rrf" or note in signals.exactly_named or raw >= fusion.rrf_min_score
 
 
 def _regularize(

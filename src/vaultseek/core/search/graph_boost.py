@@ -98,7 +98,9 @@ class ShareOfWords:
     """The share of a query's words, by weight, that a text has; endings do not matter."""
 
     def __init__(self, words: Mapping[str, float]) -> None:
-        self._beginnings = [(_beginning(word), weight) for word, weight in words.items()]
+        self._beginnings = [
+            (word[: max(BEGINNING_CHARS, len(word) - ENDING_CHARS)], weight) for word, weight in words.items()
+        ]
         self._total = sum(words.values())
 
     def of(self, text: str) -> float:
@@ -194,7 +196,3 @@ def _contexts(
     for seed, mentions in ledger.links.contexts_to({seed: rows[seed].path for seed in seeds}).items():
         for id, text in mentions:
             yield seed, text, id
-
-
-def _beginning(word: str) -> str:
-    return word[: max(BEGINNING_CHARS, len(word) - ENDING_CHARS)]

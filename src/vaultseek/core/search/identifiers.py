@@ -8,8 +8,9 @@ never.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 
 from vaultseek.base.text import fold
 from vaultseek.content.query.property_text import property_lines
@@ -63,7 +64,7 @@ def notes_with_identifier(
         return Identified(frozenset(whole))
     by_word = {note: notes[note] for note, words in matched.items() if words}
     near = _with_text_like(map(similar_pattern, identifiers), by_word, ledger)
-    if any(map(_has_letters_only, identifiers)):
+    if not all(any(map(str.isdecimal, identifier)) for identifier in identifiers):
         near |= {note for note in by_word if parts and parts <= matched[note]}
     return Identified(frozenset(), frozenset(near))
 
@@ -75,16 +76,13 @@ def _with_text_like(patterns: Iterable[str | None], notes: Mapping[int, NoteRow]
         return set()
     find = re.compile(wanted).search
     chunks = ledger.chunks.by_note(list(notes))
-    return {
-        note
-        for note, row in notes.items()
-        if any(find(fold(text)) for text in _words_of(row)) or any(find(fold(c.text)) for c in chunks[note])
-    }
-
-
-def _words_of(row: NoteRow) -> Iterator[str]:
-    yield from (row.path, *row.names)
-    yield from (line.text for line in property_lines(row.properties))
+    found = set()
+    for note, row in notes.items():
+        properties = (line.text for line in property_lines(row.properties))
+        text = (chunk.text for chunk in chunks[note])
+        if any(find(fold(words)) for words in chain((row.path, *row.names), properties, text)):
+            found.add(note)
+    return found
 
 
 def exact_pattern(identifier: str) -> str:
@@ -147,10 +145,6 @@ def _spelled(pieces: list[str]) -> str:
 
 def _is_number(piece: str) -> bool:
     return piece.isdecimal() or piece.startswith("(?:")
-
-
-def _has_letters_only(identifier: str) -> bool:
-    return not any(char.isdecimal() for char in identifier)
 
 
 def whole_words(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:

@@ -38,7 +38,10 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     return {
         "query": answers[0]["query"],
         "mode": answers[0]["mode"],
-        "search_method": _common_method(answers),
+        # Called hybrid only if each vault was searched so.
+        "search_method": min(
+            {each.get("search_method", "hybrid") for each in answers} - {"hybrid"}, default="hybrid"
+        ),
         "took_ms": max(map(itemgetter("took_ms"), answers)),
         "results": shown,
         "count": len(shown),
@@ -59,9 +62,3 @@ def _common_interpretation(answers: Sequence[JSON]) -> JSON:
     return interpreted | {
         "notes": [note for note in interpreted["notes"] if note in set.intersection(*remarks)]
     }
-
-
-def _common_method(answers: Sequence[JSON]) -> str:
-    """Return how all vaults were searched: ``hybrid`` only if each was."""
-    methods = sorted({answer.get("search_method", "hybrid") for answer in answers} - {"hybrid"})
-    return methods[0] if methods else "hybrid"

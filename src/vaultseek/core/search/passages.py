@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -144,26 +144,15 @@ def passages_of_properties(
 def _totals(
     notes: Sequence[int], retrieval: Retrieval, by_word: Mapping[int, Sequence[ChunkHit]]
 ) -> dict[int | str, float]:
-    """Return the sum of the lanes' scores of the notes' passages, under the keys of ``_passage_scores``."""
-    totals: dict[int | str, float] = {}
-    for scores in _passage_scores(notes, retrieval, by_word):
-        for chunk, score in scores.items():
-            totals[chunk] = totals.get(chunk, 0.0) + score
-    return totals
-
-
-def _passage_scores(
-    notes: Sequence[int], retrieval: Retrieval, by_word: Mapping[int, Sequence[ChunkHit]]
-) -> Iterator[Mapping[int | str, float]]:
-    """Yield the scores of the notes' passages as shares of each lane's best: by word under the id of the
+    """Return the scores of the notes' passages as shares of each lane's best: by word under the id of the
     chunk, by meaning under its number."""
     keyword, semantic = retrieval.keyword, retrieval.semantic
-    if keyword is not None and len(keyword):
-        best = float(keyword.columns.passage_scores.max())
-        hits = by_word.values() if best > 0 else ()
-        yield {chunk.id: chunk.score / best for chunks in hits for chunk in chunks}
+    totals: dict[int | str, float] = {}
+    if keyword is not None and len(keyword) and (best := float(keyword.columns.passage_scores.max())) > 0:
+        totals |= {chunk.id: chunk.score / best for chunks in by_word.values() for chunk in chunks}
     if semantic is not None and len(semantic.passage_scores):
         best = float(semantic.passage_scores.max())
         rows = np.isin(semantic.passage_notes, notes) if best > 0 else slice(0)
         scores = semantic.passage_scores[rows].astype(np.float64) / best
-        yield dict(zip(semantic.passage_numbers[rows].tolist(), scores.tolist(), strict=True))
+        totals |= dict(zip(semantic.passage_numbers[rows].tolist(), scores.tolist(), strict=True))
+    return totals

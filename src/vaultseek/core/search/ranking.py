@@ -147,7 +147,6 @@ def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
 
 
 def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
-    """Return the ids of the notes whose title, alias or file name is the query."""
     by_name = ledger.notes.ids_by_name
     ids = by_name(parsed.query.rank_text) | by_name(parsed.request.query.strip())
     return those_within(ids, allowed)

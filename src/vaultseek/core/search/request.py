@@ -155,8 +155,9 @@ def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
     """
     saved: list[str] = []
     position = 0
-    while (match := _NAME.match(query, position)) and (text := _saved(match[1], searches)) is not None:
-        saved.append(text)
+    by_name = {name.casefold(): text for name, text in reversed(list(searches.items()))}
+    while (match := _NAME.match(query, position)) and match[1].casefold() in by_name:
+        saved.append(by_name[match[1].casefold()])
         position = match.end()
     parts = [*saved, *([rest] if (rest := query[position:].strip()) else [])]
     if not saved:
@@ -172,8 +173,3 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
         return []
     known = ", ".join(f"@{name}" for name in sorted(searches))
     return [f"{quote('@' + match[1])} was taken as a word; the saved searches are {known}"]
-
-
-def _saved(name: str, searches: Mapping[str, str]) -> str | None:
-    folded = name.casefold()
-    return next((text for known, text in searches.items() if known.casefold() == folded), None)

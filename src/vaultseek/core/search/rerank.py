@@ -67,7 +67,11 @@ async def rerank(
         for position, (candidate, score) in enumerate(zip(first, scores, strict=True), start=1)
         if score is not None
     }
-    return Reranking([*reorder(first, scores), *rest], by_path, _late(len(by_path), len(first)))
+    late = None
+    if len(by_path) < len(first):
+        words = f"only {len(by_path)} of {len(first)} results were reranked in time"
+        late = Reason(LATE.code, words) if by_path else LATE
+    return Reranking([*reorder(first, scores), *rest], by_path, late)
 
 
 def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
@@ -90,10 +94,3 @@ def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[
     for (place, _), (position, _) in zip(scored, best_first, strict=True):
         order[place] = first[position]._replace(score=first[place].score)
     return order
-
-
-def _late(read: int, wanted: int) -> Reason | None:
-    """Return the reason why not all results were read, if so."""
-    if read == wanted:
-        return None
-    return Reason(LATE.code, f"only {read} of {wanted} results were reranked in time") if read else LATE

@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.base.text import one_line, quote
+from vaultseek.base.text import iso_time, one_line, quote
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.query.property_text import property_lines, property_places
 from vaultseek.core.search.certainty import less_certain
 from vaultseek.core.search.formula import recency_share
 from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.lanes import DIRECT_LANES, Contribution
+from vaultseek.core.search.lanes import DIRECT_LANES
 from vaultseek.core.search.snippet import preview
 from vaultseek.core.search.trace import Trace
 from vaultseek.store.keyword.inverter import PROPERTIES
@@ -33,7 +32,7 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         "query": request.query,
         "vault": vault,
         "mode": request.mode,
-        "search_method": _method_of_answer(trace),
+        "search_method": search_method(trace.retrieval.answered, trace.partial),
         "took_ms": round((time.perf_counter() - began) * 1000, 2),
         "results": answered,
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
@@ -89,7 +88,9 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "end_line": chunk.end_line if chunk else 1,
         "line": min(chunk.start_line + snippet.line, chunk.end_line) if chunk else 1,
         "column": snippet.column + 1,
-        "line_text": _line(matched.text if matched else text.split("\n")[snippet.line] if text else ""),
+        "line_text": one_line(
+            matched.text if matched else text.split("\n")[snippet.line] if text else "", limits.PREVIEW_CHARS
+        ),
         "property": matched and matched.name,
         "confidence": round(trace.confidence(candidate), 4),
         "preview": snippet.text,
@@ -120,10 +121,6 @@ def _further(chunk: Chunk, row: NoteRow, trace: Trace) -> JSON:
     }
 
 
-def _line(text: str) -> str:
-    return one_line(text, limits.PREVIEW_CHARS)
-
-
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
     """Return one word for the lanes that found something: ``hybrid`` for words and meaning together.
 
@@ -131,9 +128,10 @@ def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
     the other is not.
     """
     direct = [name for name in DIRECT_LANES if name in lanes]
-    if LANES.isdisjoint(partial):
-        return "hybrid" if len(direct) > 1 else direct[0] if direct else _other(lanes)
-    return "+".join([name for name in direct if name not in partial] or direct) or _other(lanes)
+    if LANES.isdisjoint(partial) and len(direct) > 1:
+        return "hybrid"
+    found = [name for name in direct if name not in partial] or direct
+    return "+".join(found) or ("graph" if "graph" in lanes else "filter")
 
 
 def explanation(trace: Trace) -> JSON:
@@ -180,14 +178,10 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
         "kind": row.kind,
         "score": round(candidate.score, 6),
         "certainty": round(trace.certainty(candidate), 4),
-        "modified": _iso(row.modified),
+        "modified": iso_time(row.modified),
         "heading_path": [],
         "start_line": 1,
     }
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
@@ -200,14 +194,6 @@ def _remarks(trace: Trace) -> Iterator[str]:
     if trace.retrieval.continued and keyword is not None and trace.results:
         word = next(term.word for term in reversed(keyword.terms) if term.df)
         yield f"{which} has {quote(word)}; words that begin with it were searched for instead"
-
-
-def _method_of_answer(trace: Trace) -> str:
-    return search_method(trace.retrieval.answered, trace.partial)
-
-
-def _other(lanes: Collection[str]) -> str:
-    return "graph" if "graph" in lanes else "filter"
 
 
 def _via(candidate: Candidate, trace: Trace) -> JSON | None:
@@ -248,22 +234,7 @@ def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | No
 
 def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
     lanes: JSON = dict.fromkeys((*DIRECT_LANES, "graph"))
-    for name, contribution in candidate.contributions.items():
-        lanes[name] = (
-            _explained(contribution)
-            if explain
-            else {"rank": contribution.rank, "score": round(contribution.score, 6)}
-        )
+    for name, each in candidate.contributions.items():
+        shown = {"rank": each.rank, "score": round(each.score, 6)}
+        lanes[name] = {**each._asdict(), "baseline": each.baseline} if explain else shown
     return lanes
-
-
-def _explained(contribution: Contribution) -> JSON:
-    return {
-        "rank": contribution.rank,
-        "fused_rank": contribution.fused_rank,
-        "score": contribution.score,
-        "weight": contribution.weight,
-        "contribution": contribution.contribution,
-        "baseline": contribution.baseline,
-        "gain": contribution.gain,
-    }

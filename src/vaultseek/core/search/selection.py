@@ -44,8 +44,11 @@ def select_results(
     cases the nearest notes stay. If a note has the identifier that is the query, those without are dropped.
     """
     results = _eligible(parsed, ranking)
-    complete = not (retrieval.partial or ranking.partial) and _is_complete(index_state)
-    weak = parsed.query.filter is None and _is_weak(results, ranking)
+    indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
+    complete = indexed and not (retrieval.partial or ranking.partial)
+    best = results[:JUDGED_NOTES]
+    are_near = any(each.note in ranking.near for each in best)
+    weak = parsed.query.filter is None and bool(best) and not are_near
     if not complete or allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
     least = parsed.request.settings.nothing_below
@@ -101,16 +104,6 @@ def _without_zeros(results: list[Candidate], ranking: Ranking, least: float) -> 
 def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | None:
     """Return the most confident of the best candidates; None if there is no candidate."""
     return max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
-
-
-def _is_weak(results: Sequence[Candidate], ranking: Ranking) -> bool:
-    """True if none of the best candidates is near to the query, by meaning or by words."""
-    best = results[:JUDGED_NOTES]
-    return bool(best) and not any(each.note in ranking.near for each in best)
-
-
-def _is_complete(index_state: JSON) -> bool:
-    return not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
 
 
 def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
