@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 
 from benchmark.figures import MILLISECONDS, Figure, Times, number
@@ -127,7 +128,7 @@ def _measure(file: Path) -> dict[str, Any]:
     seeds = [[chance.choice(ids) for _ in range(SEEDS)] for _ in range(SEARCHES)]
     undirected: Any = networkx.Graph(graph.edges())
     undirected.add_nodes_from(ids)
-    pairs = [(one - 1, other - 1) for one, other in graph.edges()]
+    pairs = np.array(graph.edges()) - 1
     communities = networkx.community.louvain_communities
     return {
         "structure": [_timed(lambda: VaultStructure().of(graph, ledger)) for _ in range(3)],

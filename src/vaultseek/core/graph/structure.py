@@ -6,16 +6,16 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-import networkx
 import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
-from vaultseek.core.graph.louvain import louvain
+from vaultseek.core.graph.louvain import connected, louvain
 from vaultseek.core.graph.structure_values import Structure
 
+Edges = NDArray[np.int64]
+"""Pairs of notes by number, a row each."""
 DAMPING = 0.85
 """Probability that the reader of PageRank follows a link (Page, Brin, Motwani and Winograd 1999)."""
 RANK_CHANGE = 1e-6
@@ -32,30 +32,31 @@ BRIDGE_STEPS = 2_500_000
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
 
-def structure_of(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> Structure:
+def structure_of(names: Sequence[str], edges: Edges) -> Structure:
     """Return the structure of a graph of notes numbered from 0, with titles and headings in ``names``."""
     ranks = page_ranks(len(names), edges)
-    clusters = [
-        sorted(cluster, key=lambda note: (-ranks[note], note))
-        for cluster in louvain(len(names), edges, SEED)
-        if len(cluster) >= CLUSTER_NOTES
-    ]
-    clusters.sort(key=lambda cluster: (-len(cluster), cluster[0]))
-    components = (len(part) for part in networkx.connected_components(_graph(len(names), edges)))
+    numbers = louvain(len(names), edges, SEED).tolist()
+    members: dict[int, list[int]] = {}
+    for note in sorted(range(len(names)), key=lambda note: (-ranks[note], note)):
+        members.setdefault(numbers[note], []).append(note)
+    clusters = sorted(
+        (cluster for cluster in members.values() if len(cluster) >= CLUSTER_NOTES),
+        key=lambda cluster: (-len(cluster), cluster[0]),
+    )
+    components = np.bincount(connected(len(names), edges[:, 0], edges[:, 1]))
     return Structure(
         clusters,
         cluster_words(clusters, names),
         dict(enumerate(ranks)),
-        sorted((size for size in components if size > 1), reverse=True),
+        sorted(components[components > 1].tolist(), reverse=True),
     )
 
 
-def page_ranks(notes: int, edges: Sequence[tuple[int, int]]) -> list[float]:
+def page_ranks(notes: int, edges: Edges) -> list[float]:
     """Return the PageRank of each note. What a note without links has is shared out among all."""
     if not notes:
         return []
-    pairs: NDArray[np.int64] = np.array(edges, np.int64).reshape(-1, 2)
-    sources, targets = pairs[:, 0], pairs[:, 1]
+    sources, targets = edges[:, 0], edges[:, 1]
     degrees = np.bincount(sources, minlength=notes)
     ranks = np.full(notes, 1 / notes)
     for _ in range(RANK_TURNS):
@@ -68,19 +69,15 @@ def page_ranks(notes: int, edges: Sequence[tuple[int, int]]) -> list[float]:
     return [float(rank) for rank in ranks]
 
 
-def _graph(notes: int, edges: Sequence[tuple[int, int]]) -> Any:
-    links: Any = networkx.Graph()
-    links.add_nodes_from(range(notes))
-    links.add_edges_from(edges)
-    return links
-
-
-def bridges_of(notes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[int, float]]:
+def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
     """Return the notes that shortest paths pass, with the share of paths, from a sample of starts.
 
     Betweenness by Brandes (2001), sampled as by Brandes and Pich (2007).
     """
-    links = _graph(notes, edges)
+    import networkx
+
+    links = networkx.Graph(edges.tolist())
+    links.add_nodes_from(range(notes))
     steps = len(links) + links.number_of_edges()
     starts = min(len(links), math.ceil(BRIDGE_STEPS / max(1, steps)))
     shares = networkx.betweenness_centrality(links, k=starts, seed=SEED) if starts else {}

@@ -22,7 +22,7 @@ def main() -> None:
     frame = read(incoming)
     if frame is None:
         return
-    edges = [(one, other) for one, other in np.frombuffer(frame[1], np.int64).reshape(-1, 2).tolist()]
+    edges = np.frombuffer(frame[1], np.int64).reshape(-1, 2)
     if "names" in frame[0]:
         structure = asdict(structure_of(frame[0]["names"], edges))
         structure["ranks"] = list(structure["ranks"].items())  # the keys of JSON are texts
