@@ -1,7 +1,7 @@
 """Clusters of a graph by the Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008), over arrays.
 
-Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of those that wait is moved at once: if all
-were, two neighbours could change places for ever.
+Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of those that wait is moved at once:
+if all were, two neighbours could change places for ever.
 """
 
 from __future__ import annotations
