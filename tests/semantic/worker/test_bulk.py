@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import stat
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import psutil
@@ -16,8 +14,7 @@ from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder, BulkProcess
-from vaultseek.semantic.worker.measurement import Measurement, Measurements
+from vaultseek.semantic.worker.bulk import BULK_TEXTS, BulkEncoder, BulkProcess, Measurement
 
 FASTER = Measurement(gain=2.0, cosine=0.9995, mean_cosine=0.99995)
 SLOWER = Measurement(gain=0.8, cosine=1.0, mean_cosine=1.0)
@@ -56,11 +53,6 @@ class Slow(HashingEncoder):
         return super().encode(texts)
 
 
-@pytest.fixture
-def measurements(tmp_path: Path) -> Measurements:
-    return Measurements(tmp_path / "state" / "speed.json", "model")
-
-
 def run(encoder: BulkEncoder, batches: int = 5) -> None:
     """Embed in the background, and check every vector."""
     exact = HashingEncoder().encode(BATCH)
@@ -68,10 +60,9 @@ def run(encoder: BulkEncoder, batches: int = 5) -> None:
         assert np.array_equal(encoder.encode(BATCH, pause=lambda: None), exact)
 
 
-def test_short_runs_and_urgent_texts_stay_here(measurements: Measurements) -> None:
-    measurements.write(FASTER)
+def test_short_runs_and_urgent_texts_stay_here() -> None:
     process = Elsewhere()
-    encoder = BulkEncoder(HashingEncoder(), lambda: process, measurements)
+    encoder = BulkEncoder(HashingEncoder(), lambda: process, FASTER)
     run(encoder, BULK_TEXTS // len(BATCH))
     encoder.encode(BATCH * 10)
     assert process.texts == 0
@@ -79,31 +70,26 @@ def test_short_runs_and_urgent_texts_stay_here(measurements: Measurements) -> No
     assert process.texts > 0
 
 
-def test_the_faster_way_is_measured_once(measurements: Measurements) -> None:
+def test_the_faster_way_is_measured_once() -> None:
     process = Elsewhere()
-    encoder = BulkEncoder(Slow(), lambda: process, measurements)
+    encoder = BulkEncoder(Slow(), lambda: process)
     assert "until bfloat16 is measured" in encoder.computing
     run(encoder)
-    measured = measurements.read()
-    assert measured is not None
-    assert measured.is_better
     assert "in bulk bfloat16" in encoder.computing
     assert process.texts > 2 * 32
-    assert BulkEncoder(Slow(), lambda: process, measurements).computing == encoder.computing
 
 
-def test_short_texts_are_no_measure(measurements: Measurements) -> None:
+def test_short_texts_are_no_measure() -> None:
     process = Elsewhere()
-    encoder = BulkEncoder(Slow(), lambda: process, measurements)
+    encoder = BulkEncoder(Slow(), lambda: process)
     for _ in range(6):
         encoder.encode(["short"] * 32, pause=lambda: None)
     assert process.texts == 0
-    assert measurements.read() is None
+    assert "until bfloat16 is measured" in encoder.computing
 
 
-def test_the_slower_way_is_never_started_again(measurements: Measurements) -> None:
-    measurements.write(SLOWER)
-    encoder = BulkEncoder(HashingEncoder(), lambda: pytest.fail("started"), measurements)
+def test_the_slower_way_is_never_started_again() -> None:
+    encoder = BulkEncoder(HashingEncoder(), lambda: pytest.fail("started"), SLOWER)
     run(encoder)
     assert "bfloat16 is 0.8 times as fast" in encoder.computing
 
@@ -115,64 +101,38 @@ def test_speed_is_not_bought_with_wrong_vectors(measurement: Measurement) -> Non
     assert not measurement.is_better
 
 
-@pytest.mark.parametrize(("gain", "clear"), [(2.0, True), (1.1, False), (0.9, False), (0.5, True)])
-def test_a_close_result_is_not_final(gain: float, clear: bool) -> None:
-    assert Measurement(gain, 1.0, 1.0).is_clear == clear
-
-
 def crash() -> None:
     raise WorkerUnavailable("it has ended")
 
 
 @pytest.mark.parametrize("process", [Elsewhere(crash), Elsewhere(usable=False)])
-def test_a_failure_costs_no_text(measurements: Measurements, process: Elsewhere) -> None:
-    measurements.write(FASTER)
-    encoder = BulkEncoder(HashingEncoder(), lambda: process, measurements)
+def test_a_failure_costs_no_text(process: Elsewhere) -> None:
+    encoder = BulkEncoder(HashingEncoder(), lambda: process, FASTER)
     run(encoder)
     assert process.has_ended
     assert "failed" in encoder.computing
 
 
-def test_a_process_that_cannot_be_started_costs_no_text(measurements: Measurements) -> None:
+def test_a_process_that_cannot_be_started_costs_no_text() -> None:
     def start() -> BulkProcess:
         raise OSError("no memory")
 
-    measurements.write(FASTER)
-    run(BulkEncoder(HashingEncoder(), start, measurements))
+    run(BulkEncoder(HashingEncoder(), start, FASTER))
 
 
-def test_the_process_ends_with_the_run(measurements: Measurements) -> None:
-    measurements.write(FASTER)
+def test_the_process_ends_with_the_run() -> None:
     process = Elsewhere()
-    run(BulkEncoder(HashingEncoder(), lambda: process, measurements, idle_seconds=0.1))
+    run(BulkEncoder(HashingEncoder(), lambda: process, FASTER, idle_seconds=0.1))
     end = time.monotonic() + 20
     while not process.has_ended and time.monotonic() < end:
         time.sleep(0.01)
     assert process.has_ended
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', "\xff", "[" * 100_000])
-def test_a_damaged_file_of_measurements_is_as_none(tmp_path: Path, text: str) -> None:
-    file = tmp_path / "speed.json"
-    file.write_text(text, encoding="latin-1")
-    measurements = Measurements(file, "model")
-    assert measurements.read() is None
-    measurements.write(FASTER)
-    assert measurements.read() == FASTER
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
-
-
-def test_a_measurement_is_of_one_model(tmp_path: Path) -> None:
-    Measurements(tmp_path / "speed.json", "one").write(FASTER)
-    assert Measurements(tmp_path / "speed.json", "other").read() is None
-
-
 @pytest.mark.slow
 @pytest.mark.model
 @pytest.mark.fault("A9")
-def test_a9_the_process_gives_the_vectors_of_the_worker_and_its_kill_costs_no_text(
-    measurements: Measurements,
-) -> None:
+def test_a9_the_process_gives_the_vectors_of_the_worker_and_its_kill_costs_no_text() -> None:
     encoder = embed.load("bundled")
     process = BulkProcess("bundled", None, encoder.fingerprint)
     while process.is_loading:
@@ -180,8 +140,7 @@ def test_a9_the_process_gives_the_vectors_of_the_worker_and_its_kill_costs_no_te
     assert process.is_usable
     exact = encoder.encode(BATCH[:8])
     assert (process.embed(BATCH[:8], query=False) * exact).sum(axis=1).min() > 0.999
-    measurements.write(FASTER)
-    bulk = BulkEncoder(encoder, lambda: process, measurements)
+    bulk = BulkEncoder(encoder, lambda: process, FASTER)
     bulk.encode(["short"] * (BULK_TEXTS + 1), pause=lambda: None)
     assert "bfloat16," in bulk.computing
     (child,) = (

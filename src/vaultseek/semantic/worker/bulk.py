@@ -1,7 +1,7 @@
 """Embedding in bulk in the faster of two ways: in this process, or with bfloat16 in a process of its own.
 
-Which one is faster depends on the processor. So the first texts of a long run are embedded in both ways, and
-the result is kept on disk for this model on this machine. The other process ends when the run is over.
+Which one is faster depends on the processor. So the first texts of a long run are embedded in both ways. The
+other process ends when the run is over.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ import numpy as np
 from vaultseek.base.child_process import ChildEnded, ChildProcess, apply_child_limits, claim_pipes
 from vaultseek.errors import FrameLost, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Encoder, Vectors
-from vaultseek.semantic.worker.measurement import Measurement, Measurements
 from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
 from vaultseek.semantic.worker.queues import LOWEST_PRIORITY
 
@@ -31,6 +31,10 @@ MEASURED_TEXTS = 8
 """Texts to measure with, embedded twice in both ways: less than a second."""
 MEASURED_CHARS = 400
 """Least mean length of the texts to measure with; short ones say nothing about long ones."""
+BULK_GAIN = 1.2
+"""Least gain in speed for which another process is worth its memory."""
+BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
+"""Least cosine of a vector to that of float32, and of all in the mean."""
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.bulk")
 _STEP_TEXTS = 8
 Pause = Callable[[], None]
@@ -82,17 +86,33 @@ class BulkProcess:
 Start = Callable[[], BulkProcess]
 
 
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Speed of bfloat16 in times of float32's, and the cosines of its vectors to those of float32."""
+
+    gain: float
+    cosine: float
+    mean_cosine: float
+
+    @property
+    def is_better(self) -> bool:
+        """True if bfloat16 is faster, and its vectors are as good."""
+        is_right = self.cosine >= BULK_COSINE and self.mean_cosine >= BULK_MEAN_COSINE
+        return is_right and self.gain >= BULK_GAIN
+
+
 class BulkEncoder:
     """An encoder that has long runs computed by another process, if that is faster.
 
-    Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process.
+    Only background work, which passes a ``pause``, counts as a run. ``start`` starts the process. Without a
+    ``measurement`` it makes one.
     """
 
     def __init__(
         self,
         encoder: Encoder,
         start: Start,
-        measurements: Measurements,
+        measurement: Measurement | None = None,
         idle_seconds: float = BULK_IDLE_SECONDS,
     ) -> None:
         self.fingerprint = encoder.fingerprint
@@ -101,8 +121,7 @@ class BulkEncoder:
         self._encoder = encoder
         self._start = start
         self._idle_seconds = idle_seconds
-        self._measurements = measurements
-        self._measurement = measurements.read()
+        self._measurement = measurement
         self._process: BulkProcess | None = None
         self._has_failed = False
         self._texts = 0
@@ -188,9 +207,6 @@ class BulkEncoder:
         cosines = (here * there).sum(axis=1)
         gain = min(seconds[0]) / min(seconds[1])
         self._measurement = Measurement(gain, float(cosines.min()), float(cosines.mean()))
-        if self._measurement.is_clear:
-            with contextlib.suppress(OSError):
-                self._measurements.write(self._measurement)
 
     def _end_when_idle(self) -> None:
         """End the other process when the run is over, or bfloat16 is not better."""

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from vaultseek.base import paths
 from vaultseek.base.child_process import apply_child_limits, claim_pipes
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
@@ -86,15 +85,12 @@ def _load(settings: JSON) -> Encoder:
     from vaultseek.semantic.inference.bert_torch import has_bfloat16
     from vaultseek.semantic.inference.embed import load
     from vaultseek.semantic.worker.bulk import BulkEncoder, BulkProcess
-    from vaultseek.semantic.worker.measurement import Measurements
 
     name, folder = settings["model"], settings["directory"]
     encoder = load(name, Path(folder) if folder else None)
     if not isinstance(encoder, BertEncoder) or not has_bfloat16():
         return encoder
-    file = paths.state_directory() / "embedding-speed.json"
-    start = functools.partial(BulkProcess, name, folder, encoder.fingerprint)
-    return BulkEncoder(encoder, start, Measurements(file, encoder.fingerprint))
+    return BulkEncoder(encoder, functools.partial(BulkProcess, name, folder, encoder.fingerprint))
 
 
 class _Outbox:
