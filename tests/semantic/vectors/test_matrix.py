@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import struct
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -216,20 +214,6 @@ def test_what_a_kill_leaves_at_the_end_of_the_files_is_overwritten(folder: Path)
     assert answers(again) == before
     again.apply(batch([70], [15], unit(1, seed=6)), version="one")
     assert answers(VectorIndex(folder, "chunks")) == answers(again)
-
-
-def test_the_files_of_an_earlier_version_are_read_and_made_anew(folder: Path) -> None:
-    before = answers(filled(folder))
-    journal = folder / "chunks.journal"
-    (number,) = struct.unpack_from("<I", journal.read_bytes(), 8)
-    header = struct.pack("<8sI", b"vsmat001", number)
-    journal.write_bytes(header + struct.pack("<I", zlib.crc32(header)) + journal.read_bytes()[24:])
-    again = VectorIndex(folder, "chunks")
-    assert (answers(again), again.version) == (before, "one")
-    again.apply(batch([70], [15], unit(1, seed=6)))
-    assert journal.read_bytes().startswith(b"vsmat002")
-    assert answers(VectorIndex(folder, "chunks")) == answers(again)
-    assert len(list(folder.glob("*.rows"))) == 1
 
 
 @pytest.mark.fault("B4")

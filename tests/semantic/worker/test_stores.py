@@ -175,18 +175,6 @@ async def test_a_damaged_store_is_reported_dropped_and_filled_again(
     assert chunks_of(await worker.query(store, vectors[3], 1, deadline=20))[0].id == "3"
 
 
-async def test_the_copy_in_chroma_of_an_earlier_version_is_removed(workers: Any, tmp_path: Path) -> None:
-    worker = workers.real()
-    await fill(worker, tmp_path / "made")
-    store = tmp_path / "store"
-    shutil.copytree(tmp_path / "made", store)
-    (store / "chroma.sqlite3").write_bytes(b"tables")
-    (store / "1d0f2a34-7a29-4f6c-9d58-20a3c9a2ab10").mkdir()
-    (store / "1d0f2a34-7a29-4f6c-9d58-20a3c9a2ab10" / "data_level0.bin").write_bytes(b"graph")
-    assert await worker.count(store, CHUNKS) == 3
-    assert {path.name for path in store.iterdir()} == {path.name for path in (tmp_path / "made").iterdir()}
-
-
 @pytest.mark.fault("I2")
 @pytest.mark.model
 async def test_the_bundled_model_without_a_network(

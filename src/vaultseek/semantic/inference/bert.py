@@ -30,7 +30,7 @@ from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, r
 from vaultseek.semantic.models.packed_file import QuantizedMatrix
 
 Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
-"""A function from embeddings, lengths and shares, as `encoder_graph` describes them, to pooled vectors."""
+"""A function from embeddings, lengths and shares, as `EncoderGraph` describes them, to pooled vectors."""
 
 TRIAL = 40
 """Calls after which the slower network is tried again."""
@@ -103,7 +103,7 @@ def pooling_of(directory: Path) -> str | None:
 
 
 def is_plain_bert(config: Mapping[str, object]) -> bool:
-    """True if ``config.json`` describes the encoder that `encoder_graph` computes."""
+    """True if ``config.json`` describes the encoder that `EncoderGraph` computes."""
     return (
         config.get("model_type") == "bert"
         and config.get("position_embedding_type", "absolute") == "absolute"

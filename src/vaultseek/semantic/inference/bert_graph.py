@@ -103,23 +103,21 @@ def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:
     return vectors
 
 
-def encoder_graph(shape: BertShape, weights: Tensors) -> Graph:
-    """Return the graph of the encoder, from embeddings to pooled vectors.
+class EncoderGraph:
+    """The graph of the encoder, from embeddings to pooled vectors.
 
     Inputs are ``embeddings`` ``(texts, tokens, width)``, ``lengths`` ``(texts,)`` and ``shares``
     ``(texts, 1, tokens)``, the part that each token has in the vector of its text. The output ``pooled`` is
     ``(texts, 1, width)``.
     """
-    return _Builder(shape, weights).build()
 
-
-class _Builder:
     def __init__(self, shape: BertShape, weights: Tensors) -> None:
         self._shape = shape
         self._weights = weights
         self._graph = Graph()
 
     def build(self) -> Graph:
+        """Return the whole graph. Raises KeyError or ValueError if a tensor is missing or damaged."""
         graph, width = self._graph, self._shape.width
         embeddings = graph.input("embeddings", ("texts", "tokens", width))
         lengths = graph.input("lengths", ("texts",), "int32")
@@ -216,7 +214,7 @@ class OnnxNetwork:
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
 
-        graph = encoder_graph(shape, weights)
+        graph = EncoderGraph(shape, weights).build()
         options = onnxruntime.SessionOptions()
         options.log_severity_level = _ERRORS_ONLY
         options.intra_op_num_threads = threads
@@ -230,7 +228,7 @@ class OnnxNetwork:
         )
 
     def __call__(self, embeddings: Matrix, lengths: NDArray[np.int32], shares: Matrix) -> Matrix:
-        """Return the pooled vectors, ``(texts, width)``; see `encoder_graph` for the arguments."""
+        """Return the pooled vectors, ``(texts, width)``; see `EncoderGraph` for the arguments."""
         pooled: Matrix = self._session.run(
             None, {"embeddings": embeddings, "lengths": lengths, "shares": shares}
         )[0]

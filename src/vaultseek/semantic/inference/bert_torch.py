@@ -52,7 +52,7 @@ class TorchNetwork:
         del self._weights
 
     def __call__(self, embeddings: Matrix, lengths: NDArray[np.int32], shares: Matrix) -> Matrix:
-        """Return the pooled vectors, ``(texts, width)``; see `encoder_graph` for the arguments."""
+        """Return the pooled vectors, ``(texts, width)``; see `EncoderGraph` for the arguments."""
         torch = self._torch
         with torch.inference_mode():
             states = self._states(torch.from_numpy(embeddings), self._mask(lengths, embeddings.shape[1]))

@@ -53,7 +53,7 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
         return stand_in
     try:
         if name in PACKED:
-            return load_packed(PACKED[name], half=half)
+            return BertEncoder(read_parts(PACKED[name]), half=half)
         if directory is None:
             directory = model_directory(name)
         refuse_code(directory)
@@ -168,11 +168,6 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
 
 def _line(error: BaseException) -> str:
     return one_line(str(error), _ERROR_CHARS) or type(error).__name__
-
-
-def load_packed(model: PackedModel, *, half: bool = False) -> BertEncoder:
-    """Load the model; ``half`` computes with bfloat16, for bulk. Raises as `read_parts` does."""
-    return BertEncoder(read_parts(model), half=half)
 
 
 def read_parts(model: PackedModel) -> BertParts:

@@ -31,9 +31,6 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, VectorBatch
 _MAGIC = b"vsmat002"
 _HEADER = struct.Struct("<8sIQI")
 """Magic, number in the name of the rows, least length of the journal, checksum."""
-_FORMER_MAGIC = b"vsmat001"
-_FORMER_HEADER = struct.Struct("<8sII")
-"""The same without the length, of files that are read but not written any more."""
 _RECORD = struct.Struct("<8xIIIIIII")
 """Dimension, vectors, deletes, bytes of the version; checksums of rows, lists, this. The eight bytes before
 are of no use any more."""
@@ -114,8 +111,8 @@ class MatrixFile:
 
     @property
     def is_outdated(self) -> bool:
-        """True if the files should be made anew: the journal is long, or of an earlier version."""
-        return not self._number or self.records > _RECORDS + self._count // 64
+        """True if the files should be made anew, because the journal is long."""
+        return self.records > _RECORDS + self._count // 64
 
     def load(self, matrix: Matrix) -> str | None:
         """Fill ``matrix`` and return the version. Raises ``IndexDamaged`` unless the files are whole."""
@@ -191,17 +188,15 @@ class MatrixFile:
 
     def _begin(self, journal: bytes) -> int:
         """Read the journal's header; return where the first record is."""
-        header = _FORMER_HEADER if journal.startswith(_FORMER_MAGIC) else _HEADER
-        if len(journal) < header.size:
+        if len(journal) < _HEADER.size:
             raise _damage("the journal has no header")
-        magic, number, *lengths, checksum = header.unpack_from(journal)
-        if magic not in (_MAGIC, _FORMER_MAGIC) or checksum != zlib.crc32(journal[: header.size - 4]):
+        magic, self._number, length, checksum = _HEADER.unpack_from(journal)
+        if magic != _MAGIC or checksum != zlib.crc32(journal[: _HEADER.size - 4]):
             raise _damage("the journal has another header")
-        if lengths and lengths[0] > len(journal):
+        if length > len(journal):
             raise _damage("the journal was cut off")
-        self._number = number if header is _HEADER else 0
-        self._rows = self._folder / f"{self._name}.{number}.rows"
-        return header.size
+        self._rows = self._folder / f"{self._name}.{self._number}.rows"
+        return _HEADER.size
 
     def _read(self, records: list[_Record], matrix: Matrix) -> None:
         dimensions = {record.dimension for record in records if len(record.numbers)}

@@ -59,7 +59,6 @@ class _OpenStore:
         self._folder = folder
         self._indexes: dict[str, VectorIndex] = {}
         self.lock = threading.RLock()
-        _remove_former_chroma(folder)
 
     def is_lost(self) -> bool:
         """True if the folder of an open collection was removed, as by another process."""
@@ -78,14 +77,3 @@ class _OpenStore:
                     return None
                 self._indexes[name] = VectorIndex(self._folder, name, ChromaProcess)
             return self._indexes[name]
-
-
-def _remove_former_chroma(folder: Path) -> None:
-    """Remove the copy of all vectors that earlier versions kept in Chroma, in folders without a suffix."""
-    if (folder / "chroma.sqlite3").exists():
-        for path in folder.iterdir():
-            if path.is_dir() and not path.suffix:
-                shutil.rmtree(path, ignore_errors=True)
-        for path in folder.glob("chroma.sqlite3*"):
-            with contextlib.suppress(OSError):
-                path.unlink()
