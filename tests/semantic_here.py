@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ class WorkerHere:
         version=None,
         **_: Any,
     ) -> None:
-        index = self._stores.setdefault((str(store), collection), VectorIndex())
+        index = self._stores.setdefault((str(store), collection), VectorIndex(store, collection))
         matrix = np.zeros((0, 0), np.float32) if vectors is None else np.asarray(vectors, np.float32)
         rows = [np.asarray(each, np.int64) for each in (numbers, notes, deletes)]
         index.apply(VectorBatch(rows[0], rows[1], matrix), rows[2], version)
@@ -80,6 +81,7 @@ class WorkerHere:
     async def drop(self, store: Path, **_: Any) -> None:
         for key in [key for key in self._stores if key[0] == str(store)]:
             del self._stores[key]
+        shutil.rmtree(store, ignore_errors=True)
 
     async def query(self, store: Path, text: Any, k: int, *, allowed=None, **_: Any) -> SemanticAnswer:
         vector = self._encoder.encode([text])[0] if isinstance(text, str) else text

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from vaultseek.base.limits import RETRY_SECONDS
-from vaultseek.base.model import JSON, Reason
+from vaultseek.base.model import JSON
 from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import VaultStatus
@@ -61,6 +61,12 @@ class VaultFollower:
         self._ranking_names = False
         self._heartbeat = HeartbeatWriter(vault, vault.engine)
         self._source = self._choose_source(ActivityReporter(vault, partial(on_progress, self)))
+        self.rescan = self._source.rescan
+        self.degraded_reason = self._source.degraded_reason
+        self.missing_seconds = self._source.missing_seconds
+        self.wait_if_new = self._scans.wait_if_new
+        self.wait_for_first_scan = self._scans.wait_for_first
+        self.wait_until_embedded = self._backlog.wait_until_embedded
 
     def _choose_source(self, reporter: ActivityReporter) -> Source:
         vault = self.vault
@@ -131,37 +137,6 @@ class VaultFollower:
     def progress(self, *, vectors: bool = True) -> JSON:
         """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
         return progress_of(self.vault, self.worker, vectors=vectors)
-
-    def degraded_reason(self) -> Reason | None:
-        """Return why an answer may miss changes of notes, or None. A pause is no reason."""
-        return self._source.degraded_reason()
-
-    def missing_seconds(self) -> float:
-        """Return how long the vault's folder has been missing; 0 for a paused vault."""
-        return self._source.missing_seconds()
-
-    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
-        """Return when everything that was on disk at the moment of the call is indexed.
-
-        With ``accept_loss`` notes are removed from the index even if most of them are gone; without ``files``
-        only notes are waited for, and no engine. Raises VaultMissing or Unavailable.
-        """
-        await self._source.rescan(accept_loss=accept_loss, files=files)
-
-    async def wait_if_new(self) -> None:
-        """Give the first scan of a vault without an index a moment, once: a long one is not waited for."""
-        await self._scans.wait_if_new()
-
-    async def wait_for_first_scan(self, seconds: float) -> bool:
-        """Wait up to ``seconds`` for the first scan since the vault was opened; true if it is done."""
-        return await self._scans.wait_for_first(seconds)
-
-    async def wait_until_embedded(self) -> None:
-        """Return when every vector is stored and searchable, and an engine has all notes.
-
-        Raises WorkerUnavailable or Unavailable if that fails.
-        """
-        await self._backlog.wait_until_embedded()
 
     async def refresh_concepts(self) -> None:
         """Sync the concept vocabulary with the ledger, unless the vault is busy.

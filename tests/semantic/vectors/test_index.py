@@ -62,13 +62,10 @@ def notes_of(hits: VectorHits) -> list[int]:
     return list(dict.fromkeys(hits.notes.tolist()))
 
 
-@pytest.fixture(params=["memory", "files"])
-def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+@pytest.fixture
+def opener(tmp_path: Path) -> Opener:
     """Opens the same index again and again."""
-    if request.param == "files":
-        return lambda: VectorIndex(tmp_path / "store", "chunks")
-    index = VectorIndex()
-    return lambda: index
+    return lambda: VectorIndex(tmp_path / "store", "chunks")
 
 
 @pytest.fixture(params=["scanned", "coarse", "unproposed", "proposed"])
@@ -200,9 +197,11 @@ def test_one_long_note_does_not_crowd_out_the_others(way: Opener) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_history_of_writes_gives_what_a_dictionary_gives(data: st.DataObject) -> None:
+def test_any_history_of_writes_gives_what_a_dictionary_gives(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     numbers = st.integers(0, 11)
-    index = VectorIndex()
+    index = VectorIndex(tmp_path_factory.mktemp("store"), "chunks")
     model: dict[int, tuple[int, int]] = {}
     vectors = unit(40)
     for _ in range(data.draw(st.integers(1, 5))):

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.scoped_vault import ScopedVault, general
-from vaultseek.core.indexing.status import VaultStatus
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
@@ -28,26 +27,17 @@ class ScopedFollower:
         self.vault = ScopedVault(follower.vault, folders)
         self.completer = VaultCompleter(self.vault.ledger)
         self._follower = follower
+        self.status = follower.status  # the gate takes out what is not for everybody
+        self.wait_if_new = follower.wait_if_new
+        self.wait_for_first_scan = follower.wait_for_first_scan
 
     def is_current(self, follower: VaultFollower) -> bool:
         """True if this is the vault that is followed now, and nothing has changed in it."""
         return self._follower is follower and self.vault.revision == follower.vault.ledger.revision
 
-    def status(self) -> VaultStatus:
-        """See `VaultFollower.status`; the gate takes out what is not for everybody."""
-        return self._follower.status()
-
     def degraded_reason(self) -> Reason | None:
         """See `VaultFollower.degraded_reason`."""
         return general(self._follower.degraded_reason())
-
-    async def wait_if_new(self) -> None:
-        """See `VaultFollower.wait_if_new`."""
-        await self._follower.wait_if_new()
-
-    async def wait_for_first_scan(self, seconds: float) -> bool:
-        """See `VaultFollower.wait_for_first_scan`."""
-        return await self._follower.wait_for_first_scan(seconds)
 
     def keep_names_ranked(self) -> None:
         """Do nothing: the names are read anew after each commit."""

@@ -61,11 +61,6 @@ def load(name: str, directory: Path | None = None, *, half: bool = False) -> Enc
     except ConfigError:
         raise
     except Exception as error:  # each library raises its own errors
-        if name in PACKED:
-            package = PACKED[name].package
-            raise ConfigError(
-                f"model {name!r} cannot be loaded: {_line(error)}; install {package} again"
-            ) from None
         raise ConfigError(f"model {name!r} cannot be loaded: {_line(error)}; fetch it again") from None
 
 
@@ -171,13 +166,7 @@ def _line(error: BaseException) -> str:
 
 
 def read_parts(model: PackedModel) -> BertParts:
-    """Return the parts of the model.
-
-    Raises:
-        ConfigError: the file is missing, damaged or not the one that is known.
-        KeyError: a tensor is missing.
-        ValueError: a tensor is damaged.
-    """
+    """Return the parts of the model. Raises ConfigError, as `read_packed` does."""
     file = read_packed(model)
     tokenizer = UnigramTokenizer(file.vocabulary)
     positions = position_embeddings(file.shape, file)

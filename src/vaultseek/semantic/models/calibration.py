@@ -13,7 +13,6 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,14 +90,6 @@ steep, and lost a quarter of the English questions about Chinese notes. Without 
 a question's vector is .62 as long, and scaled to 1, so the slope is .62 of the one then set."""
 
 
-@runtime_checkable
-class KnowsUnknown(Protocol):
-    """A counter of tokens that can tell what the vocabulary lacks."""
-
-    def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in pieces that the vocabulary does not have."""
-
-
 def calibration_of(fingerprint: str) -> Calibration:
     """Return the constants of the model with this fingerprint; those of the bundled one for others."""
     if fingerprint.startswith(SERVED):
@@ -109,8 +100,8 @@ def calibration_of(fingerprint: str) -> Calibration:
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:
     """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
 
-    The share of letters that it knows at all, times ``fluent_pieces`` to the pieces per word if there are
-    more. A text without letters and digits is read.
+    The share of letters that it knows at all, if ``count`` has ``unknown_letters``, times ``fluent_pieces``
+    to the pieces per word if there are more. A text without letters and digits is read.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:
@@ -119,7 +110,7 @@ def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DE
     spaced = len(_WORD.findall(_UNSPACED.sub(" ", text)))
     words = spaced + -(-unspaced // CHARACTERS_PER_WORD)
     pieces = sum(map(count, _WORD.findall(text)))
-    unknown = count.unknown_letters(text) if isinstance(count, KnowsUnknown) else 0
+    unknown = getattr(count, "unknown_letters", lambda text: 0)(text)
     return max(0.0, 1 - unknown / letters) * min(1.0, fluent_pieces * words / max(pieces, 1))
 
 

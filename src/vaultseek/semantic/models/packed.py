@@ -80,15 +80,11 @@ def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFi
     """Return the model's contents after checking the digest of the whole file.
 
     ``most`` is the number of bytes that are read into memory; what is behind them, tensors, is missing then.
-    Raises `ConfigError`, one line, if the file is missing, damaged or not the one that is known.
+    Raises `ConfigError`, one line, if the file is missing or not the one that is known.
     """
     from vaultseek.semantic.models.packed_file import PackedFile
 
-    file, data = _read(model, most)
-    try:
-        return PackedFile(data)
-    except ValueError as error:
-        raise ConfigError(f"{file} is damaged: {error}; install {model.package} again") from None
+    return PackedFile(_read(model, most)[1])
 
 
 def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:

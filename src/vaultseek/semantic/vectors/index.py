@@ -1,6 +1,6 @@
 """The vector index: the nearest vectors with exact filters.
 
-A matrix of all vectors answers, exactly; its files are the record where there is a folder. Beyond the
+A matrix of all vectors answers, exactly; its files are the record. Beyond the
 matrix's budget an approximate index proposes the nearest, and they are scored in full precision; where it has
 no use, because a filter leaves little or it is not ready, all vectors are. Runs in the semantic worker.
 """
@@ -16,7 +16,6 @@ import numpy as np
 from vaultseek.base import limits
 from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.vectors.columns import Column
 from vaultseek.semantic.vectors.matrix import Matrix, Snapshot, VectorHits
 from vaultseek.semantic.vectors.matrix_file import MatrixFile
 from vaultseek.semantic.vectors.port import NoteIds, Numbers, OpenIndex, VectorBatch
@@ -33,19 +32,16 @@ NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 class VectorIndex:
     """A collection of vectors. One thread writes; others may search at the same time."""
 
-    def __init__(
-        self, folder: Path | None = None, name: str = "", open_index: OpenIndex | None = None
-    ) -> None:
-        """Open the index in files of this name in ``folder``, created if need be, or in memory only.
+    def __init__(self, folder: Path, name: str, open_index: OpenIndex | None = None) -> None:
+        """Open the index in files of this name in ``folder``, created if need be.
 
         ``open_index`` opens an approximate index for it. Raises ``IndexDamaged``.
         """
         self._open_index = open_index
-        self._file = MatrixFile(folder, name) if folder is not None else None
-        self._rows: Column | None = None
+        self._file = MatrixFile(folder, name)
         self.version: str | None = None
         """The version that the last complete ``apply`` set."""
-        if self._file is not None and not self._file.exists:
+        if not self._file.exists:
             self._file.replace([], None)
         self._matrix, self._proposals = self._load()
         self._publish()
@@ -70,13 +66,12 @@ class VectorIndex:
         snapshot = self._intact().snapshot
         if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
             raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
-        if self._file is not None:
-            if self._matrix.gone > len(self._matrix) + VECTOR_PAGE or self._file.is_outdated:
-                self._make_anew(self._file)
-            self._file.append(batch, deletes, version)
-        elif len(batch):
-            self._rows = self._rows or Column(np.float32, batch.vectors.shape[1])
-            self._rows.append(batch.vectors)
+        if self._matrix.gone > len(self._matrix) + VECTOR_PAGE or self._file.is_outdated:
+            # Most of the files is of no use.
+            self._file.replace(self._pages(), self.version)
+            self.end()
+            self._matrix, self._proposals = self._load()
+        self._file.append(batch, deletes, version)
         self._matrix.append(batch, deletes)
         self.version = version
         self._publish()
@@ -106,7 +101,7 @@ class VectorIndex:
     def _intact(self) -> _Current:
         """Return what is searched. Raises ``IndexDamaged`` if another program wrote its file."""
         current = self._current
-        if self._file is not None and not self._file.is_intact():
+        if not self._file.is_intact():
             raise IndexDamaged(
                 "the vectors were changed by another program; the vector index has to be rebuilt"
             )
@@ -119,20 +114,12 @@ class VectorIndex:
 
     def _load(self) -> tuple[Matrix, Proposals | None]:
         matrix = Matrix(limits.VECTOR_SCAN_BYTES)
-        if self._file is None:
-            return matrix, None
         self.version = self._file.load(matrix)
         return matrix, Proposals(self._open_index, self._file.proposals) if self._open_index else None
 
-    def _make_anew(self, file: MatrixFile) -> None:
-        """Make the files anew where most of them is of no use."""
-        file.replace(self._pages(), self.version)
-        self.end()
-        self._matrix, self._proposals = self._load()
-
     def _publish(self) -> None:
         proposals = None if self._matrix.in_budget else self._proposals
-        self._current = _Current(self._matrix.snapshot(self._vectors()), proposals)
+        self._current = _Current(self._matrix.snapshot(self._file.vectors()), proposals)
 
     def _pages(self) -> list[VectorBatch]:
         snapshot = self._current.snapshot
@@ -142,11 +129,6 @@ class VectorIndex:
             VectorBatch(snapshot.numbers[part], snapshot.notes[part], snapshot.vectors[part])
             for part in parts
         ]
-
-    def _vectors(self) -> Vectors:
-        if self._file is not None:
-            return self._file.vectors()
-        return self._rows.rows if self._rows is not None else np.zeros((0, 0), np.float32)
 
 
 class _Current(NamedTuple):

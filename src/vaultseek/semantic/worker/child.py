@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
+import logging.handlers
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
 
 from vaultseek.base import limits
 from vaultseek.base.child_process import processor_count
@@ -302,10 +303,10 @@ class Child:
         """Write the child's output to a log file, and remember its end."""
         stream = self._process.stderr
         assert stream is not None
-        with contextlib.closing(CappedLog(self._log)) as log:
+        with contextlib.closing(_log_handler(self._log)) as handler:
             while data := await stream.read(4 * limits.KIB):
                 self._tail = (self._tail + data)[-_TAIL_BYTES:]
-                log.write(data)
+                handler.handle(logging.makeLogRecord({"msg": data.decode("utf-8", "backslashreplace")}))
 
     def _finish(self, code: int) -> None:
         exit = ChildExit(
@@ -338,30 +339,11 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
     return {**base, **_OFFLINE, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
 
 
-class CappedLog:
-    """A file that is renamed to ``<name>.1`` when it is full; errors while writing it are ignored."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path or Path(os.devnull)
-        try:
-            self._file = self._open()
-        except OSError:
-            self._path = Path(os.devnull)
-            self._file = self._open()
-
-    def write(self, data: bytes) -> None:
-        """Append ``data``."""
-        with contextlib.suppress(OSError, ValueError):
-            if self._file.tell() + len(data) > limits.LOG_BYTES:
-                self._file.close()
-                self._path.replace(self._path.with_name(self._path.name + ".1"))
-                self._file = self._open()
-            self._file.write(data)
-            self._file.flush()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
-    def _open(self) -> BinaryIO:
-        return os.fdopen(os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), "ab")
+def _log_handler(path: Path | None) -> logging.Handler:
+    """Return a handler that writes texts as they are, and goes on if they cannot be written."""
+    if path is None:
+        return logging.NullHandler()
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=limits.LOG_BYTES, backupCount=1, delay=True)
+    handler.terminator = ""
+    handler.handleError = lambda record: None  # type: ignore[method-assign]
+    return handler

@@ -47,8 +47,7 @@ class RequestHandlers:
             "query": self._query,
             "vectors": self._vectors,
             "apply": self._apply,
-            "version": self._version,
-            "count": self._count,
+            "about": self._about,
             "drop": self._drop,
             "rerank": self._rerank,
             "load_reranker": self._load_reranker,
@@ -106,15 +105,10 @@ class RequestHandlers:
         index.apply(VectorBatch(numbers, notes, vectors), deletes, header["version"])
         return {}, ()
 
-    def _version(self, frame: Frame) -> Reply:
+    def _about(self, frame: Frame) -> Reply:
         with self._stores.reading(Path(frame.header["store"])) as collection:
             index = collection(frame.header["collection"])
-            return {"version": index.version if index is not None else None}, ()
-
-    def _count(self, frame: Frame) -> Reply:
-        with self._stores.reading(Path(frame.header["store"])) as collection:
-            index = collection(frame.header["collection"])
-            return {"count": len(index) if index is not None else 0}, ()
+            return {"version": index and index.version, "count": 0 if index is None else len(index)}, ()
 
     def _drop(self, frame: Frame) -> Reply:
         self._stores.drop(Path(frame.header["store"]))

@@ -18,11 +18,10 @@ from vaultseek.base.model import JSON
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.worker.answer import SemanticAnswer, answer_of
 from vaultseek.semantic.worker.child import Child, WorkerRequest
 from vaultseek.semantic.worker.pipe import Array, Frame
 from vaultseek.semantic.worker.queues import ANSWER, EMBED, RERANK, STORE
-from vaultseek.semantic.worker.state import WorkerSettings, WorkerState
+from vaultseek.semantic.worker.state import SemanticAnswer, WorkerSettings, WorkerState, answer_of
 from vaultseek.semantic.worker.supervisor import Supervisor
 
 SEARCH_SECONDS = 1.5
@@ -55,6 +54,11 @@ class SemanticWorker:
         self._settings = settings or WorkerSettings()
         self._on_state = on_state
         self._supervisor = Supervisor(model, self._settings, log, self._follow_state)
+        self.want, self.start, self.stop = (
+            self._supervisor.want,
+            self._supervisor.start,
+            self._supervisor.stop,
+        )
         self._reranker = LoadedReranker(self._settings.start_seconds)
         self._kept_reranker: str | None = None
         self._preparing: asyncio.Task[None] | None = None
@@ -68,18 +72,6 @@ class SemanticWorker:
     def memory_bytes(self) -> int | None:
         """Resident memory of the worker, in bytes; None while there is none."""
         return self._supervisor.memory_bytes
-
-    def want(self) -> None:
-        """Note that a request came: the pause of a worker that is down need not last any longer."""
-        self._supervisor.want()
-
-    async def start(self) -> None:
-        """Start the child without waiting until it is ready. Idempotent."""
-        await self._supervisor.start()
-
-    async def stop(self) -> None:
-        """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
-        await self._supervisor.stop()
 
     async def ready(self, deadline: float | None = None) -> None:
         """Start the worker if need be, and return when it is ready."""
@@ -151,9 +143,7 @@ class SemanticWorker:
         ``allowed`` are the notes to search in, exactly and before the cut. A collection that does not exist
         is empty. Urgent: raises `WorkerUnavailable` at once unless the worker is ready.
         """
-        self._supervisor.check_store(store)
         header: JSON = {
-            "store": str(store),
             "chunks": collections[0],
             "notes": collections[1],
             "text": text if isinstance(text, str) else None,
@@ -162,10 +152,7 @@ class SemanticWorker:
         }
         query = () if isinstance(text, str) else (np.asarray(text, dtype=np.float32),)
         arrays = query if allowed is None else (*query, np.asarray(allowed, dtype=np.int64))
-        child = await self._supervisor.ready_child(0)
-        seconds = self._settings.answer_seconds
-        request = WorkerRequest("query", ANSWER, seconds, header, arrays, str(store), "answering a query")
-        return answer_of(await self._ask(child, request, deadline))
+        return answer_of(await self._ask_urgently("query", store, header, arrays, deadline))
 
     async def vectors(
         self,
@@ -176,13 +163,8 @@ class SemanticWorker:
         deadline: float | None = SEARCH_SECONDS,
     ) -> dict[int, Vectors]:
         """Return the vectors of those notes that have one. Urgent, like ``query``."""
-        self._supervisor.check_store(store)
-        child = await self._supervisor.ready_child(0)
-        header: JSON = {"store": str(store), "collection": collection}
-        arrays = (np.asarray(notes, dtype=np.int64),)
-        seconds = self._settings.answer_seconds
-        request = WorkerRequest("vectors", ANSWER, seconds, header, arrays, str(store), "answering a query")
-        numbers, matrix = (await self._ask(child, request, deadline)).arrays
+        header, arrays = {"collection": collection}, (np.asarray(notes, dtype=np.int64),)
+        numbers, matrix = (await self._ask_urgently("vectors", store, header, arrays, deadline)).arrays
         return dict(zip(numbers.tolist(), matrix, strict=True))
 
     def keep_reranker(self, model: str | None) -> None:
@@ -221,13 +203,13 @@ class SemanticWorker:
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
         """Return the version of the last complete `apply`; None if there is no such collection."""
-        frame = await self._at_store("version", store, {"collection": collection}, _Deadline(deadline))
+        frame = await self._at_store("about", store, {"collection": collection}, _Deadline(deadline))
         value: str | None = frame.header["version"]
         return value
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
         """Return the number of vectors in the collection; 0 if there is none."""
-        frame = await self._at_store("count", store, {"collection": collection}, _Deadline(deadline))
+        frame = await self._at_store("about", store, {"collection": collection}, _Deadline(deadline))
         return int(frame.header["count"])
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
@@ -257,6 +239,15 @@ class SemanticWorker:
         settings = self._settings
         queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
         return WorkerRequest("embed", queue, seconds, {"texts": texts}, doing=f"embedding {len(texts)} texts")
+
+    async def _ask_urgently(
+        self, call: str, store: Path, header: JSON, arrays: Sequence[Array], deadline: float | None
+    ) -> Frame:
+        self._supervisor.check_store(store)
+        child = await self._supervisor.ready_child(0)
+        seconds, header = self._settings.answer_seconds, {**header, "store": str(store)}
+        request = WorkerRequest(call, ANSWER, seconds, header, arrays, str(store), "answering a query")
+        return await self._ask(child, request, deadline)
 
     async def _at_store(
         self, call: str, store: Path, header: JSON, remaining: _Deadline, arrays: Sequence[Array] = ()

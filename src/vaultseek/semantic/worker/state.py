@@ -1,9 +1,9 @@
-"""Settings, state and port of the semantic worker."""
+"""Settings, state, answers and port of the semantic worker."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from vaultseek.base import limits
 from vaultseek.base.model import Reason
+from vaultseek.semantic.models.calibration import DEFAULT
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
-from vaultseek.semantic.worker.answer import SemanticAnswer
 from vaultseek.semantic.worker.child import COMMAND
+from vaultseek.semantic.worker.pipe import Frame
 
 WORKER_START_SECONDS = 120.0
 WORKER_QUERY_SECONDS = 10.0
@@ -59,6 +60,61 @@ class WorkerSettings:
     backoff_seconds: Sequence[float] = limits.WORKER_BACKOFF_SECONDS
     retry_seconds: float = limits.WORKER_RETRY_SECONDS
     stable_seconds: float = WORKER_STABLE_SECONDS
+
+
+Ints = NDArray[np.int64]
+Scores = NDArray[np.float32]
+
+
+def _no_numbers() -> Ints:
+    return np.zeros(0, np.int64)
+
+
+def _no_scores() -> Scores:
+    return np.zeros(0, np.float32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SemanticAnswer:
+    """The nearest passages and notes, best first, and the time taken.
+
+    Three columns of equal length hold the passages: the number of the chunk, its note, its cosine. There are
+    up to ``k`` notes in them and a few passages of each. Two more hold the notes by their own vectors.
+    ``vector`` is the query's vector: ``(dimension,)``.
+    """
+
+    passage_numbers: Ints = field(default_factory=_no_numbers)
+    passage_notes: Ints = field(default_factory=_no_numbers)
+    passage_scores: Scores = field(default_factory=_no_scores)
+    note_ids: Ints = field(default_factory=_no_numbers)
+    note_scores: Scores = field(default_factory=_no_scores)
+    vector: Vectors = field(default_factory=_no_scores, repr=False)
+    embed_ms: float = 0.0
+    search_ms: float = 0.0
+    note_vectors: Mapping[int, Vectors] = field(default_factory=dict, repr=False)
+    """Unit vectors of the best notes, by note, as far as they have one."""
+    reading: float = 1.0
+    """Degree to which the model reads the query, in [0, 1]."""
+    meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
+    """Intercept and slope of the model's logistic curve from cosine to confidence."""
+
+    def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
+        """Return the answer with the passages of these chunks only."""
+        rows = np.isin(self.passage_numbers, list(numbers))
+        return replace(
+            self,
+            passage_numbers=self.passage_numbers[rows],
+            passage_notes=self.passage_notes[rows],
+            passage_scores=self.passage_scores[rows],
+        )
+
+
+def answer_of(frame: Frame) -> SemanticAnswer:
+    """Decode the answer in a frame from the child."""
+    vector, numbers, notes, scores, note_ids, note_scores, best, vectors = frame.arrays
+    times = (frame.header["embed_ms"], frame.header["search_ms"])
+    of_best = dict(zip(best.tolist(), vectors, strict=True))
+    return SemanticAnswer(numbers, notes, scores, note_ids, note_scores, vector, *times, of_best)
 
 
 Numbers = Sequence[int] | NDArray[np.int64]
