@@ -55,7 +55,12 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, .
     file = _absolute(path)
     data = toml.read(file, required=path is not None)
     origin = Origin(file)
-    problems = [*_unknown_variables(), *_unknown_sections(data, file), *_named_twice(data, file)]
+    problems = _unknown_variables()
+    # Found before ``Settings`` is called: pydantic has keyword arguments of its own.
+    for name in data.keys() - Settings.model_fields:
+        problems.append(SettingProblem(str(file), (name,), describe.unknown_key(name, Settings)))
+    for name, other in describe.named_twice(data.get("search"), SearchSettings):
+        problems.append(SettingProblem(str(file), ("search", name), _also(other)))
     known = {name: value for name, value in data.items() if name in Settings.model_fields}
     try:
         settings = Settings(**known)
@@ -131,18 +136,6 @@ def _raise_first(problems: list[SettingProblem]) -> None:
 
 def _invalid(error: ValidationError, origin: Origin) -> list[SettingProblem]:
     return [origin.problem(*problem) for problem in describe.problems(error, Settings)]
-
-
-def _unknown_sections(data: Mapping[str, Any], file: Path) -> list[SettingProblem]:
-    """Find them before ``Settings`` is called: pydantic has keyword arguments of its own."""
-    unknown = [name for name in data if name not in Settings.model_fields]
-    return [SettingProblem(str(file), (name,), describe.unknown_key(name, Settings)) for name in unknown]
-
-
-def _named_twice(data: Mapping[str, Any], file: Path) -> list[SettingProblem]:
-    """Find the keys of ``[search]`` that are set by two names, of which only one could count."""
-    pairs = describe.named_twice(data.get("search"), SearchSettings)
-    return [SettingProblem(str(file), ("search", name), _also(other)) for name, other in pairs]
 
 
 def _also(other: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,27 @@ _HEAD = """\
 
 def example(vault: Path | None = None) -> str:
     """Return a ``config.toml`` with every key as a comment; it only adds ``vault``, if there is one."""
-    parts = [_HEAD, "\n".join(_vault_block(vault))]
+    mark = "" if vault else "# "
+    block = ["# One block for each folder of notes.", f"{mark}[[vaults]]"]
+    values = {"name": "notes", "path": str(vault)} if vault else {}
+    if vault:
+        with suppress(ValidationError):
+            values["name"] = VaultSettings(name=vault.name, path=vault).name
+    for key, field in scalars(VaultSettings):
+        block += [f"{mark}{line}" for line in _comment(field)]
+        inactive = "# " if vault and key not in values else ""
+        block.append(f"{mark}{inactive}{key} = {format_value(values.get(key, example_value(field)))}")
+    parts = [_HEAD, "\n".join(block)]
     for name, section in sections(Settings):
-        parts.append("\n".join([f"[{name}]", *_keys(section)]))
-    parts.append("\n".join(_searches_block()))
+        block = [f"[{name}]"]
+        for key, field in scalars(section):
+            value = example_value(field)
+            # An empty table: environment variables take JSON, the file does not.
+            block += [*_comment(field), f"# {key} = {'{}' if value == {} else format_value(value)}"]
+        parts.append("\n".join(block))
+    searches = describe.described_fields(Settings)["searches"]
+    queries = (f"# {name} = {format_value(query)}" for name, query in example_value(searches).items())
+    parts.append("\n".join([*_comment(searches), "# [searches]", *queries]))
     return "\n\n".join(part.rstrip("\n") for part in parts) + "\n"
 
 
@@ -49,46 +67,6 @@ def scalars(section: describe.Model) -> Iterator[tuple[str, FieldInfo]]:
     for name, field in describe.described_fields(section).items():
         if describe.section_of(field.annotation) is None or describe.is_list(field.annotation):
             yield name, field
-
-
-def _vault_block(vault: Path | None) -> Iterator[str]:
-    yield "# One block for each folder of notes."
-    mark = "" if vault else "# "
-    yield f"{mark}[[vaults]]"
-    values = {"name": _vault_name(vault), "path": str(vault)} if vault else {}
-    for name, field in scalars(VaultSettings):
-        yield from (f"{mark}{line}" for line in _comment(field))
-        active = name in values or not vault
-        value = format_value(values.get(name, example_value(field)))
-        yield f"{mark}{'' if active else '# '}{name} = {value}"
-
-
-def _searches_block() -> Iterator[str]:
-    field = describe.described_fields(Settings)["searches"]
-    yield from _comment(field)
-    yield "# [searches]"
-    for name, query in example_value(field).items():
-        yield f"# {name} = {format_value(query)}"
-
-
-def _vault_name(vault: Path) -> str:
-    try:
-        return VaultSettings(name=vault.name, path=vault).name
-    except ValidationError:
-        return "notes"
-
-
-def _keys(section: describe.Model) -> Iterator[str]:
-    for name, field in scalars(section):
-        yield from _comment(field)
-        value = example_value(field)
-        yield f"# {name} = {_inline(value) if isinstance(value, dict) else format_value(value)}"
-
-
-def _inline(table: dict[str, Any]) -> str:
-    """Format a table on one line; environment variables take JSON, the file does not."""
-    inner = ", ".join(f"{name} = {format_value(value)}" for name, value in table.items())
-    return f"{{ {inner} }}" if inner else "{}"
 
 
 def _comment(field: FieldInfo) -> Iterator[str]:

@@ -8,7 +8,10 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -16,16 +19,7 @@ from pydantic import BaseModel
 
 from vaultseek.base import limits, paths
 from vaultseek.errors import ConfigError
-from vaultseek.settings import toml
 from vaultseek.settings.describe import Location, quote_value
-
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 def read(file: Path, *, required: bool) -> dict[str, Any]:
@@ -41,7 +35,11 @@ def read(file: Path, *, required: bool) -> dict[str, Any]:
 def read_text(file: Path, *, required: bool) -> str | None:
     """Return the text of ``file``; None if it does not exist and is not ``required``. Raises ConfigError."""
     try:
-        raw = _read_bytes(file)
+        # Non-blocking: opening a pipe without a writer would block for ever.
+        with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise OSError(errno.EINVAL, "it is no regular file")
+            raw = stream.read(limits.CONFIG_BYTES + 1)
     except FileNotFoundError:
         if required:
             raise ConfigError(f"{file}: no such file; set --config to a TOML file") from None
@@ -83,20 +81,6 @@ def format_value(value: Any) -> str:
     return text.replace("\x7f", "\\u007f")
 
 
-def _read_bytes(file: Path) -> bytes:
-    # Non-blocking: opening a pipe without a writer would block for ever.
-    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
-    try:
-        mode = os.fstat(descriptor).st_mode
-        for is_kind, words in _KINDS:
-            if is_kind(mode):
-                raise OSError(errno.EINVAL, f"it is {words}, not a file")
-        with os.fdopen(descriptor, "rb", closefd=False) as stream:
-            return stream.read(limits.CONFIG_BYTES + 1)
-    finally:
-        os.close(descriptor)
-
-
 def _syntax_error(message: str, text: str) -> str:
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column \d+|end of document)\)", message, re.DOTALL)
     if match is None:
@@ -117,69 +101,28 @@ _LONG_KEY = re.compile(
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
     """Return the line, from 1, where each location begins, or the table that it belongs in.
 
-    Locations that ``text``, which is valid, does not have are left out. Reads it once.
+    Locations that ``text``, which is valid, does not have are left out.
     """
-    places = _places(text)
-    lines = {}
-    for location in {*locations}:
-        ends = range(len(location), 0, -1)
-        known = next((location[:end] for end in ends if location[:end] in places), None)
-        if known is not None:
-            lines[location] = places[known]
-    return lines
-
-
-def _places(text: str) -> dict[Location, int]:
-    places: dict[Location, int] = {}
-    tables: dict[Location, int] = {}  # how many each array of tables has so far
-    table: Location = ()
-    for line, content, is_header in _statements(text):
-        if is_header:
-            table = _table(content, tables)
-            added: Iterable[Location] = (table[:end] for end in range(1, len(table) + 1))
-        else:
-            added = _keys(content, table)
-        for location in added:
-            places.setdefault(location, line)
-    return places
-
-
-def _statements(text: str) -> Iterator[tuple[int, dict[str, Any], bool]]:
-    """Yield the first line of each header and each key, what it says by itself, and true for a header."""
-    first, statement = 1, ""
-    for number, line in enumerate(text.split("\n"), 1):
-        statement += f"{line}\n"
+    locations = list(locations)
+    wanted = {location[:end]: 0 for location in locations for end in range(1, len(location) + 1)}
+    lines = text.split("\n")
+    first = 1
+    for end in range(1, len(lines) + 1):
         try:
-            content = tomllib.loads(statement)
+            content: Any = tomllib.loads("\n".join(lines[:end]))
         except (ValueError, RecursionError):
-            continue  # it goes on in the next line
-        if content:
-            yield first, content, statement.lstrip().startswith("[")
-        first, statement = number + 1, ""
-
-
-def _table(header: Any, tables: dict[Location, int]) -> Location:
-    """Return the location of the table that ``header``, parsed alone, begins."""
-    location: Location = ()
-    while header:
-        is_item = isinstance(header, list)
-        if is_item:
-            tables[location] = tables.get(location, 0) + 1
-        if location in tables:
-            location = (*location, tables[location] - 1)
-        if is_item:
-            break
-        ((part, header),) = header.items()
-        location = (*location, part)
-    return location
-
-
-def _keys(value: Any, location: Location) -> Iterator[Location]:
-    """Yield the locations of all that ``value`` has, which is at ``location``."""
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for part, inner in items:
-        yield (*location, part)
-        yield from _keys(inner, (*location, part))
+            continue  # a value goes on in the next line
+        for location in [location for location, line in wanted.items() if not line]:
+            with suppress(LookupError, TypeError):
+                reduce(getitem, location, content)
+                wanted[location] = first
+        first = end + 1
+    found = {}
+    for location in locations:
+        known = [line for end in range(len(location), 0, -1) if (line := wanted[location[:end]])]
+        if known:
+            found[location] = known[0]
+    return found
 
 
 def create(file: Path, text: str) -> None:
@@ -207,20 +150,25 @@ def set_key(file: Path, section: str, key: str, value: str | bool) -> None:
 
     Raises ConfigError, and leaves the file unchanged, if it cannot be read or written or is not TOML.
     """
-    text = toml.read_text(file, required=False)
+    text = read_text(file, required=False)
+    changed = _with_key(text or "", section, key, value, file)
     if text is None:
-        create(file, _with_key("", section, key, value, file))
-    else:
-        _replace(Path(os.path.realpath(file)), _with_key(text, section, key, value, file))
+        create(file, changed)
+        return
+    real = Path(os.path.realpath(file))
+    try:
+        paths.write_atomically(real, changed, real.stat().st_mode & 0o777)
+    except OSError as error:
+        raise _cannot_write(file, error) from None
 
 
 def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    expected: dict[str, Any] = toml.parse(text, file)
+    expected = parse(text, file)
     by_hand = ConfigError(
-        f"{file}: cannot be changed here; write {key} = {toml.format_value(value)} under [{section}]"
+        f"{file}: cannot be changed here; write {key} = {format_value(value)} under [{section}]"
     )
     table = expected.setdefault(section, {})
     if not isinstance(table, dict):
@@ -234,16 +182,9 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
         changed = document.as_string()
     except TOMLKitError:
         raise by_hand from None
-    if toml.parse(changed, file) != expected:
+    if parse(changed, file) != expected:
         raise by_hand
     return changed
-
-
-def _replace(file: Path, text: str) -> None:
-    try:
-        paths.write_atomically(file, text, file.stat().st_mode & 0o777)
-    except OSError as error:
-        raise _cannot_write(file, error) from None
 
 
 def _cannot_write(file: Path, error: OSError) -> ConfigError:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -36,7 +34,17 @@ class SettingsFile:
         self._versions = self._on_disk()
         settings = load(self.path if self._required else None)
         self.registry = read_registry()
-        return _with_registered(settings, self.registry)
+        names = {vault.name.casefold() for vault in settings.vaults}
+        roots = {vault.path for vault in settings.vaults}
+        registered = tuple(
+            vault
+            for vault in self.registry.vaults
+            if vault.name.casefold() not in names
+            and vault.path not in roots
+            # There is a vault, or its index, which answers while the vault is not mounted.
+            and (vault.path.is_dir() or paths.vault_data_directory(vault.path).is_dir())
+        )
+        return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})
 
     def has_changed(self) -> bool:
         """True if a file has changed since the last read; it takes microseconds."""
@@ -54,14 +62,6 @@ class SettingsFile:
             self._versions = before
             raise
 
-    def exists(self) -> bool:
-        """True if the configuration file exists; the defaults apply without one."""
-        return self.path.exists()
-
-    def write_registry(self, registry: RegisteredVaults) -> None:
-        """Write the registry; ``changed`` notices it. Raises OSError."""
-        write_registry(registry)
-
     def _on_disk(self) -> tuple[_Version, _Version]:
         return _version(self.path), _version(registry_file())
 
@@ -72,22 +72,6 @@ def _version(file: Path) -> _Version:
     except OSError:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _can_answer(root: Path) -> bool:
-    """True if there is a vault at ``root``, or its index, which answers while the vault is not mounted."""
-    return root.is_dir() or paths.vault_data_directory(root).is_dir()
-
-
-def _with_registered(settings: Settings, registry: RegisteredVaults) -> Settings:
-    names = {vault.name.casefold() for vault in settings.vaults}
-    roots = {vault.path for vault in settings.vaults}
-    registered = tuple(
-        vault
-        for vault in registry.vaults
-        if vault.name.casefold() not in names and vault.path not in roots and _can_answer(vault.path)
-    )
-    return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,30 +101,26 @@ def registry_file() -> Path:
     return paths.data_directory() / "vaults.json"
 
 
-def read_registry(file: Path | None = None) -> RegisteredVaults:
+def read_registry() -> RegisteredVaults:
     """Read the registry; an empty one if the file is missing or damaged."""
     try:
-        data = paths.read_json(file or registry_file())
+        data = paths.read_json(registry_file())
         paused = frozenset(Path(path) for path in data["paused"])
-        return RegisteredVaults(tuple(_vaults(data["vaults"])), paused)
+        vaults = []
+        for entry in data["vaults"]:
+            with contextlib.suppress(ValidationError):
+                vaults.append(VaultSettings.model_validate(entry))
+        return RegisteredVaults(tuple(vaults), paused)
     except (OSError, ValueError, KeyError, TypeError):
         return RegisteredVaults()
 
 
-def write_registry(registry: RegisteredVaults, file: Path | None = None) -> None:
+def write_registry(registry: RegisteredVaults) -> None:
     """Replace the file atomically. Raises OSError and leaves the old file unchanged."""
-    file = file or registry_file()
+    file = registry_file()
     paths.private_directory(file.parent)
     data = {
         "vaults": [vault.model_dump(mode="json", exclude_defaults=True) for vault in registry.vaults],
         "paused": sorted(map(str, registry.paused)),
     }
     paths.write_atomically(file, json.dumps(data, ensure_ascii=False, indent=1))
-
-
-def _vaults(entries: Sequence[Any]) -> list[VaultSettings]:
-    vaults = []
-    for entry in entries:
-        with contextlib.suppress(ValidationError):
-            vaults.append(VaultSettings.model_validate(entry))
-    return vaults

@@ -135,7 +135,7 @@ class Methods:
             "version": __version__,
             "uptime_seconds": round(time.monotonic() - self._began, 1),
             "memory_bytes": _memory(),
-            "config": str(self._file.path) if self._file.exists() else None,
+            "config": str(self._file.path) if self._file.path.exists() else None,
             "socket": self._socket,
             "worker": {
                 "status": worker.status,

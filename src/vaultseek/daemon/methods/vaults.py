@@ -27,7 +27,7 @@ from vaultseek.protocol.messages.params import (
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.describe import first_problem
 from vaultseek.settings.model import VaultSettings
-from vaultseek.settings.watch import SettingsFile
+from vaultseek.settings.watch import SettingsFile, write_registry
 
 _Write = Callable[[], None]
 log = logging.getLogger(__name__)
@@ -114,7 +114,7 @@ class VaultMethods:
         async with self._changing:
             await self._apply_settings()
             vault = await asyncio.to_thread(self._new, call)
-            await self._change(lambda: self._file.write_registry(self._file.registry.with_vault(vault)))
+            await self._change(lambda: write_registry(self._file.registry.with_vault(vault)))
         return vault
 
     async def remove(self, call: RemoveVaultParams, context: RequestContext) -> JSON:
@@ -131,7 +131,7 @@ class VaultMethods:
                 raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
             if call.delete_index:
                 await self._registry.check_engine(root)
-            await self._change(lambda: self._file.write_registry(self._file.registry.without(root)))
+            await self._change(lambda: write_registry(self._file.registry.without(root)))
             await self._registry.close_vault(root, delete_index=call.delete_index)
         return {"path": str(root), "index_deleted": call.delete_index}
 
@@ -148,9 +148,7 @@ class VaultMethods:
         async with self._changing:
             await self._apply_settings()
             root = self._root(call.vault)
-            await self._change(
-                lambda: self._file.write_registry(self._file.registry.with_paused(root, paused=paused))
-            )
+            await self._change(lambda: write_registry(self._file.registry.with_paused(root, paused=paused)))
             await self._registry.find(str(root), None)
         return {"path": str(root), "paused": paused}
 
