@@ -68,7 +68,26 @@ WINCH = f"""# Winch
 
 {"oil " * 12_000}needleword{" rope" * 6_000}
 """
+FLEET = """filters: file.inFolder("Projects")
+views:
+  - {type: table, name: All, order: [file.name]}
+  - {type: table, name: Pumps, order: [file.name, status], filters: 'status == "open"'}
+"""
+BLOCK = """# Fleet
+
+```base
+filters: file.inFolder("log")
+views:
+  - {type: table, name: Logs, order: [file.name], limit: 3}
+```
+
+![[manual.pdf#page=2]]
+
+![[fleet.base]]
+"""
 NOTES: dict[str, str | bytes] = {
+    "Fleet.md": BLOCK,
+    "fleet.base": FLEET,
     "Projects/Pump.md": PUMP,
     "Garden.md": "# Garden\n\nRoses.\n\n"
     + "\n\n".join(f"Line {n}" for n in range(60))
@@ -270,10 +289,29 @@ def test_files_that_are_no_notes_say_where_in_them_it_is(reader):
     reader.press("ArrowDown")
     reader.expect(reader.page.locator("#note .place")).to_have_text(["page 1", "page 2"])
     reader.sees("#note .passage", "drum")
+    drawn = reader.page.get_by_role("img", name="page 2")
+    reader.expect(drawn).to_have_attribute("src", re.compile("^blob:"))
+    assert drawn.evaluate("image => image.decode().then(() => image.naturalWidth)") > 1000
+    reader.expect(drawn).to_be_in_viewport()
     reader.type("winch brake")
     reader.sees("#results .path:has-text('Board.canvas #b2')")
     reader.page.goto(reader.served.root + "/?note=Board.canvas&of=vault&at=b2")
     reader.sees("#note .passage", "winch brake")
+
+
+def test_bases_are_tables_and_what_notes_embed_is_shown(reader):
+    reader.page.goto(reader.served.root + "/?note=Fleet.md&of=vault")
+    table = reader.page.get_by_role("region", name="Logs")
+    reader.expect(table.locator("tbody td:first-child")).to_have_text(["0", "1", "2"])
+    reader.sees("#note .embedded img.page[src]")
+    reader.page.locator("#note .embedded .base select").select_option("Pumps")
+    reader.expect(reader.page.locator("#note .embedded .base td")).to_have_text(["Pump", "open"])
+    reader.page.locator("#note .embedded .base td a").click()
+    reader.sees("#note h1", "Pump")
+    reader.page.goto(reader.served.root + "/?note=fleet.base&of=vault&at=Pumps")
+    reader.expect(reader.page.locator("#note .base td")).to_have_text(["Pump", "open"])
+    reader.page.goto(reader.served.root + "/?note=drawing.svg&of=vault")
+    reader.expect(reader.page.locator("#note article img")).to_have_attribute("src", re.compile("^data:"))
 
 
 def test_drawings_are_pictures_and_callouts_fold(reader):
@@ -767,6 +805,7 @@ SCREENS = (
     ),
     *("/?view=graph&from=sub/Tea.md&to=Garden.md", "/?view=state", "/?q=tea&note=Nowhere.md&of=vault"),
     *("/?q=pump&note=Projects/Pump.md&of=vault", "/?q=capstan&note=Winch.md&of=vault"),
+    *("/?note=Fleet.md&of=vault", "/?note=fleet.base&of=vault", "/?note=drawing.svg&of=vault"),
     *("/?q=winch+drum&note=manual.pdf&of=vault", "/?q=winch&note=Board.canvas&of=vault"),
 )
 

@@ -48,6 +48,13 @@ def test_one_process_reads_one_file_after_the_other_and_starts_again(process):
     assert process.extract("text", "b.txt", b"three").lines == ("three",)
 
 
+def test_a_page_is_drawn_or_there_is_none(process):
+    document = made.pdf("One.", "Two.")
+    assert process.page(document, 2).startswith(b"\x89PNG\r\n")
+    assert process.page(document, 3) is None
+    assert process.page(b"no PDF", 1) is None
+
+
 @pytest.mark.parametrize(
     ("kind", "data", "codes"),
     [

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.doors.ui.rendering import ATTRIBUTES, CLASSES, ELEMENTS, as_html
+from vaultseek.doors.ui.rendering import ATTRIBUTES, CLASSES, ELEMENTS, FORMULAS, as_html
 
 TARGETS = {
     "Tea": "sub/Tea.md",
@@ -56,7 +56,7 @@ def only(text, tag):
         ("![[dot.png|200]]", "img", {"data-file": "pictures/dot.png", "alt": "dot.png", "width": "200"}),
         ("![a dot](dot.png)", "img", {"data-file": "pictures/dot.png", "alt": "a dot"}),
         ("![far](https://a.example/x.png)", "img", {"alt": "far", "data-address": "https://a.example/x.png"}),
-        ("![[plan.pdf]]", "a", {"data-note": "plan.pdf"}),
+        ("![[plan.pdf]]", "span", {"data-note": "plan.pdf", "class": "embed"}),
         ("see #work/pumps now", "a", {"class": "tag", "data-tag": "work/pumps"}),
         ("> [!warning] Mind *this*\n> text", "blockquote", {"class": "callout", "data-kind": "warning"}),
         ("> [!warning]- Mind *this*\n> text", "details", {"class": "callout", "data-kind": "warning"}),
@@ -152,7 +152,7 @@ def test_any_text_is_rendered(text):
 
 def check(html):
     for tag, attributes in Elements(html).elements:
-        assert tag in ELEMENTS
+        assert tag in ELEMENTS | FORMULAS
         allowed = ATTRIBUTES["*"] | ATTRIBUTES.get(tag, set()) | {"rel", "class"}
         assert attributes.keys() <= allowed, (tag, attributes)
         assert set((attributes.get("class") or "").split()) <= CLASSES.get(tag, set())
@@ -180,6 +180,10 @@ def check(html):
         "<b>" * 10_000,
         "<!--" * 10_000,
         "<script>" * 10_000,
+        "$a^{$" * 10_000,
+        "$" + "x^{" * 5_000 + "$",
+        "```python\n" + "(" * 20_000,
+        "```bash\n" + "$((" * 6_000,
     ],
     ids=lambda text: text[:6],
 )
@@ -200,11 +204,17 @@ def test_a_callout_has_a_title_of_its_own_and_folds():
     assert '<blockquote class="callout" data-kind="note"' in plain
 
 
-def test_a_formula_stays_as_it_is_written():
-    assert '<span class="math">$a*b*c_1_$</span>' in as_html("so $a*b*c_1_$ is", {})
+def test_a_formula_is_set_or_stays_as_it_is_written():
+    assert "<math" in as_html("so $a^2$ is", {})
+    assert 'class="math"><math display="block">' in as_html("$$\na*b*c <i>\n$$", {})
     assert "<em>" not in as_html("$$\na*b*c <i>\n$$", {})
-    assert 'class="math">$$\na*b*c &lt;i&gt;\n$$</div>' in as_html("$$\na*b*c <i>\n$$", {})
+    assert '<span class="math">$a*b*c_1_$</span>' in as_html("so $a*b*c_1_$ is", {})
     assert "math" not in as_html("it costs $5 or $6", {})
+
+
+def test_code_has_colours_if_its_language_is_one():
+    assert '<span class="k">def</span>' in as_html("```python\ndef f(): ...\n```", {})
+    assert "span" not in as_html("```nothing\ndef f(): ...\n```", {})
 
 
 def test_an_address_is_a_link_and_the_name_of_a_file_is_none():

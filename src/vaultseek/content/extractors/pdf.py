@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import struct
+import zlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
@@ -23,6 +25,10 @@ _NO_TITLE = re.compile(
 )
 _OCR_DOTS = 2.5
 """Scale at which a page is drawn for OCR, in pixels per point; a poster is drawn smaller."""
+_SCREEN_DOTS = 2.0
+"""Scale at which a page is drawn for a screen."""
+SCREEN_PIXELS = 6_000_000
+"""Pixels of the largest page that is drawn for a screen."""
 NEED_OCR = (
     "has no text, only pictures of it; to read them, install vaultseek[ocr] and list ocr in [index] kinds"
 )
@@ -61,6 +67,30 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         more = f" and {len(scanned) - 1} more" if 1 < len(scanned) < pages else ""
         made.problem("no_text", f"{which}{more} {NEED_OCR}")
     return made.note(_title(document))
+
+
+def draw(data: bytes, number: int) -> bytes:
+    """Return a page, 1-based, as a PNG. Raises PdfiumError or IndexError."""
+    page = PdfDocument(data)[number - 1]
+    area = max(page.get_width() * page.get_height(), 1.0)
+    pixels = page.render(
+        scale=min(_SCREEN_DOTS, math.sqrt(SCREEN_PIXELS / area)), rev_byteorder=True
+    ).to_numpy()
+    height, width, _ = pixels.shape
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        )
+
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)  # each begins with its filter: none
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows, 4))
+        + chunk(b"IEND", b"")
+    )
 
 
 def _title(document: PdfDocument) -> str:

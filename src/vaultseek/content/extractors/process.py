@@ -1,4 +1,4 @@
-"""The process that reads files, and the daemon's side of it: bytes in, the text as JSON out.
+"""The process that reads files, and its caller's side: bytes in, the text as JSON or a page as a picture out.
 
 It is there while there is something to read, and has no other file and no connection.
 """
@@ -64,9 +64,9 @@ class ExtractionProcess:
             if alone:
                 self._end()
             for _ in range(2):
-                answer = self._ask(kind, path, data, ocr=ocr)
-                if answer is not None:
-                    return answer
+                with contextlib.suppress(ChildEnded, ValueError, TypeError, KeyError):
+                    seconds = limits.OCR_SECONDS if ocr else EXTRACTORS[kind].seconds
+                    return decode(self._ask({"kind": kind, "path": path, "ocr": ocr}, data, seconds))
                 ending = self._end()
                 if self._stopped:
                     raise Cancelled(STOPPED)
@@ -75,6 +75,16 @@ class ExtractionProcess:
                 if ending != 0:
                     break  # with 0 it had just ended for being idle
             raise ReaderEnded(path)
+
+    def page(self, data: bytes, number: int) -> bytes | None:
+        """Return a page of a PDF, 1-based, as a PNG; None if it cannot be drawn. Raises OSError."""
+        with self._busy:
+            for _ in range(2):
+                with contextlib.suppress(ChildEnded):
+                    return self._ask({"page": number, "ocr": False}, data, EXTRACTORS["pdf"].seconds) or None
+                if self._end() != 0:
+                    break
+        return None
 
     def stop(self) -> None:
         """End the process, also in the middle of a file, whose reader gets Cancelled."""
@@ -89,14 +99,11 @@ class ExtractionProcess:
         with self._busy:
             self._end()
 
-    def _ask(self, kind: Kind, path: str, data: bytes, *, ocr: bool) -> Note | None:
-        """Return the answer of the process; None if it ended."""
-        process = self._running(ocr=ocr)
-        seconds = limits.OCR_SECONDS if ocr else EXTRACTORS[kind].seconds
-        with contextlib.suppress(ChildEnded, ValueError, TypeError, KeyError):
-            process.send({"kind": kind, "path": path, "ocr": ocr}, data)
-            return decode(process.receive(seconds * PATIENCE)[1])
-        return None
+    def _ask(self, job: JSON, data: bytes, seconds: float) -> bytes:
+        """Return the answer of the process. Raises ChildEnded."""
+        process = self._running(ocr=job["ocr"])
+        process.send(job, data)
+        return process.receive(seconds * PATIENCE)[1]
 
     def _running(self, *, ocr: bool) -> ChildProcess:
         process = self._process
@@ -134,7 +141,7 @@ def main() -> None:
     confine()
     with contextlib.suppress(BrokenPipeError):
         while (job := _receive(incoming)) is not None:
-            write(outgoing, {}, encode(_extract(*job)))
+            write(outgoing, {}, _drawn(*job) if "page" in job[0] else encode(_extract(*job)))
 
 
 def _receive(incoming: BinaryIO) -> tuple[JSON, bytes] | None:
@@ -154,6 +161,18 @@ def _extract(job: JSON, data: bytes) -> Note:
         return named_only(path, "too_complex", "reading it takes too much memory")
     except Exception as error:
         return named_only(path, "not_indexed", f"this file could not be read ({type(error).__name__})")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _drawn(job: JSON, data: bytes) -> bytes:
+    from vaultseek.content.extractors.pdf import draw
+
+    signal.setitimer(signal.ITIMER_PROF, EXTRACTORS["pdf"].seconds)
+    try:
+        return draw(data, job["page"])
+    except Exception:
+        return b""
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 

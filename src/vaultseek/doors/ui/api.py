@@ -13,8 +13,9 @@ from vaultseek.base import paths
 from vaultseek.base.limits import REPORT_BYTES
 from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
+from vaultseek.content.extractors.process import ExtractionProcess
 from vaultseek.content.files.obsidian import has_obsidian
-from vaultseek.doors.ui.pictures import Picture, read_picture
+from vaultseek.doors.ui.pictures import Picture, draw_page, read_picture
 from vaultseek.doors.ui.reader import read_note
 from vaultseek.errors import NotFound, UsageError, VaultseekError
 
@@ -35,6 +36,7 @@ METHODS = frozenset(
         "search/all",
         "search/why",
         "vault/orphans",
+        "vault/table",
     }
 )
 """Methods of the protocol that the page may call: those that read."""
@@ -54,6 +56,7 @@ class API:
         self._editor = editor
         self._open_editor = open_editor
         self._folders: set[str] = set()
+        self._pages = ExtractionProcess()
         self._turns: dict[str, asyncio.Future[JSON]] = {}
 
     async def about(self, body: JSON) -> JSON:
@@ -95,9 +98,17 @@ class API:
         )
 
     async def picture(self, body: JSON) -> Picture:
-        """Return a picture of a vault."""
+        """Return a picture of a vault, or the ``page`` of a PDF as one."""
         root = Path(await self._known(_text(body, "vault")))
+        if body.get("page"):
+            return await asyncio.to_thread(
+                draw_page, self._pages, root, _text(body, "path"), _count(body, "page")
+            )
         return await asyncio.to_thread(read_picture, root, _text(body, "path"))
+
+    def close(self) -> None:
+        """End the process that draws pages."""
+        self._pages.close()
 
     async def graph(self, body: JSON) -> JSON:
         """Return the graph of the notes in ``notes``, each with its vault and path."""

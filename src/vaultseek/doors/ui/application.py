@@ -9,7 +9,7 @@ import os
 import socket
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from importlib.resources import files
 from typing import Any
 
@@ -178,7 +178,7 @@ def serve(
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
         app = application(api, session, number, life.use)
         server = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
-        with suppress(KeyboardInterrupt):
+        with closing(api), suppress(KeyboardInterrupt):
             asyncio.run(_serve(server, life, listening, lambda: announce(_address(number, session))))
 
 

@@ -28,6 +28,10 @@ LINE_BREAKS = "line_breaks"
 DEPTH = 200
 """Depth of brackets beyond which those of a paragraph are plain text: it takes too long to pair them."""
 
+EMBEDDED = (".md", ".base", ".canvas", ".pdf")
+"""Endings of files that are shown where a note embeds them; others are links."""
+FORMULA_CHARS = 4000
+"""Characters of a formula that is set; a longer one stays as it is written."""
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
@@ -86,7 +90,7 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
 def _push_embed(state: StateInline, attributes: dict[str, str], name: str, target: str) -> None:
     path = attributes.get("data-note", "")
     if not path.lower().endswith(EXTENSIONS):
-        shown = {"class": "embed"} if "data-note" in attributes and path.lower().endswith(".md") else {}
+        shown = {"class": "embed"} if path.lower().endswith(EMBEDDED) else {}
         _push_text(state, "span" if shown else "a", attributes | shown, name or target)
         return
     token = state.push("picture", "img", 0)
@@ -257,12 +261,24 @@ def _elements(text: str) -> Iterator[str]:
 def _math(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return a formula as it is written: Markdown has no part in it."""
+    """Return a formula as MathML, or as it is written if it is none."""
     token = tokens[number]
     token.attrSet("class", "math")
     signs = "$" if token.type == "math_inline" else "$$"
     tag, end = ("div", "\n") if token.type == "math_block" else ("span", "")
-    return f"<{tag}{renderer.renderAttrs(token)}>{escapeHtml(signs + token.content + signs)}</{tag}>{end}"
+    shown = _formula(token.content, signs) or escapeHtml(signs + token.content + signs)
+    return f"<{tag}{renderer.renderAttrs(token)}>{shown}</{tag}>{end}"
+
+
+def _formula(text: str, signs: str) -> str:
+    from latex2mathml.converter import convert
+
+    if len(text) > FORMULA_CHARS:
+        return ""
+    try:
+        return convert(text, display="inline" if signs == "$" else "block")
+    except Exception:  # many kinds, for what is no LaTeX or too deep
+        return ""
 
 
 def _places(state: StateCore) -> None:
@@ -273,6 +289,8 @@ def _places(state: StateCore) -> None:
         if token.map and token.nesting >= 0 and token.type != "inline":
             token.attrSet("data-line", str(first + token.map[0]))
             token.attrSet("data-end", str(first + max(token.map[0], token.map[1] - 1)))
+        if token.type == "fence":
+            token.attrSet("data-language", token.info.partition(" ")[0].lower())
         for child in token.children or ():
             if child.type == "link_open":
                 _place_link(child, targets)

@@ -1,4 +1,4 @@
-"""Pictures that notes embed: read from the vault like notes, and only what browsers show without running."""
+"""Pictures and pages of PDFs: read from the vault like notes, and only what browsers show without running."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from vaultseek.base.limits import NOTE_READ_BYTES, PDF_BYTES
 from vaultseek.base.text import printable
+from vaultseek.content.extractors.process import ExtractionProcess
 from vaultseek.content.files.read import read_note
 from vaultseek.errors import BadPath, NotFound, Unavailable
 
@@ -43,16 +45,32 @@ def read_picture(root: Path, path: str) -> Picture:
 
     Raises BadPath, NotFound, or Unavailable for what is no picture.
     """
+    data = _read(root, path)
+    type = _type_of(data)
+    if type is None:
+        raise Unavailable(f"{printable(path)} is no picture that can be shown; use its own program")
+    return Picture(data, type)
+
+
+def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) -> Picture:
+    """Return a page of the PDF at ``path``, as ``process`` draws it, which can reach no other file.
+
+    Raises BadPath, NotFound, or Unavailable for what cannot be drawn.
+    """
+    drawn = process.page(_read(root, path, PDF_BYTES), number)
+    if drawn is None:
+        raise Unavailable(f"page {number} of {printable(path)} cannot be drawn; use another program")
+    return Picture(drawn, "image/png")
+
+
+def _read(root: Path, path: str, most: int = NOTE_READ_BYTES) -> bytes:
     parts = path.split("/")
     if "\0" in path or any(not part or part.startswith(".") for part in parts):
         raise BadPath(f"{printable(path)} is not a file of the vault; give its path in the vault")
-    file = read_note(root, path)
+    file = read_note(root, path, most)
     if file is None:
         raise NotFound(f"{printable(path)} does not exist; check the link")
-    type = None if file.problem else _type_of(file.data)
-    if type is None:
-        raise Unavailable(f"{printable(path)} is no picture that can be shown; use its own program")
-    return Picture(file.data, type)
+    return b"" if file.problem else file.data
 
 
 def _type_of(data: bytes) -> str | None:

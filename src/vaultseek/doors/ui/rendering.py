@@ -10,6 +10,7 @@ import nh3
 from markdown_it import MarkdownIt
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.footnote import footnote_plugin
+from pygments.token import STANDARD_TYPES
 
 from vaultseek.doors.ui.notation import LINE_BREAKS, TARGETS, obsidian
 
@@ -18,8 +19,34 @@ ELEMENTS = {
     *("h1", "h2", "h3", "h4", "h5", "h6", "kbd", "li", "mark", "ol", "p", "pre", "s", "section", "span"),
     *("strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
 }
+FORMULAS = {
+    *(
+        "math",
+        "menclose",
+        "mfrac",
+        "mi",
+        "mn",
+        "mo",
+        "mover",
+        "mpadded",
+        "mphantom",
+        "mroot",
+        "mrow",
+        "mspace",
+    ),
+    *("msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext", "mtr", "munder", "munderover"),
+}
 ATTRIBUTES = {
     "*": {"data-line", "data-end"},
+    "math": {"display"},
+    "mfrac": {"linethickness"},
+    "mi": {"mathvariant"},
+    "mo": {"fence", "form", "maxsize", "minsize", "stretchy"},
+    "mover": {"accent"},
+    "mspace": {"width"},
+    "mtable": {"columnalign"},
+    "mtd": {"columnalign"},
+    "code": {"data-language"},
     "a": {"href", "id", "data-note", "data-anchor", "data-tag", "data-target"},
     "blockquote": {"data-kind"},
     "details": {"data-kind", "open"},
@@ -38,12 +65,14 @@ CLASSES = {
     "ol": {"footnotes-list"},
     "p": {"plain", "title"},
     "section": {"footnotes"},
-    "span": {"embed", "math"},
+    "span": {"embed", "math", *filter(None, STANDARD_TYPES.values())},
     "sup": {"footnote-ref"},
 }
 SCHEMES = {"http", "https", "mailto"}
 NESTING = 40
 """Depth of quotes and lists that are rendered."""
+COLOURED_CHARS = 20_000
+"""Characters of a block of code whose parts get colours; a longer one is plain."""
 
 
 def as_html(
@@ -83,6 +112,7 @@ def _renderer() -> MarkdownIt:
         "typographer": False,
         "tasklists": True,
         "maxNesting": NESTING,
+        "highlight": _coloured,
     }
     md = MarkdownIt("commonmark", options)
     md.enable(["table", "strikethrough", "linkify"])
@@ -94,10 +124,25 @@ def _renderer() -> MarkdownIt:
     return md
 
 
+def _coloured(code: str, language: str, attributes: str) -> str:
+    """Return code whose words have the class of their kind; "" if it stays plain."""
+    from pygments import highlight
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import get_lexer_by_name
+    from pygments.util import ClassNotFound
+
+    if len(code) > COLOURED_CHARS:
+        return ""
+    try:
+        return str(highlight(code, get_lexer_by_name(language.lower()), HtmlFormatter(nowrap=True)))
+    except ClassNotFound:
+        return ""
+
+
 @cache
 def _cleaner() -> nh3.Cleaner:
     return nh3.Cleaner(
-        tags=ELEMENTS,
+        tags=ELEMENTS | FORMULAS,
         attributes=ATTRIBUTES,
         allowed_classes=CLASSES,
         url_schemes=SCHEMES,

@@ -52,9 +52,9 @@ export async function call(method, params, { turn, watching = false } = {}) {
   return answer;
 }
 
-/** Return the address of a picture. That of a drawing has no origin: nothing in it could act, wherever it is opened. */
-export async function picture(vault, path) {
-  const data = await (await post("picture", { vault, path })).blob();
+/** Return the address of a picture, or of the page of a PDF as one. That of a drawing has no origin: nothing in it could act, wherever it is opened. */
+export async function picture(vault, path, page) {
+  const data = await (await post("picture", { vault, path, ...(page ? { page } : {}) })).blob();
   if (data.type !== "image/svg+xml") return URL.createObjectURL(data);
   return `data:image/svg+xml;charset=utf-8,${encodeURIComponent(await data.text())}`;
 }

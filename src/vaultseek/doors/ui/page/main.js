@@ -127,6 +127,7 @@ const page = {
     beside(answer.results[number], "go");
   },
   open: (number) => openOutside(answer.results[number]),
+  obsidian: ({ of, note }) => `obsidian://open?path=${encodeURIComponent(`${of}/${note}`)}`,
   edit: (target) => ask("open", { vault: target.of, note: target.note, line: target.line || 1 }).catch(trouble),
   passage: ({ of, line, anchor }, path) => {
     const result = resultOf(of, path);
@@ -157,7 +158,7 @@ function openOutside(result) {
   if (!result) return;
   const target = { of: result.vault_path, note: result.path, line: result.line ?? 1 };
   if (about.editor && !page.inObsidian(target.of)) return void page.edit(target);
-  const link = el("a", { href: `obsidian://open?path=${encodeURIComponent(`${target.of}/${target.note}`)}`, hidden: true });
+  const link = el("a", { href: page.obsidian(target), hidden: true });
   document.body.append(link);
   link.click();
   link.remove();

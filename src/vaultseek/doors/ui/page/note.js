@@ -2,10 +2,13 @@
 
 import { ask, call, picture } from "/api.js";
 import { age, byId, counted, el, number, placeName, settled } from "/dom.js";
+import { baseTable, fillBases } from "/tables.js";
 
 const EMBED_DEPTH = 2;
 const EMBEDS = 20;
 const PICTURES = 60;
+const PICTURE = /\.(?:png|jpe?g|gif|webp|avif|svg)$/i;
+const PAGE_MARGIN = "800px";
 
 // The one place where HTML becomes elements: it comes from the server's renderer and sanitiser.
 const policy = globalThis.trustedTypes?.createPolicy("vaultseek", { createHTML: (html) => html });
@@ -18,6 +21,7 @@ export async function showNote(place, page) {
   const turn = ++reading;
   const pane = byId("note");
   let note;
+  if (PICTURE.test(place.note)) return showPicture(place, page);
   try {
     note = await ask("note", { vault: place.of, note: place.note, line: page.lineOf(place) || 1, at: place.anchor, column: page.column(place.of, place.note) });
   } catch (error) {
@@ -27,7 +31,10 @@ export async function showNote(place, page) {
   if (turn !== reading) return;
   forgetPictures();
   const article = el("article", { class: "text" });
-  article.innerHTML = policy ? policy.createHTML(note.html) : note.html;
+  if (note.kind === "base") article.append(baseTable(place.of, note.path, place.anchor, page));
+  else article.innerHTML = policy ? policy.createHTML(note.html) : note.html;
+  const first = article.firstElementChild;
+  if (first?.localName === "h1" && plain(first.textContent) === plain(note.title)) first.hidden = true;
   pane.replaceChildren(
     head(note.title, { ...place, note: note.path }, page, note),
     pathForm({ ...place, note: note.path }, page),
@@ -38,12 +45,22 @@ export async function showNote(place, page) {
     around("Mentions without a link", "links/unlinked", place, page, (answer) => answer.mentions.map((each) => [each, each.text])),
     around("Related", "note/related", place, page, (answer) => answer.results.map((each) => [each, each.preview])));
   wire(article, { vault: place.of, path: note.path }, page);
-  showPlaces(article, note);
+  if (note.kind !== "base") showPlaces(article, note);
+  if (note.kind === "pdf") showPages(article, place.of, note.path);
   const line = lineOf(place.anchor, note, article) || place.line;
   mark(article, page.passage(place, note.path), line, page.words(place.of, note.path));
   const budget = { left: EMBEDS };
   fillPictures(article, place.of);
   fillEmbeds(article, place.of, page, 1, budget);
+  fillBases(article, place.of, note.path, page);
+}
+
+function showPicture(place, page) {
+  forgetPictures();
+  const name = place.note.split("/").pop();
+  const article = el("article", { class: "text" }, el("img", { alt: name, "data-file": place.note }));
+  byId("note").replaceChildren(head(name, place, page, { obsidian_url: page.obsidian(place) }), article);
+  fillPictures(article, place.of);
 }
 
 function cut(note) {
@@ -59,7 +76,7 @@ function head(title, place, page, note = null) {
     el("button", { class: "close", "aria-label": "Close the note", title: "Close (Esc)", onclick: page.close }, "×"),
     el("h1", {}, title),
     el("p", { class: "where" }, [page.vaultName(place.of), place.note].filter(Boolean).join(" / "),
-      note ? ` · ${age(note.modified)}` : ""),
+      note?.modified ? ` · ${age(note.modified)}` : ""),
     note ? el("p", { class: "actions" },
       obsidian && note.obsidian_url ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
       page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null);
@@ -158,6 +175,35 @@ function showPlaces(article, note) {
   }
 }
 
+/** Show the pages of a PDF as they come into view, each with its text below. */
+function showPages(article, vault, path) {
+  const seen = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (!isIntersecting) continue;
+      seen.unobserve(target);
+      loadPage(target, vault, path);
+    }
+  }, { root: byId("note"), rootMargin: PAGE_MARGIN });
+  for (const place of article.querySelectorAll(".place")) {
+    const text = el("details", { class: "drawn" }, el("summary", {}, "Text"));
+    while (place.nextElementSibling && !place.nextElementSibling.matches(".place")) text.append(place.nextElementSibling);
+    const image = pageOf(place.textContent);
+    place.after(image, ...(text.children.length > 1 ? [text] : []));
+    seen.observe(image);
+  }
+}
+
+const pageOf = (name) => el("img", { class: "page", alt: name, "data-page": /\d+/.exec(name)?.[0] ?? "1" });
+
+function loadPage(image, vault, path) {
+  picture(vault, path, Number(image.dataset.page)).then(
+    (address) => {
+      pictures.push(address);
+      image.src = address;
+    },
+    (error) => image.replaceWith(el("p", { class: "lost" }, error.message)));
+}
+
 /** Return the line that an anchor names, 0 for none. */
 function lineOf(anchor, note, article) {
   if (!anchor) return 0;
@@ -171,13 +217,15 @@ function lineOf(anchor, note, article) {
   return note.headings.find((heading) => plain(heading.text) === last)?.line ?? 0;
 }
 
+const isOuter = (block, article) => block.parentElement === article || block.parentElement.matches(".drawn");
+
 /** Mark the passage and the words in it, and bring its line into view. */
 function mark(article, passage, line, words) {
   const [first, last] = passage ?? [line, line];
   let target = null;
   for (const block of article.querySelectorAll("[data-line]")) {
     const from = Number(block.dataset.line), to = Number(block.dataset.end);
-    if (first && block.parentElement === article && from <= last && to >= first) block.classList.add("passage");
+    if (first && isOuter(block, article) && from <= last && to >= first) block.classList.add("passage");
     if (line && from <= line && line <= to) target = block;
   }
   if (words.length) markWords(passage ? article.querySelectorAll(".passage") : [article], words);
@@ -186,7 +234,9 @@ function mark(article, passage, line, words) {
     if (fold.contains(target) || fold.querySelector("mark.word")) fold.open = true;
   // A paragraph may be longer than the screen: then the first of its words is what to see.
   const word = target?.offsetHeight > byId("note").clientHeight ? target.querySelector("mark.word") : null;
-  if (target && (line > 1 || word)) (word ?? target).scrollIntoView({ block: "center" });
+  const drawn = target?.parentElement.previousElementSibling;
+  if (drawn?.matches(".page")) drawn.scrollIntoView();
+  else if (target && (line > 1 || word)) (word ?? target).scrollIntoView({ block: "center" });
   else byId("note").scrollTo(0, 0);
 }
 
@@ -211,7 +261,7 @@ function markWords(blocks, words) {
 }
 
 function fillPictures(root, vault) {
-  for (const image of [...root.querySelectorAll("img")].slice(0, PICTURES)) {
+  for (const image of [...root.querySelectorAll("img:not(.page)")].slice(0, PICTURES)) {
     if (!image.dataset.file) {
       const address = image.dataset.address;
       const name = `Picture: ${image.alt || address || "none"}`;
@@ -239,6 +289,17 @@ async function fillEmbeds(root, vault, page, depth, budget) {
     if (budget.left-- <= 0) return;
     const target = { note: place.dataset.note, of: vault, line: 0, anchor: place.dataset.anchor ?? "" };
     const title = el("a", { href: page.address(target), onclick: page.follow(target) }, place.textContent);
+    const embedded = (...parts) => place.replaceWith(el("div", { class: "embedded" }, el("p", { class: "from" }, title), ...parts));
+    if (target.note.endsWith(".base")) {
+      embedded(baseTable(vault, target.note, target.anchor, page));
+      continue;
+    }
+    if (target.note.endsWith(".pdf")) {
+      const image = pageOf(target.anchor);
+      embedded(image);
+      loadPage(image, vault, target.note);
+      continue;
+    }
     let note;
     try {
       note = await ask("note", { vault, note: target.note, anchor: target.anchor });
@@ -251,7 +312,7 @@ async function fillEmbeds(root, vault, page, depth, budget) {
     for (const block of text.querySelectorAll("[data-line]")) block.removeAttribute("data-line");
     wire(text, { vault, path: note.path }, page);
     fillPictures(text, vault);
-    place.replaceWith(el("div", { class: "embedded" }, el("p", { class: "from" }, title), text));
+    embedded(text);
     if (depth < EMBED_DEPTH) await fillEmbeds(text, vault, page, depth + 1, budget);
   }
 }
