@@ -149,6 +149,21 @@ def processor_count() -> int:
     return os.cpu_count() or 1
 
 
+def memory_bytes(pid: int) -> int | None:
+    """Return the resident memory of a process, in bytes; None if the system does not say."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return pages * resource.getpagesize()
+
+
+def peak_bytes() -> int:
+    """Return the largest resident memory that this process had, in bytes."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * limits.KIB
+
+
 def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
     """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
     incoming = os.fdopen(os.dup(0), "rb")

@@ -125,24 +125,21 @@ class FolderSource:
 
     async def _follow(self) -> None:
         with contextlib.suppress(Cancelled):
-            await self._follow_changes()
-
-    async def _follow_changes(self) -> None:
-        while not await self._load():
-            await asyncio.sleep(pause_after(self._failures))
-        # Watch before the first scan, so that no change falls between.
-        await self._watch.start()
-        self._watch.request_rescan("the vault was opened")
-        while True:
-            hints = self._loop.create_task(self._watch.next_batch())
-            try:
-                # Files may take long to read: a note that is saved meanwhile comes first.
-                while self._files and not hints.done():
-                    await self._read_files(hints)
-                batch = await hints
-            finally:
-                hints.cancel()
-            await self._follow_batch(batch)
+            while not await self._load():
+                await asyncio.sleep(pause_after(self._failures))
+            # Watch before the first scan, so that no change falls between.
+            await self._watch.start()
+            self._watch.request_rescan("the vault was opened")
+            while True:
+                hints = self._loop.create_task(self._watch.next_batch())
+                try:
+                    # Files may take long to read: a note that is saved meanwhile comes first.
+                    while self._files and not hints.done():
+                        await self._read_files(hints)
+                    batch = await hints
+                finally:
+                    hints.cancel()
+                await self._follow_batch(batch)
 
     async def _follow_batch(self, batch: HintBatch) -> None:
         try:
@@ -251,7 +248,12 @@ class FolderSource:
 
     async def _apply(self, changes: Changes) -> None:
         vault = self._vault
-        changed = await vault.in_writer(vault.indexer.apply, changes, self._report_read)
+        # The event loop alone sets the activity.
+        changed = await vault.in_writer(
+            vault.indexer.apply,
+            changes,
+            lambda done, total: self._loop.call_soon_threadsafe(self._set_read, done, total),
+        )
         await vault.engine.wait_until_synced(ENGINE_SECONDS)
         last_change = time.time() if changed else vault.activity.last_change
         done, total = self._files.progress()
@@ -263,10 +265,6 @@ class FolderSource:
             vault.spaces.second.wake.set()
         self._changed_notes.add(len(changed))
         self._reporter.notify(changed)
-
-    def _report_read(self, done: int, total: int) -> None:
-        """Hand the progress of the writer thread to the event loop, which alone sets the activity."""
-        self._loop.call_soon_threadsafe(self._set_read, done, total)
 
     def _set_read(self, done: int, total: int) -> None:
         done, total = self._files.progress(done, total)

@@ -52,7 +52,7 @@ class KnownVaults:
             like = _similar(name, self.names().values())
             advice = f"{like}{self.choices()}"
             raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
-        if not path.is_dir() and not self._is_known(path):
+        if not path.is_dir() and Path(os.path.realpath(path)) not in self.names():
             problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
             raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
         return self.at(path)
@@ -106,11 +106,6 @@ class KnownVaults:
         used |= {vault.name.casefold() for vault in self.opened if vault.root != root}
         candidates = [name, *(f"{name}-{number}" for number in range(2, len(used) + 3))]
         return next(candidate for candidate in candidates if candidate.casefold() not in used)
-
-    def _is_known(self, path: Path) -> bool:
-        """True if ``path`` is a vault, even while its folder is missing."""
-        root = Path(os.path.realpath(path))
-        return root in self.names()
 
     def _configured(self, entry: VaultSettings) -> VaultOptions:
         return self._options(entry.name, entry.path, entry.exclude, entry.language)

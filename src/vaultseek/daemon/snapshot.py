@@ -52,7 +52,11 @@ def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
     state = worker.state
     semantic_up = vault.embedding.ready and state.status == "ready"
     unready = Reason("being_built", "the vectors are not ready yet")
-    away = _engine_reason(vault)
+    away = None  # what is known of an engine without asking it
+    if vault.engine.outage is not None:
+        away = Reason.of(vault.engine.outage)
+    elif vault.activity.state == "shard_missing":
+        away = vault.activity.reason
     reasons = {
         "keyword": away or vault.keyword_reason(),
         "semantic": away
@@ -60,10 +64,3 @@ def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
         "graph": None if vault.graph else GRAPH_MISSING,
     }
     return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}
-
-
-def _engine_reason(vault: OpenVault) -> Reason | None:
-    """Return why an engine cannot be searched, as far as that is known without asking it; or None."""
-    if vault.engine.outage is not None:
-        return Reason.of(vault.engine.outage)
-    return vault.activity.reason if vault.activity.state == "shard_missing" else None

@@ -69,7 +69,8 @@ class UnopenedVaults:
         if again:
             previous = self._vaults.get(options.root)
             if previous is None or previous.reason != reason:
-                log.error("%s cannot be opened: %s", options.name, reason.text, exc_info=_surprise(error))
+                unexpected = None if isinstance(error, VaultseekError | OSError) else error
+                log.error("%s cannot be opened: %s", options.name, reason.text, exc_info=unexpected)
             self._vaults[options.root] = UnopenedVault(options, reason)
             if options.root not in self._retrying:
                 self._retrying[options.root] = asyncio.create_task(self._retry(options.root))
@@ -105,8 +106,3 @@ def _reason(options: VaultOptions, error: Exception) -> Reason:
     what = f"the index of {options.name} cannot be opened"
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return Reason("failing", f"{what}: {why}; see the log")
-
-
-def _surprise(error: Exception) -> Exception | None:
-    """Return the error if its traceback is worth logging."""
-    return None if isinstance(error, VaultseekError | OSError) else error

@@ -81,7 +81,8 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
         vocabulary = ConceptVocabulary.build(model, terms, {term: vector for term, _, vector in entries})
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return vocabulary if _is_sound(vocabulary) else None
+    lengths = np.linalg.norm(vocabulary.vectors, axis=1)
+    return vocabulary if (np.abs(lengths - 1.0) < _UNIT_TOLERANCE).all() else None
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
@@ -100,8 +101,3 @@ def _entry(entry: Any) -> tuple[str, int, NDArray[np.float16]]:
     if not isinstance(term, str) or not isinstance(notes, int) or not 0 < len(term) <= CONCEPT_CHARS:
         raise ValueError("not a concept")
     return term, notes, np.frombuffer(base64.b64decode(entry["vector"], validate=True), "<f2")
-
-
-def _is_sound(vocabulary: ConceptVocabulary) -> bool:
-    lengths = np.linalg.norm(vocabulary.vectors, axis=1)
-    return bool((np.abs(lengths - 1.0) < _UNIT_TOLERANCE).all())

@@ -45,7 +45,7 @@ class Graph:
         import networkx
 
         self._links = networkx.DiGraph()
-        self._links.node_attr_dict_factory = self._links.edge_attr_dict_factory = _no_attributes
+        self._links.node_attr_dict_factory = self._links.edge_attr_dict_factory = lambda: _NO_ATTRIBUTES
         self._lock = threading.Lock()
         self._position = Position()
         self.version = 0
@@ -242,7 +242,3 @@ class Graph:
             links.add_nodes_from(sources)
             links.add_edges_from(added - former)
             self.version += bool(gone or former != added or len(known) < len(sources))
-
-
-def _no_attributes() -> dict[str, Any]:
-    return _NO_ATTRIBUTES

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from vaultseek.content.files import settle
-from vaultseek.content.files.pace import FREE_CHANGES
-from vaultseek.content.files.settle import SETTLE_MAX_SECONDS, SETTLE_SECONDS, Hints
+from vaultseek.content.files.settle import FREE_CHANGES, SETTLE_MAX_SECONDS, SETTLE_SECONDS, Hints
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from keyword_answers import hits_of
+from keyword_dump import dump
 from semantic_here import WorkerHere
 from vaultseek.core.indexing import batches, ingest, reader_pool
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -172,9 +173,9 @@ def test_many_batches_are_merged_here_and_in_other_processes(
     monkeypatch.setattr(batches, "MOST_NOTES", 2)
     monkeypatch.setattr(reader_pool, "MERGED_HERE_NOTES", least)
     opened = index(vault(NOTES))
-    before = opened.keyword_index.dump()
+    before = dump(opened.keyword_index)
     while opened.merge_keyword_segments():
         pass
     assert opened.keyword_index.segments < 16, "two sizes of segments"
-    assert opened.keyword_index.dump() == before
+    assert dump(opened.keyword_index) == before
     assert words(opened, "word41") == ["folder 2/note 41.md"]

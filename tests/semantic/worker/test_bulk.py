@@ -122,7 +122,9 @@ def test_a_process_that_cannot_be_started_costs_no_text() -> None:
 
 def test_the_process_ends_with_the_run() -> None:
     process = Elsewhere()
-    run(BulkEncoder(HashingEncoder(), lambda: process, FASTER, idle_seconds=0.1))
+    BulkEncoder(HashingEncoder(), lambda: process, FASTER, idle_seconds=0.1).encode(
+        BATCH * 3, pause=lambda: None
+    )
     end = time.monotonic() + 20
     while not process.has_ended and time.monotonic() < end:
         time.sleep(0.01)

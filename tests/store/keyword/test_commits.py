@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from keyword_answers import hits_of
+from keyword_dump import dump
 from vaultseek.errors import Busy, IndexDamaged
 from vaultseek.store.keyword import commits
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
@@ -44,7 +45,7 @@ def use(directory: Path) -> None:
     index.search("red blue", 100)
     index.search("red word5", 10)
     index.terms()
-    index.dump()
+    dump(index)
 
 
 def cut_to(size: float) -> Callable[[Path], None]:
@@ -159,7 +160,7 @@ def test_a_full_disk_leaves_the_index_as_it_was(
 ) -> None:
     """The n-th call that touches the disk fails, for every n; then there is room again."""
     index = KeywordIndex.open(directory)
-    before = index.dump()
+    before = dump(index)
     calls = 0
 
     def failing(real: Callable[..., object]) -> Callable[..., object]:
@@ -180,10 +181,10 @@ def test_a_full_disk_leaves_the_index_as_it_was(
             assert calls < call
     if calls >= call:
         again = KeywordIndex.open(directory)
-        assert (index.dump(), index.revision) == (again.dump(), again.revision) == (before, "two")
+        assert (dump(index), index.revision) == (dump(again), again.revision) == (before, "two")
     index.apply([note(7, "green")], [8], "three")
     assert [hit.note for hit in hits_of(index.search("green", 5))] == [7]
-    assert KeywordIndex.open(directory).dump() == index.dump()
+    assert dump(KeywordIndex.open(directory)) == dump(index)
 
 
 def test_another_writer_is_not_waited_for(directory: Path) -> None:

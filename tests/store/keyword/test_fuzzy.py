@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.snapshot import Snapshot
 from vaultseek.store.keyword.strings import Strings
-from vaultseek.store.keyword.term_index import is_one_edit, terms_with_prefix, terms_within_one_edit
+from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 
 letters = st.text(alphabet="abé", max_size=5)
 
@@ -43,7 +43,7 @@ def test_every_word_one_typo_away_is_found(vault: set[str], word: str) -> None:
         index = KeywordIndex.create(Path(directory) / "index", language=None)
         index.apply([KeywordDocument(0, "", " ".join(sorted(vault)))], (), "1")
         snapshot: Snapshot = index._state.snapshot
-        terms = set(terms_within_one_edit(snapshot, word.replace("é", "e"), 1000))
+        terms = set(TermIndex(snapshot).within_one_edit(word.replace("é", "e"), 1000))
     folded = {w.replace("é", "e") for w in vault}
     assert terms == {w for w in folded if is_one_edit(w, word.replace("é", "e"))}
 
@@ -64,7 +64,7 @@ def test_the_most_frequent_words_with_a_beginning(batches: list[list[str]], pref
             index.apply(notes, (), str(number))
             for note in notes:
                 counts.update(set(note.title.replace("é", "e").split()))
-        terms = terms_with_prefix(index._state.snapshot, prefix, limit)
+        terms = TermIndex(index._state.snapshot).with_prefix(prefix, limit)
     expected = sorted((word for word in counts if word.startswith(prefix)), key=lambda w: (-counts[w], w))
     assert list(terms) == expected[:limit]
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from keyword_answers import hits_of
+from keyword_dump import dump
 from vaultseek.errors import IndexDamaged
 from vaultseek.store.keyword.answer import PASSAGES
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
@@ -102,7 +103,7 @@ def test_applying_the_same_again_changes_nothing(vault: Make) -> None:
     index = vault("red apple")
     for _ in range(3):
         index.apply([note(1, "green pear")], [0], "second")
-    assert index.dump() == vault_dump(index, [note(1, "green pear")])
+    assert dump(index) == vault_dump(index, [note(1, "green pear")])
 
 
 def vault_dump(index: KeywordIndex, documents: list[KeywordDocument]) -> str:
@@ -112,7 +113,7 @@ def vault_dump(index: KeywordIndex, documents: list[KeywordDocument]) -> str:
     )
     fresh = KeywordIndex.create(directory, language=index.language)
     fresh.apply(documents, (), "fresh")
-    return fresh.dump()
+    return dump(fresh)
 
 
 def test_a_note_twice_in_a_batch_is_refused(vault: Make) -> None:
@@ -343,7 +344,7 @@ def test_single_saves_do_not_pile_up(vault: Make) -> None:
         index.apply([note(number % 30, f"text {number}")], (), str(number))
     assert index.segments < 3 * MERGE_FACTOR
     assert len(index) == 30
-    assert index.dump() == vault_dump(index, [note(n % 30, f"text {n}") for n in range(70, 100)])
+    assert dump(index) == vault_dump(index, [note(n % 30, f"text {n}") for n in range(70, 100)])
 
 
 def test_merging_to_the_end_leaves_few_segments_and_the_same_answers(vault: Make) -> None:
@@ -354,10 +355,10 @@ def test_merging_to_the_end_leaves_few_segments_and_the_same_answers(vault: Make
             (),
             str(number),
         )
-    before = index.dump(), hits_of(index.search("word3 word4", 50))
+    before = dump(index), hits_of(index.search("word3 word4", 50))
     while index.merge_step():
         pass
-    assert (index.dump(), hits_of(index.search("word3 word4", 50))) == before
+    assert (dump(index), hits_of(index.search("word3 word4", 50))) == before
     assert index.revision == "59"
 
 
@@ -375,7 +376,7 @@ def test_everything_deleted_leaves_nothing(vault: Make) -> None:
     index = vault(*["text"] * 20)
     index.apply([note(30, "more")], (), "second")
     index.apply([], range(31), "third")
-    assert (len(index), index.segments, index.dump(), matches(index, "text more")) == (0, 0, "", [])
+    assert (len(index), index.segments, dump(index), matches(index, "text more")) == (0, 0, "", [])
     index.apply([note(1, "text")], (), "fourth")
     assert matches(index, "text") == [1]
 
@@ -397,7 +398,7 @@ def test_changes_during_a_merge_are_kept(vault: Make, monkeypatch: pytest.Monkey
     assert index.merge_step()
     assert index.revision == "meanwhile"
     expected = [note(n, f"old {n}") for n in range(800) if n not in {5, 7} and not 100 <= n < 200]
-    assert index.dump() == vault_dump(index, [*expected, note(5, "new five")])
+    assert dump(index) == vault_dump(index, [*expected, note(5, "new five")])
 
 
 @pytest.mark.fault("H6")
@@ -429,10 +430,10 @@ def test_opening_again_gives_the_same(tmp_path: Path) -> None:
     index = KeywordIndex.create(tmp_path / "index", language="de")
     index.apply([note(1, "Die Häuser"), note(2, "Das Haus")], (), "stamp one")
     index.apply([note(3, "Ein Garten")], [2], "stamp two")
-    expected = index.dump(), hits_of(index.search("haus garten", 9))
+    expected = dump(index), hits_of(index.search("haus garten", 9))
     index.close()
     again = KeywordIndex.open(tmp_path / "index", language="de")
-    assert (again.dump(), hits_of(again.search("haus garten", 9))) == expected
+    assert (dump(again), hits_of(again.search("haus garten", 9))) == expected
     assert again.revision == "stamp two"
 
 
@@ -489,7 +490,7 @@ class AgainstAFreshIndex(RuleBasedStateMachine):
     def same_as_fresh(self) -> None:
         assert self.index.revision == self.revision
         assert len(self.index) == len(self.model)
-        assert self.index.dump() == vault_dump(self.index, list(self.model.values()))
+        assert dump(self.index) == vault_dump(self.index, list(self.model.values()))
 
     def teardown(self) -> None:
         self.index.close()

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from keyword_dump import dump
 from vaultseek.store.keyword.analysis import Analyzer
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 
@@ -20,7 +21,7 @@ notes = st.lists(st.tuples(words, st.lists(words, max_size=3), st.lists(words, m
 def notes_with_phrase(index: KeywordIndex, phrase: str, language: str | None) -> set[int]:
     """The notes in one field of which all terms of the phrase stand at their distances."""
     stored: dict[str, set[tuple[str, int]]] = defaultdict(set)
-    for line in index.dump().splitlines():
+    for line in dump(index).splitlines():
         term, _, rows = line.rpartition(": ")
         for row in () if line.startswith("note ") else rows.split():
             field, _, positions = row.partition("@")

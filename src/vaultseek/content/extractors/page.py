@@ -26,7 +26,11 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     """Read an HTML file. Its lines are those of the Markdown that it is shown as."""
     page = convert(_text(data), _OPTIONS)
     about = page.metadata.document if page.metadata else None
-    text = _IMAGE.sub(_alternative, page.content or "")
+    text = _IMAGE.sub(
+        # Its words stand for an image; its address is of the site.
+        lambda image: f" {image[1]} " if image[1].strip() else "",
+        page.content or "",
+    )
     head = _HEAD.match(text) if about else None
     if not text.strip() and page.warnings:
         return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
@@ -37,11 +41,6 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         if _TAG.fullmatch(tag) and not tag.isdigit():
             made.tag(tag)
     return made.note((about.title if about else None) or "")
-
-
-def _alternative(image: re.Match[str]) -> str:
-    """Return the words that stand for an image; its address, which is of the site, is left out."""
-    return f" {image[1]} " if image[1].strip() else ""
 
 
 def _text(data: bytes) -> str:

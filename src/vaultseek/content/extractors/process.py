@@ -13,7 +13,6 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import BinaryIO
 
 from vaultseek.base import failpoints, limits
 from vaultseek.base.child_process import (
@@ -111,8 +110,14 @@ class ExtractionProcess:
             self._end()
             process = None
         if process is None:
+            # Our environment has the keys of servers.
+            own = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
             process = ChildProcess(
-                COMMAND, "ocr" if ocr else "text", stderr=subprocess.DEVNULL, cwd="/", env=_environment()
+                COMMAND,
+                "ocr" if ocr else "text",
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={"OMP_NUM_THREADS": "1", **own},
             )
             self._process, self._ocr = process, ocr
         if self._stopped:
@@ -126,11 +131,6 @@ class ExtractionProcess:
         return 0 if process is None else process.end(0.2)
 
 
-def _environment() -> dict[str, str]:
-    """Return what the process may know of ours, which has the keys of servers: where its libraries are."""
-    return {"OMP_NUM_THREADS": "1"} | {name: os.environ[name] for name in HANDED_ON if name in os.environ}
-
-
 def main() -> None:
     """Serve jobs from standard input until it ends, or until there was none for a while."""
     incoming, outgoing = claim_pipes()
@@ -140,13 +140,11 @@ def main() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     confine()
     with contextlib.suppress(BrokenPipeError):
-        while (job := _receive(incoming)) is not None:
+        while select.select([incoming], [], [], limits.EXTRACTION_IDLE_SECONDS)[0]:
+            job = read(incoming)
+            if job is None:
+                return
             write(outgoing, {}, _drawn(*job) if "page" in job[0] else encode(_extract(*job)))
-
-
-def _receive(incoming: BinaryIO) -> tuple[JSON, bytes] | None:
-    ready, _, _ = select.select([incoming], [], [], limits.EXTRACTION_IDLE_SECONDS)
-    return read(incoming) if ready else None
 
 
 def _extract(job: JSON, data: bytes) -> Note:

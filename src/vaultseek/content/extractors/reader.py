@@ -82,7 +82,7 @@ class FileReader:
             problem = extractor.too_large()
         if problem is not None:
             return Note(path, name_of(path), problems=(problem,))
-        ocr = self._with_ocr(path)
+        ocr = "ocr" in self.switches and kind in ("pdf", "image")
         note = self.cache.get(digest, extractor, ocr=ocr)
         if note is None:
             note = self.process.extract(kind, path, data, ocr=ocr, alone=alone)
@@ -90,9 +90,6 @@ class FileReader:
                 self.cache.put(digest, extractor, note, ocr=ocr)
         title = name_of(path) if note.title_source == "name" else note.title
         return replace(note, path=path, title=title)
-
-    def _with_ocr(self, path: str) -> bool:
-        return "ocr" in self.switches and _kind(path) in ("pdf", "image")
 
 
 def _hostile(path: str) -> Note:

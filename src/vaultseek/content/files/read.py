@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -101,7 +102,7 @@ def _read_open(descriptor: int, last: bool, most: int) -> NoteBytes:
     if regular_stat(after) != before or len(data) != before.size:
         return NoteBytes(data, regular_stat(after) or before, True) if last else _CHANGED
     newest = max(before.mtime_ns, before.ctime_ns)
-    return NoteBytes(data, before, _clock_ns() - newest < RACY_NANOSECONDS)
+    return NoteBytes(data, before, time.time_ns() - newest < RACY_NANOSECONDS)
 
 
 def _not_local(descriptor: int, stat: FileStat) -> NoteBytes:
@@ -142,12 +143,6 @@ def _read_all(descriptor: int) -> bytes:
         parts.append(part)
         remaining -= len(part)
     return b"".join(parts)
-
-
-def _clock_ns() -> int:
-    import time
-
-    return time.time_ns()
 
 
 def _unopened(file: Path, error: Exception) -> NoteBytes:

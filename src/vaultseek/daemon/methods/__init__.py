@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import sqlite3
-import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from vaultseek import __version__
-from vaultseek.base import limits, paths
+from vaultseek.base import paths
+from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
 from vaultseek.daemon.methods.access import Handlers
 from vaultseek.daemon.methods.graph import GraphMethods
@@ -134,7 +133,7 @@ class Methods:
             "pid": os.getpid(),
             "version": __version__,
             "uptime_seconds": round(time.monotonic() - self._began, 1),
-            "memory_bytes": _memory(),
+            "memory_bytes": memory_bytes(os.getpid()) or peak_bytes(),
             "config": str(self._file.path) if self._file.path.exists() else None,
             "socket": self._socket,
             "worker": {
@@ -153,12 +152,3 @@ class Methods:
 
 async def _refuse_search(params: JSON, context: RequestContext) -> Any:
     raise Unavailable("this daemon only indexes; ask one whose role is search or all")
-
-
-def _memory() -> int:
-    try:
-        with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no Path for a pseudo file
-            return int(file.read().split()[1]) * resource.getpagesize()
-    except OSError:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * limits.KIB

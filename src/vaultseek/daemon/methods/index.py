@@ -76,16 +76,15 @@ class IndexMethods:
     async def status(self, call: VaultParams, context: RequestContext) -> JSON:
         """Return the status of the daemon and its vaults."""
         await self._registry.close_missing()
-        followers, unopened = await self._known(call) if call.vault else self._all()
+        followers, unopened = await self._known(call)
         statuses = await asyncio.gather(*(asyncio.to_thread(follower.status) for follower in followers))
         statuses += [vault.status() for vault in unopened]
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
 
-    def _all(self) -> tuple[Sequence[SeenFollower], Sequence[UnopenedVault]]:
-        return self._registry.followers, self._registry.unopened
-
     async def _known(self, call: VaultParams) -> tuple[Sequence[SeenFollower], Sequence[UnopenedVault]]:
-        """Return the vault that is meant, open or not."""
+        """Return the vault that is meant, open or not; all if none is."""
+        if not call.vault:
+            return self._registry.followers, self._registry.unopened
         try:
             return [await self._find(call)], []
         except Unavailable:

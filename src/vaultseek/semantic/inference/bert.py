@@ -56,7 +56,10 @@ class QuickestNetwork:
 
     def __call__(self, embeddings: Vectors, lengths: NDArray[np.int32], shares: Vectors) -> Vectors:
         """Return the pooled vectors, as every network does."""
-        choice = self._choose()
+        self._calls += 1
+        # One that was not tried yet comes first; now and then the slower one is tried again.
+        order = sorted(range(len(self._networks)), key=self._costs.__getitem__)
+        choice = order[1] if self._calls % TRIAL == 0 and len(order) > 1 else order[0]
         began = self._clock()
         pooled = self._networks[choice](embeddings, lengths, shares)
         cost = (self._clock() - began) / (CALL_TOKENS + lengths.size * embeddings.shape[1])
@@ -65,12 +68,6 @@ class QuickestNetwork:
         current = known and known <= min(self._costs)
         self._costs[choice] = MEMORY * known + (1 - MEMORY) * cost if current else cost
         return pooled
-
-    def _choose(self) -> int:
-        """Return the index of the network for the next call: one not yet tried, else the quickest."""
-        self._calls += 1
-        order = sorted(range(len(self._networks)), key=self._costs.__getitem__)
-        return order[1] if self._calls % TRIAL == 0 and len(order) > 1 else order[0]
 
 
 HALF_TOKENS = 512
@@ -190,13 +187,18 @@ class BertEncoder:
         self.fingerprint = parts.fingerprint
         self.dimension = parts.shape.width
         self.window = parts.window
+        self._one: Network
+        self._many: Network
         self.processors = processors()
         """Batches that are computed at a time."""
         self._batch_tokens = HALF_TOKENS if half else 1
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
         self._words, self._positions = parts.words, parts.positions
-        self._one, self._many = (_half if half else _whole)(parts.shape, parts.tensors)
+        if half:
+            self._one = self._many = TorchNetwork(parts.shape, parts.tensors)
+        else:
+            self._one, self._many = _whole(parts.shape, parts.tensors)
         self._tokenize = parts.tokenize
 
     @property
@@ -253,11 +255,6 @@ def _whole(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
         return single, single
     threads = max(2, min(MAX_THREADS, processors() // 2))
     return QuickestNetwork(OnnxNetwork(shape, weights, threads), single), single
-
-
-def _half(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
-    network = TorchNetwork(shape, weights)
-    return network, network
 
 
 def processors() -> int:

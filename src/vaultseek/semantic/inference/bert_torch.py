@@ -55,15 +55,12 @@ class TorchNetwork:
         """Return the pooled vectors, ``(texts, width)``; see `EncoderGraph` for the arguments."""
         torch = self._torch
         with torch.inference_mode():
-            states = self._states(torch.from_numpy(embeddings), self._mask(lengths, embeddings.shape[1]))
+            longest, mask = embeddings.shape[1], None
+            if lengths.min() < longest:  # some tokens are padding
+                mask = torch.from_numpy(np.arange(longest) < lengths[:, None])[:, None, None, :]
+            states = self._states(torch.from_numpy(embeddings), mask)
             pooled: Matrix = torch.matmul(torch.from_numpy(shares), states.float())[:, 0].numpy()
             return pooled
-
-    def _mask(self, lengths: NDArray[np.int32], longest: int) -> Any:
-        """Return which tokens are present; None if all are."""
-        if lengths.min() == longest:
-            return None
-        return self._torch.from_numpy(np.arange(longest) < lengths[:, None])[:, None, None, :]
 
     def _states(self, embeddings: Any, mask: Any) -> Any:
         """Return the hidden states of the last layer, ``(texts, tokens, width)``."""

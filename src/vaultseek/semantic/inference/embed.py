@@ -224,14 +224,10 @@ class HashingEncoder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
             for word in _WORD.findall(text.lower()):
-                number = _hash(word)
+                digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+                number = int.from_bytes(digest, "little")
                 row[(number >> 1) % self.dimension] += 1.0 if number & 1 else -1.0
             if not row.any():
                 row[0] = 1.0
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         return np.asarray(vectors / norms, dtype=np.float32)
-
-
-def _hash(word: str) -> int:
-    data = word.encode("utf-8", "surrogatepass")
-    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")

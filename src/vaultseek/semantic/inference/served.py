@@ -282,7 +282,9 @@ class ServedEncoder:
             if not np.isfinite(probe).all() or not len(probe):
                 raise self._server.trip_breaker(ValueError(f"{_NO_VECTOR}; check its model"))
             if before is None:
-                self._remember(probe)
+                with contextlib.suppress(OSError):
+                    paths.private_directory(self._file.parent)
+                    paths.write_atomically(self._file, json.dumps({"probe": probe.tolist()}))
             elif before.shape != probe.shape or float(before @ probe) < SAME_MODEL:
                 raise WorkerUnavailable(self._changed("of another model"))
             self._probe, self._verified = probe, True
@@ -299,11 +301,6 @@ class ServedEncoder:
         except (OSError, ValueError, TypeError, KeyError):
             return None
         return probe if probe.ndim == 1 and probe.size else None
-
-    def _remember(self, probe: Vectors) -> None:
-        with contextlib.suppress(OSError):
-            paths.private_directory(self._file.parent)
-            paths.write_atomically(self._file, json.dumps({"probe": probe.tolist()}))
 
 
 class ServedReranker:

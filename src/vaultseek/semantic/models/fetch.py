@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from types import TracebackType
 from typing import Any, Self
 
 from vaultseek.base import limits, paths
@@ -85,7 +85,9 @@ def fetch(
             shutil.rmtree(part, ignore_errors=True)
             raise
         _put_in_place(part, fetched.directory)
-        _record_digest(folder, fetched)
+        record = {each: {"digest": known} for each, known in recorded_digests().items()}
+        record[name] = {"digest": fetched.digest}
+        paths.write_atomically(folder / _RECORD, json.dumps(record, indent=1))
     return fetched
 
 
@@ -103,7 +105,7 @@ def _listing(name: str) -> tuple[str, list[_RemoteFile]]:
     os.environ.update(_ENVIRONMENT)
     from huggingface_hub import HfApi
 
-    with _TranslatedErrors(name):
+    with _translated_errors(name):
         info = HfApi(endpoint=_endpoint(), token=False).model_info(name, files_metadata=True)
     files = [
         _RemoteFile(file.rfilename, int(file.size or 0), getattr(file.lfs, "sha256", None))
@@ -147,7 +149,7 @@ def _download(name: str, commit: str, files: list[_RemoteFile], part: Path, on_p
     progress_bar = _progress_bar(on_progress, sum(file.size for file in files))
     # The files that can make the model be refused are small and come first.
     for file in sorted(files, key=lambda file: (file.name.endswith(".safetensors"), file.name)):
-        with _TranslatedErrors(name):
+        with _translated_errors(name):
             hf_hub_download(
                 name,
                 file.name,
@@ -232,53 +234,40 @@ def _put_in_place(part: Path, directory: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _record_digest(folder: Path, fetched: FetchedModel) -> None:
-    digests = {**recorded_digests(), fetched.name: fetched.digest}
-    record = {name: {"digest": digest} for name, digest in digests.items()}
-    paths.write_atomically(folder / _RECORD, json.dumps(record, indent=1))
-
-
 def _endpoint() -> str | None:
     return os.environ.get("HF_ENDPOINT") or None
 
 
-class _TranslatedErrors:
-    """A context that turns errors of the hub's library into ours, with advice."""
+@contextmanager
+def _translated_errors(name: str) -> Iterator[None]:
+    """Turn errors of the hub's library into ours, with advice."""
+    try:
+        yield
+    except Exception as error:
+        raise _translated(name, error) from None
 
-    def __init__(self, name: str) -> None:
-        self._name = name
 
-    def __enter__(self) -> None: ...
+def _translated(name: str, error: Exception) -> Exception:
+    from huggingface_hub import errors
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, Exception):
-            raise self._translate(error) from None
-
-    def _translate(self, error: Exception) -> Exception:
-        from huggingface_hub import errors
-
-        hub = _endpoint() or "https://huggingface.co"
-        chain = [error, *filter(None, [error.__cause__, error.__context__])]
-        if any(isinstance(one, errors.OfflineModeIsEnabled) for one in chain):
-            return Unavailable("HF_HUB_OFFLINE is set, so nothing is fetched; unset it and try again")
-        if any(isinstance(one, errors.GatedRepoError) for one in chain):
-            return Unavailable(
-                f"{self._name} needs a signed-in user; download it with the hub's own tool, then "
-                "`vaultseek models use FOLDER`"
-            )
-        if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
-            return Unavailable(f"{hub} has no model called {self._name}, or it is private")
-        if paths.is_disk_full(error):
-            return Unavailable(
-                "the disk is full; free some space and fetch again, the download so far is kept"
-            )
-        response = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
-        if response is not None:
-            return Unavailable(f"{hub} answered {response.status_code} for {self._name}; try again later")
-        reason = one_line(str(error), SHOWN_CHARS) or type(error).__name__
+    hub = _endpoint() or "https://huggingface.co"
+    chain = [error, *filter(None, [error.__cause__, error.__context__])]
+    if any(isinstance(one, errors.OfflineModeIsEnabled) for one in chain):
+        return Unavailable("HF_HUB_OFFLINE is set, so nothing is fetched; unset it and try again")
+    if any(isinstance(one, errors.GatedRepoError) for one in chain):
         return Unavailable(
-            f"{hub} cannot be reached ({reason}); everything but fetching works offline. On another machine, "
-            "download the model, copy its folder here and run `vaultseek models use FOLDER`"
+            f"{name} needs a signed-in user; download it with the hub's own tool, then "
+            "`vaultseek models use FOLDER`"
         )
+    if any(isinstance(one, errors.RepositoryNotFoundError) for one in chain):
+        return Unavailable(f"{hub} has no model called {name}, or it is private")
+    if paths.is_disk_full(error):
+        return Unavailable("the disk is full; free some space and fetch again, the download so far is kept")
+    response = next((one.response for one in chain if isinstance(one, errors.HfHubHTTPError)), None)
+    if response is not None:
+        return Unavailable(f"{hub} answered {response.status_code} for {name}; try again later")
+    reason = one_line(str(error), SHOWN_CHARS) or type(error).__name__
+    return Unavailable(
+        f"{hub} cannot be reached ({reason}); everything but fetching works offline. On another machine, "
+        "download the model, copy its folder here and run `vaultseek models use FOLDER`"
+    )

@@ -78,7 +78,11 @@ class Service:
     @property
     def fingerprint(self) -> str:
         """The identity of the vectors: class, options but those of the way to the server, and revision."""
-        options = {key: value for key, value in self.arguments.items() if not _is_connection_option(key)}
+        options = {
+            key: value
+            for key, value in self.arguments.items()
+            if _CONNECTION_OPTIONS.isdisjoint(key.casefold().split("_"))
+        }
         told = json.dumps([self.class_name, options, self.revision], sort_keys=True)
         return f"{SERVED}{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
@@ -164,10 +168,6 @@ def _key_of_file(file: Path) -> str:
     if not value:
         raise ConfigError(f"there is no key in {file}; write it there")
     return value
-
-
-def _is_connection_option(option: str) -> bool:
-    return not _CONNECTION_OPTIONS.isdisjoint(option.casefold().split("_"))
 
 
 def _texts(value: Any) -> Iterator[str]:

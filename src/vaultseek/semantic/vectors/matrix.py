@@ -131,7 +131,12 @@ class Snapshot:
 
     def is_allowed(self, allowed: NoteIds | None) -> NDArray[np.bool_]:
         """Return for each row whether its note is one of ``allowed``, or was not deleted if that is None."""
-        return self.notes != _GONE if allowed is None else self._is_of(allowed)[self.notes]
+        rows: NDArray[np.bool_] = self.notes != _GONE
+        if allowed is not None:
+            mask = np.zeros(self.notes_end + 1, dtype=bool)
+            mask[allowed[(allowed >= 0) & (allowed < self.notes_end)]] = True
+            rows = mask[self.notes]
+        return rows
 
     def _allowed_rows(self, allowed: NoteIds | None) -> tuple[NDArray[np.int64] | None, NoteIds]:
         """Return the rows to score, None for all, and their notes, -1 where not allowed."""
@@ -142,12 +147,6 @@ class Snapshot:
             return None, np.where(is_allowed, self.notes, _GONE)
         rows = np.flatnonzero(is_allowed)
         return rows, self.notes[rows]
-
-    def _is_of(self, notes: NoteIds) -> NDArray[np.bool_]:
-        """Return an array by note that tells whether it is one of ``notes``."""
-        mask = np.zeros(self.notes_end + 1, dtype=bool)
-        mask[notes[(notes >= 0) & (notes < self.notes_end)]] = True
-        return mask
 
     def _full_scores(self, vector: Vectors, rows: NDArray[np.int64] | None) -> Scores:
         return _products(vector[None], self.vectors if rows is None else self.vectors[rows])

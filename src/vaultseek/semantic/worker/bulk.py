@@ -152,7 +152,9 @@ class BulkEncoder:
 
     def _embed_elsewhere(self, texts: Sequence[str], query: bool, pause: Pause) -> Vectors | None:
         """Return vectors from the other process; None if it is not there, slower, or fails."""
-        self._count(texts)
+        now = time.monotonic()
+        self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
+        self._last = now
         process = self._usable_process()
         if process is None:
             return None
@@ -169,11 +171,6 @@ class BulkEncoder:
         except WorkerUnavailable:
             self._fail()
             return None
-
-    def _count(self, texts: Sequence[str]) -> None:
-        now = time.monotonic()
-        self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
-        self._last = now
 
     def _usable_process(self) -> BulkProcess | None:
         """Return the other process when it is ready; start it when the run is long enough."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vaultseek.base import limits
-from vaultseek.base.child_process import processor_count
+from vaultseek.base.child_process import memory_bytes, processor_count
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, WorkerUnavailable
 from vaultseek.semantic.worker.pipe import Array, Frame, error_of, pack, read_async
@@ -167,11 +167,8 @@ class Child:
 
     def memory_bytes(self) -> int:
         """Return the resident memory of the child, in bytes; its peak if the system does not report it."""
-        try:
-            pages = int(Path(f"/proc/{self.pid}/statm").read_bytes().split()[1])
-        except (OSError, ValueError, IndexError):
-            return self._peak
-        return pages * os.sysconf("SC_PAGE_SIZE")
+        memory = memory_bytes(self.pid)
+        return self._peak if memory is None else memory
 
     def kill(self, reason: str) -> None:
         """Kill the process at once."""
@@ -287,17 +284,12 @@ class Child:
             await self._busy.wait()
             await asyncio.sleep(WORKER_WATCH_SECONDS)
             now = asyncio.get_running_loop().time()
-            for queue, pending in self._oldest_requests().items():
+            oldest = {pending.request.queue: pending for pending in reversed(self._pending.values())}
+            for queue, pending in oldest.items():
                 if now - self._last_activity[queue] > pending.request.seconds:
                     self.kill(f"it hung at: {pending.request.doing}")
             if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
                 self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
-
-    def _oldest_requests(self) -> dict[str, PendingRequest]:
-        oldest: dict[str, PendingRequest] = {}
-        for pending in self._pending.values():
-            oldest.setdefault(pending.request.queue, pending)
-        return oldest
 
     async def _keep_log(self) -> None:
         """Write the child's output to a log file, and remember its end."""

@@ -8,14 +8,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
-import resource
-import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from vaultseek.base.child_process import apply_child_limits, claim_pipes
+from vaultseek.base.child_process import apply_child_limits, claim_pipes, peak_bytes
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.inference.masking import MASK, mask_output
@@ -109,18 +107,13 @@ class _Outbox:
         computing = self.encoder.computing if self.encoder else None
         if "ready" not in header:
             header = MASK.value(header)
-        data = pack({**header, "peak": _peak_bytes(), "computing": computing}, arrays)
+        data = pack({**header, "peak": peak_bytes(), "computing": computing}, arrays)
         with self._lock:
             try:
                 self._stream.write(data)
                 self._stream.flush()
             except OSError:
                 os._exit(0)
-
-
-def _peak_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 if __name__ == "__main__":

@@ -71,8 +71,10 @@ class _Queue:
         self._waiting.put(frame)
 
     def _run(self) -> None:
-        if self._name == EMBED:
-            _lower_priority()
+        if self._name == EMBED and sys.platform == "linux":
+            # There it is the priority of this thread, and torch's threads inherit it.
+            with contextlib.suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)
         while True:
             frame = self._waiting.get()
             self._work(frame)
@@ -97,10 +99,3 @@ class _Queue:
             self._send({"id": id, "error": "internal", "message": line}, ())
         else:
             self._send({"id": id, **header}, arrays)
-
-
-def _lower_priority() -> None:
-    """Give this thread the lowest priority. On Linux that is per thread, and torch's threads inherit it."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LOWEST_PRIORITY)

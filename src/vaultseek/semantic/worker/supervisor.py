@@ -61,6 +61,9 @@ class Supervisor:
     def state(self) -> WorkerState:
         """The current state of the worker."""
         child = self._child
+        doing = "loading the model" if self._status == "starting" else ""
+        if self._status == "ready" and child:
+            doing = child.doing()
         return WorkerState(
             status=self._status,
             reason=self._reason,
@@ -69,7 +72,7 @@ class Supervisor:
             dimension=self._hello.get("dimension"),
             window=self._hello.get("window"),
             restarts=max(0, self._spawned - 1),
-            doing=self._doing(child),
+            doing=doing,
             computing=child.computing if child else None,
             sends=sent_text(self._model.service, self._settings.reranker),
         )
@@ -236,11 +239,6 @@ class Supervisor:
                 self._on_state(self.state)
         except Exception:  # callers that wait for the child must not fail because of the listener
             log.exception("the listener to the semantic worker's state failed")
-
-    def _doing(self, child: Child | None) -> str:
-        if self._status != "ready" or child is None:
-            return "loading the model" if self._status == "starting" else ""
-        return child.doing()
 
 
 def _reason(exit: ChildExit) -> Reason:

@@ -64,16 +64,24 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class Passages:
-    """All passages of some notes: those of note ``i`` are from ``firsts[i]`` up to ``firsts[i + 1]``.
+class Details:
+    """The words of the query, bool[words, notes] whether a note has them, and all passages of the notes.
 
-    firsts: int64[n + 1]. chunks: int64[c], numbered over all segments. scores: float64[c].
+    Those of note ``i`` are from ``firsts[i]`` up to ``firsts[i + 1]``. firsts: int64[n + 1]. chunks:
+    int64[c], numbered over all segments. scores: float64[c].
     """
 
+    words: tuple[str, ...]
+    contains: Bools
     ids: ChunkIds
     firsts: Ints
     chunks: Ints
     scores: Floats
+
+    def matched(self, row: int) -> tuple[str, ...]:
+        """Return the query's words that the note in this row contains."""
+        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
+        return tuple(dict.fromkeys(words))
 
     def best_scores(self) -> Floats:
         """Return the score of each note's best passage, float64[n]; 0 for a note without one."""
@@ -83,7 +91,7 @@ class Passages:
             best[present] = np.maximum.reduceat(self.scores, self.firsts[:-1][present])
         return best
 
-    def best(self, row: int) -> tuple[ChunkHit, ...]:
+    def passages(self, row: int) -> tuple[ChunkHit, ...]:
         """Return the best passages of the note in this row, best first, as far as they match."""
         first, last = self.firsts[row : row + 2].tolist()
         scores = self.scores[first:last]
@@ -93,24 +101,6 @@ class Passages:
             for place in order
             if scores[place] > 0
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """The words of the query, bool[words, notes] whether a note has them, and the notes' passages."""
-
-    words: tuple[str, ...]
-    contains: Bools
-    scored: Passages
-
-    def matched(self, row: int) -> tuple[str, ...]:
-        """Return the query's words that the note in this row contains."""
-        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
-        return tuple(dict.fromkeys(words))
-
-    def passages(self, row: int) -> tuple[ChunkHit, ...]:
-        """Return its best passages, best first."""
-        return self.scored.best(row)
 
 
 @dataclass(frozen=True, eq=False)

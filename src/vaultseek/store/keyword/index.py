@@ -35,7 +35,7 @@ from vaultseek.store.keyword.searcher import Searcher
 from vaultseek.store.keyword.segment import Ints, Segment
 from vaultseek.store.keyword.snapshot import Snapshot
 from vaultseek.store.keyword.spans import SpanFinder, span_finder
-from vaultseek.store.keyword.vocabulary import dump_lines, list_words
+from vaultseek.store.keyword.vocabulary import list_words
 
 MERGE_INLINE_NOTES = 512
 """Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
@@ -216,20 +216,9 @@ class KeywordIndex:
                 self._merge(state, merged, merge)
         return bool(merged)
 
-    def dump(self) -> str:
-        """Return the content as text, one term a line, whatever the segments: to compare two indexes."""
-        snapshot = self._state.snapshot
-        with _diagnosing_damage(snapshot):
-            return "\n".join(dump_lines(snapshot))
-
     def close(self) -> None:
         """Release the files, as soon as running searches are done with them."""
         self._state = _State(Commit(-1, None, "", ()), {})
-
-    def _segment(self, entry: SegmentEntry) -> Segment:
-        """Return the open segment of an entry, which may be newer than the state if a reload failed."""
-        segment = self._state.segments.get(entry.segment_id())
-        return self._commits.open(entry, verify=True) if segment is None else segment
 
     def _reload(self) -> None:
         self._state = _load(self._commits, self._state.segments, verify=False)
@@ -251,7 +240,11 @@ class KeywordIndex:
         numbers = np.array(deleted, np.int64)
         with self._commits.writing(prepared) as last:
             for entry in last.segments:
-                notes = self._segment(entry).tables.notes
+                # It may be newer than the state if a reload failed.
+                segment = self._state.segments.get(entry.segment_id())
+                if segment is None:
+                    segment = self._commits.open(entry, verify=True)
+                notes = segment.tables.notes
                 entry.deleted.update(np.flatnonzero(np.isin(notes, numbers)).tolist())
             entries = [entry for entry in last.segments if entry.doc_count()]
             self._commits.publish(last, revision, entries, prepared)

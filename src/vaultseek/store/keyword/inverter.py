@@ -169,7 +169,9 @@ def invert(
     tables = Tables(
         notes=np.array([document.note for document in documents], np.int64),
         languages=np.array([rules.mark(document.language) for document in documents], np.uint8),
-        lengths=_field_lengths(texts.keys, text_lengths, len(documents) * FIELD_SLOTS),
+        lengths=np.bincount(texts.keys, weights=text_lengths, minlength=len(documents) * FIELD_SLOTS).astype(
+            np.uint32
+        ),
         first_chunks=run_starts(chunk_counts).astype(np.uint32),
         chunk_lengths=_chunk_lengths(texts, text_lengths),
         chunk_ids=Strings.of(chunk.id.encode() for document in documents for chunk in document.chunks),
@@ -261,10 +263,6 @@ def _words(lexicon: Lexicon, tokens: Ints, vocabulary: list[bytes]) -> tuple[Str
         for word, term in lexicon.words[token]
     }
     return word_tables(pairs)
-
-
-def _field_lengths(keys: Ints, lengths: Ints, size: int) -> Ints:
-    return np.bincount(keys, weights=lengths, minlength=size).astype(np.uint32)
 
 
 def _chunk_lengths(texts: _Texts, lengths: Ints) -> Ints:

@@ -158,13 +158,12 @@ def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bo
     if len(terms) == 1 and not ends_pair:
         term = terms[0]
         return [QueryTerm(term.word, term.text, "word", token, also=_other_spellings(term.word))]
-    return [_of_pair(term, token) for term in terms]
-
-
-def _of_pair(term: Term, token: int) -> QueryTerm:
-    if term.role == "character":
-        return QueryTerm(term.word, term.text, "character", token, CHARACTER_WEIGHT, CHARACTER_WEIGHT)
-    return QueryTerm(term.word, term.text, "word", token)
+    return [
+        QueryTerm(term.word, term.text, "character", token, CHARACTER_WEIGHT, CHARACTER_WEIGHT)
+        if term.role == "character"
+        else QueryTerm(term.word, term.text, "word", token)
+        for term in terms
+    ]
 
 
 def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[QueryTerm]:

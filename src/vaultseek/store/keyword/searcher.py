@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from vaultseek.store.keyword.analysis import is_unspaced
-from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm, Passages
+from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
 from vaultseek.store.keyword.bm25f import TermScores, idf
 from vaultseek.store.keyword.proximity import Pair, proximity
 from vaultseek.store.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms, written_apart
@@ -116,11 +116,10 @@ class Searcher:
         order = np.argsort(top)
         ascending = top[order]
         totals, contains, coverage = self._matches(top)
-        passages = self._passages(top, ascending)
+        details = self._details(top, ascending, contains)
         near = np.empty(len(top))
         near[order] = self._proximity(ascending)
-        details = Details(tuple(each.term.word for each in self._scored), contains, passages)
-        columns = Columns(snapshot.notes[top], totals, passages.best_scores(), near, coverage)
+        columns = Columns(snapshot.notes[top], totals, details.best_scores(), near, coverage)
         return columns, details, count
 
     def _score(self, term: QueryTerm) -> _ScoredTerm:
@@ -213,7 +212,7 @@ class Searcher:
                     pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
         return pairs
 
-    def _passages(self, notes: Ints, ascending: Ints) -> Passages:
+    def _details(self, notes: Ints, ascending: Ints, contains: Bools) -> Details:
         """Score the passages of the notes, which are given in two orders."""
         snapshot = self._snapshot
         totals = np.zeros(snapshot.chunk_count)
@@ -224,18 +223,20 @@ class Searcher:
         starts = snapshot.first_chunks[notes]
         sizes = snapshot.first_chunks[notes + 1] - starts
         chunks = run_indexes(starts, sizes)
-        return Passages(snapshot.chunk_ids, run_starts(sizes), chunks, totals[chunks])
+        words = tuple(each.term.word for each in self._scored)
+        return Details(words, contains, snapshot.chunk_ids, run_starts(sizes), chunks, totals[chunks])
 
     def _proximity(self, notes: Ints) -> Floats:
         """Return the proximity score of each of the notes, which are ascending."""
         numbers = {number for pair in self._pairs for number in (pair.first, pair.second)}
         ranks = np.zeros(self._snapshot.size, np.int32)
         ranks[notes] = np.arange(1, len(notes) + 1)
-        places = {number: _renumber(self._places(self._scored[number], notes), ranks) for number in numbers}
+        places = {}
+        for number in numbers:
+            scored = self._scored[number]
+            found = self._terms.places(scored.terms, scored.scores.df, notes)
+            places[number] = _renumber(found, ranks)
         return proximity(self._snapshot, self._pairs, places, notes)
-
-    def _places(self, scored: _ScoredTerm, notes: Ints) -> Ints:
-        return self._terms.places(scored.terms, scored.scores.df, notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,15 +128,10 @@ def _normalize(text: str) -> tuple[str, list[tuple[int, int]]]:
     origins: list[tuple[int, int]] = []
     start = 0
     for end in range(1, len(text) + 1):
-        if end < len(text) and _may_compose(text[end]):
-            continue
+        if end < len(text) and (unicodedata.category(text[end])[0] == "M" or _COMPOSES.match(text[end])):
+            continue  # normalizing can join the character with the one before it
         normalized = unicodedata.normalize("NFKC", text[start:end])
         parts.append(normalized)
         origins += [(start, end)] * len(normalized)
         start = end
     return "".join(parts), origins
-
-
-def _may_compose(character: str) -> bool:
-    """True if normalizing can join the character with the one before it."""
-    return unicodedata.category(character)[0] == "M" or _COMPOSES.match(character) is not None

@@ -55,11 +55,21 @@ class TermIndex:
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
-        return terms_with_prefix(self._snapshot, prefix, limit)
+        found = []
+        for view in self._snapshot.views:
+            words = view.segment.tables.words.with_prefix(prefix.encode())
+            found.append((view.segment.tables, np.arange(words.start, words.stop)))
+        return _most_frequent(found, limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
-        return terms_within_one_edit(self._snapshot, word, limit)
+        found = []
+        for view in self._snapshot.views:
+            words = view.segment.tables.words
+            candidates = _candidates(words, word.encode()).tolist()
+            matches = [number for number in candidates if is_one_edit(words[number].decode(), word)]
+            found.append((view.segment.tables, np.array(matches, np.int64)))
+        return _most_frequent(found, limit)
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
@@ -76,11 +86,13 @@ class TermIndex:
             if places is None:
                 places = self._read[terms] = self._places_in(terms, notes)
             return places
-        return self._snapshot.cache.get(("places", terms), lambda: self._all_places(terms))
-
-    def _all_places(self, terms: tuple[str, ...]) -> Ints:
-        numbers = self._term_numbers(terms)
-        return _joined((view, [view.segment.places(term) for term in of_view]) for view, of_view in numbers)
+        return self._snapshot.cache.get(
+            ("places", terms),
+            lambda: _joined(
+                (view, [view.segment.places(term) for term in of_view])
+                for view, of_view in self._term_numbers(terms)
+            ),
+        )
 
     def _places_in(self, terms: tuple[str, ...], notes: Ints) -> Ints:
         numbers = {view.base: of_view for view, of_view in self._term_numbers(terms)}
@@ -113,26 +125,6 @@ _COUNTED = 256
 """Terms of each segment, the most frequent ones, that are counted at least."""
 _SLACK_BYTES = 4
 """Difference in bytes that one letter more or less can make."""
-
-
-def terms_with_prefix(snapshot: Snapshot, prefix: str, limit: int) -> tuple[str, ...]:
-    """Return the terms of words that begin with ``prefix`` (without accents), the ``limit`` most frequent."""
-    found = []
-    for view in snapshot.views:
-        words = view.segment.tables.words.with_prefix(prefix.encode())
-        found.append((view.segment.tables, np.arange(words.start, words.stop)))
-    return _most_frequent(found, limit)
-
-
-def terms_within_one_edit(snapshot: Snapshot, word: str, limit: int) -> tuple[str, ...]:
-    """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
-    found = []
-    for view in snapshot.views:
-        words = view.segment.tables.words
-        candidates = _candidates(words, word.encode()).tolist()
-        matches = [number for number in candidates if is_one_edit(words[number].decode(), word)]
-        found.append((view.segment.tables, np.array(matches, np.int64)))
-    return _most_frequent(found, limit)
 
 
 def is_one_edit(first: str, second: str) -> bool:

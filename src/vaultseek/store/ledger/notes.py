@@ -213,8 +213,10 @@ class NoteTable:
         if stored[1] != rows.hash:
             self._database.run(_OUTDATE, number)
         # A passage that the model refused once is tried again; the vectors of the others are kept.
+        # Title and aliases may be embedded with every chunk.
+        is_renamed = tuple(stored[2:]) != (rows.title, rows.title_source, rows.aliases)
         is_refused = self._problems.has(rows.path, NOT_EMBEDDED)
-        self._chunks.replace(number, rows.chunks, dirty=is_refused or _is_renamed(stored[2:], rows))
+        self._chunks.replace(number, rows.chunks, dirty=is_refused or is_renamed)
         self._remove_names_and_tags(number)
         self._links.remove(number)
         self._add_names_tags_links([(number, rows)])
@@ -229,8 +231,3 @@ class NoteTable:
     def _remove_names_and_tags(self, number: int) -> None:
         self._database.run("DELETE FROM tags WHERE note = ?", number)
         self._database.run("DELETE FROM names WHERE note = ?", number)
-
-
-def _is_renamed(old: Sequence[str], rows: NoteRows) -> bool:
-    """True if title or aliases changed, which may be embedded with every chunk."""
-    return tuple(old) != (rows.title, rows.title_source, rows.aliases)
