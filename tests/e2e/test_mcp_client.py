@@ -180,6 +180,19 @@ async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, v
         assert max(sizes) <= 800 * 3
 
 
+@pytest.mark.parametrize("form", [[], ["--structured"]])
+@pytest.mark.shared_daemon
+async def test_evidence_fits_the_budget_of_the_call_in_either_form(daemon, vault, form):
+    root = indexed(daemon, vault, {"Long.md": "\n".join(LONG), "Pump.md": 'The "pump" leaks.\n' * 80})
+    async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
+        answer = await client.call_tool("context", {"query": "pump leaks", "max_tokens": 500})
+        text, content = answer.content[0].text, answer.structured_content
+        evidence = content["text"] if form else text
+        assert "- Pump.md:" in evidence
+        assert "leaks." in evidence
+        assert len(text.encode()) + (len(json.dumps(content, ensure_ascii=False)) if form else 0) <= 1500
+
+
 @pytest.mark.shared_daemon
 async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, vault):
     root = indexed(daemon, vault, {"Long.md": "\n".join(LONG)})

@@ -346,3 +346,20 @@ def test_a_saved_search_stands_for_its_query(daemon, vault):
     )
     assert daemon.json("search", "@todo", *here)["query"] == "@todo"
     assert daemon.json("why", "@todo", "tea", *here)["verdict"] == "filtered"
+
+
+@pytest.mark.shared_daemon
+def test_evidence_of_several_notes_is_printed_within_a_budget(daemon, vault):
+    root = vault({**NOTES, "long.md": "# Long\n\n" + "The pump needs oil. " * 200})
+    here = ["--vault", str(root)]
+    daemon.run("index", "--wait", *here)
+    done = daemon.run("context", "pump", "--tokens", "300", *here)
+    assert "\n- long.md:" in done.stdout
+    assert done.stdout.splitlines()[-1].startswith("[left out: ")
+    assert len(done.stdout.encode()) <= 900
+    assert daemon.json("context", "pump", "--tokens", "300", *here)["text"] == done.stdout.rstrip("\n")
+    none = daemon.run("context", "tag:nothing", *here)
+    assert (none.returncode, "No note" in none.stdout) == (1, True)
+    agent = daemon.run("search", "slugs", "--format", "agent", *here)
+    assert "- garden.md:" in agent.stdout
+    assert agent.stdout.startswith("Untrusted data")

@@ -202,8 +202,8 @@ NEIGHBOUR_DEPTH = 5
 """Steps along links in the neighbourhood of a note."""
 NEIGHBOUR_EDGES = 2_000
 """Links in the neighbourhood of a note."""
-AGENT_TOKENS_MOST = 20_000
-"""Largest token budget of an MCP response."""
+AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
+"""Least, usual and largest budget of tokens of an answer to an agent."""
 
 # The wire
 FRAME_BYTES = 256 * KIB

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import unicodedata
+from datetime import UTC, datetime
 from functools import cache
 
 SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -23,6 +24,8 @@ The terms of the keyword index depend on it: a change needs a new analyzer versi
 
 SHOWN_CHARS = 80
 """Longer names and values are cut in messages."""
+TOKEN_BYTES = 3
+"""Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
 
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
@@ -118,6 +121,17 @@ def remove_hidden(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
 
 
+def dates(created: str, modified: str) -> str:
+    """Return the days of two times of :func:`iso_time` in words; the first only if it is earlier."""
+    written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
+    return f"{written}changed {modified[:10]}"
+
+
+def tokens(text: str) -> int:
+    """Estimate the tokens of ``text``; the estimate is high."""
+    return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun: ``1 note``, ``1,003 notes``."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
@@ -172,6 +186,5 @@ def _hidden_table() -> dict[int, str | None]:
 
 def iso_time(seconds: float) -> str:
     """Format a Unix time as answers do: ISO 8601, in UTC, to the second."""
-    from datetime import UTC, datetime
 
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 TABLE = {
     "search": ("search", "query"),
     "search_all": ("search/all", "query"),
+    "context": ("search/context", "query"),
     "why": ("search/why", "query", "note"),
     "note": ("note/get", "note"),
     "related": ("note/related", "note"),

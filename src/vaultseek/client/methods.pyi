@@ -37,6 +37,13 @@ class Methods:
         supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll:
         """Return results of every vault, best first."""
 
+    def context(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
+        settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
+        tokens: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Context:
+        """Return evidence for a question, in the order in which it reads best."""
+
     def why(self, query: str, path: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
@@ -252,6 +259,11 @@ class AsyncMethods:
         wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
         plain: bool = False, typing: bool = False, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll: ...
+    async def context(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
+        settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
+        tokens: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Context: ...
     async def why(self, query: str, path: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,

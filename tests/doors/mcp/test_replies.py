@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.base.limits import AGENT_TOKENS, AGENT_TOKENS_LEAST
 from vaultseek.base.text import remove_hidden
 from vaultseek.doors.mcp import answers, lists
 from vaultseek.doors.mcp.passages import passages
 from vaultseek.doors.mcp.reply import WARNING, Form, Reply
 from vaultseek.doors.mcp.results import results
-from vaultseek.doors.mcp.tools import AGENT_TOKENS, AGENT_TOKENS_LEAST
 
 LINES = st.lists(st.text(max_size=60).map(lambda text: "".join(text.splitlines())), min_size=1, max_size=60)
 FORMS = st.builds(Form, st.integers(AGENT_TOKENS_LEAST, AGENT_TOKENS), st.booleans())

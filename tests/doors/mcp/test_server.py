@@ -11,7 +11,6 @@ from count_tokens import counter, definitions
 from mcp import Client
 
 from vaultseek.base import limits
-from vaultseek.doors.mcp import tools
 from vaultseek.doors.mcp.reply import WARNING
 from vaultseek.doors.mcp.server import Place, note_uri, server
 from vaultseek.errors import Busy, NotFound, NotRunning, VaultMissing
@@ -92,7 +91,7 @@ async def test_what_is_wrong_is_told_in_one_line_without_the_name_of_the_tool():
             assert answer.is_error
             assert text_of(answer) == "too many clients; try again"
         for arguments, told in (
-            ({"query": "x", "max_tokens": tools.AGENT_TOKENS_LEAST - 1}, "max_tokens: "),
+            ({"query": "x", "max_tokens": limits.AGENT_TOKENS_LEAST - 1}, "max_tokens: "),
             ({"query": "x", "max_tokens": limits.AGENT_TOKENS_MOST + 1}, "max_tokens: "),
             ({"query": "x", "mode": "fuzzy"}, "mode: "),
             ({"query": ["x"] * 9}, "query: "),

@@ -42,7 +42,6 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
         "aliases": list(row.aliases),
         "properties": row.properties,
         "headings": [{"level": h.level, "text": h.text, "line": h.line} for h in row.headings],
-        "created": iso_time(row.created),
         "chunks": [
             {
                 "chunk_id": c.id,
@@ -77,7 +76,12 @@ def block_ids(row: NoteRow, ledger: Ledger, root: Path | None) -> list[JSON]:
 def about(row: NoteRow) -> JSON:
     """Return the fields that every list of notes has for each."""
     head = {"path": row.path, "title": row.title, "file_name": row.other_name, "kind": row.kind}
-    return {**head, "tags": list(row.tags), "modified": iso_time(row.modified)}
+    return {
+        **head,
+        "tags": list(row.tags),
+        "modified": iso_time(row.modified),
+        "created": iso_time(row.created),
+    }
 
 
 def _lines(row: NoteRow, ledger: Ledger, root: Path | None) -> Sequence[str]:

@@ -56,20 +56,27 @@ def further_passages(
 
     A query of filters alone has none.
     """
-    ids = list(shown)
-    by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(ids)
-    totals = _totals(ids, retrieval, by_word)
+    scores = passage_scores(list(shown), retrieval, ledger)
     best: dict[int, list[int]] = {}
-    for note, outline in ledger.chunks.outlines(ids).items():
-        scores = {
-            chunk: totals.get(chunk, 0.0) + totals.get(id, 0.0)
-            for chunk, id in outline
-            if id != shown[note].id
-        }
-        matching = sorted((chunk for chunk in scores if scores[chunk] > 0), key=lambda chunk: -scores[chunk])
-        best[note] = matching[:number]
+    for note, of_note in scores.items():
+        matching = [chunk for chunk, score in of_note.items() if score > 0]
+        best[note] = sorted(matching, key=lambda chunk: -of_note[chunk])[: number + 1]
     chunks = ledger.chunks.by_number([chunk for each in best.values() for chunk in each])
-    return {note: [chunks[chunk] for chunk in each if chunk in chunks] for note, each in best.items()}
+    further = {
+        note: [chunks[each] for each in numbers if each in chunks and chunks[each].id != shown[note].id]
+        for note, numbers in best.items()
+    }
+    return {note: each[:number] for note, each in further.items()}
+
+
+def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -> dict[int, dict[int, float]]:
+    """Return the score of each passage of the notes by its number, in the order of the note; 0 for no hit."""
+    by_word = {} if retrieval.keyword is None else retrieval.keyword.passages(notes)
+    totals = _totals(notes, retrieval, by_word)
+    return {
+        note: {chunk: totals.get(chunk, 0.0) + totals.get(id, 0.0) for chunk, id in outline}
+        for note, outline in ledger.chunks.outlines(notes).items()
+    }
 
 
 def _is_wordless(text: str, has_word: bool = False) -> bool:

@@ -35,19 +35,28 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         "search_method": search_method(trace.retrieval.answered, trace.partial),
         "took_ms": round((time.perf_counter() - began) * 1000, 2),
         "results": answered,
+        **head(trace),
+        "less_certain": less_certain([trace.certainty(each) for each in trace.results]),
+    }
+    if query.is_listing:
+        answer["total"] = 0 if trace.filtered is None else len(trace.filtered.ids)
+    if request.explain:
+        answer["explain"] = explanation(trace)
+    return answer
+
+
+def head(trace: Trace) -> JSON:
+    """Return how the query was understood, what is missing from the answer, and how far it can be trusted."""
+    query = trace.parsed.query
+    answer: JSON = {
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
         "weak": trace.weak,
-        "less_certain": less_certain([trace.certainty(each) for each in trace.results]),
         "index": trace.index_state,
         "interpreted": query.interpreted | {"notes": [*query.notes, *_remarks(trace)]},
     }
     if trace.nearest is not None:
         confidence = round(trace.confidence(trace.nearest), 4)
         answer["nearest"] = {"path": trace.nearest.note, "confidence": confidence}
-    if query.is_listing:
-        answer["total"] = 0 if trace.filtered is None else len(trace.filtered.ids)
-    if request.explain:
-        answer["explain"] = explanation(trace)
     return answer
 
 
@@ -179,6 +188,7 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
         "score": round(candidate.score, 6),
         "certainty": round(trace.certainty(candidate), 4),
         "modified": iso_time(row.modified),
+        "created": iso_time(row.created),
         "heading_path": [],
         "start_line": 1,
     }

@@ -1,4 +1,4 @@
-"""RPC methods `search` and `search/why`."""
+"""RPC methods about searches."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from vaultseek.base.threads import Turns
 from vaultseek.core.notes.lookup import unknown_names
 from vaultseek.core.notes.read import with_property_places
 from vaultseek.core.notes.why import why
+from vaultseek.core.search.context import NOTES as CONTEXT_NOTES
+from vaultseek.core.search.context import pack_context
 from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import (
@@ -21,7 +23,7 @@ from vaultseek.core.search.request import (
     unknown_searches,
     with_saved_searches,
 )
-from vaultseek.core.search.response import search_method
+from vaultseek.core.search.response import head, search_method
 from vaultseek.core.search.retrieve import wants_semantic
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
@@ -37,7 +39,7 @@ from vaultseek.daemon.methods.access import (
 )
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, WhyParams
+from vaultseek.protocol.messages.params import AllVaultsParams, ContextParams, Query, SearchParams, WhyParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
@@ -49,7 +51,7 @@ PREFIX_NAMES = 64
 
 
 class SearchMethods:
-    """Handlers of `search` and `search/why`."""
+    """Handlers of `search` and `search/…`."""
 
     def __init__(self, find: Find, every: FindAll, settings: Callable[[], Settings]) -> None:
         self._find = find
@@ -62,6 +64,7 @@ class SearchMethods:
         return {
             "search": (SearchParams, self.search),
             "search/all": (AllVaultsParams, self.search_all),
+            "search/context": (ContextParams, self.context),
             "search/why": (WhyParams, self.why),
         }
 
@@ -144,6 +147,19 @@ class SearchMethods:
         turns = self._turns if parsed.query.filter is None else self._filter_turns
         return turns.turn()
 
+    async def context(self, call: ContextParams, context: RequestContext) -> JSON:
+        """Return the evidence for a question."""
+        follower = await self._find(call)
+        await follower.wait_if_new()
+        request = replace(self._request(call), limit=call.limit or CONTEXT_NOTES)
+        parsed = parse_request(request)
+        async with self._turn(parsed):
+            parsed = parsed.with_deadline(context.remaining())
+            trace = await Searcher(follower.vault).run(parsed)
+            packed = await asyncio.to_thread(pack_context, trace, follower.vault.ledger, call.tokens)
+        answer = with_degraded({**head(trace), **packed}, follower.degraded_reason())
+        return about_vault(follower.vault, {**answer, "query": call.query})
+
     async def why(self, call: WhyParams, context: RequestContext) -> JSON:
         """Explain the rank of a note in the answer to a query, or where it dropped out."""
         follower = await self._find(call)
@@ -151,9 +167,7 @@ class SearchMethods:
         answer = await why(row, self._request(call, explain=True), follower.vault)
         return about_note(follower.vault, row, answer)
 
-    def _request(
-        self, call: AllVaultsParams | WhyParams, *, explain: bool = False, brief: bool = False
-    ) -> SearchRequest:
+    def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)
         plain = isinstance(call, AllVaultsParams) and call.plain
         return SearchRequest(

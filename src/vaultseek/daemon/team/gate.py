@@ -20,7 +20,8 @@ from vaultseek.settings.team import TeamSettings
 from vaultseek.store.ledger import Counts
 
 ALLOWED = frozenset((
-    "search", "search/all", "search/why", "note/get", "note/related", "graph/neighbors", "complete",
+    "search", "search/all", "search/context", "search/why",
+    "note/get", "note/related", "graph/neighbors", "complete",
     "links/outgoing", "links/backlinks", "links/unresolved", "links/unlinked",
     "vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/list",
     "index/status", "$/schema",

@@ -68,7 +68,7 @@ class Option:
 
 LIMIT = ("-n", "--limit")
 MODES = ("hybrid", "keyword", "semantic")
-FORMATS = ("text", "json", "paths", "vimgrep")
+FORMATS = ("text", "json", "paths", "vimgrep", "agent")
 KINDS = ("note", "heading", "block", "tag", "property", "value")
 FILTERS = tuple(
     Option(name, metavar, help, repeated=True)
@@ -94,7 +94,8 @@ SEARCH = (
     Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES),
     Option(
         "--format",
-        help="Print text, one JSON object, paths, or a line path:line:column:text for each result.",
+        help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
+        " or what an agent reads.",
         choices=FORMATS,
     ),
     Option("--json", help="Same as --format json."),

@@ -44,7 +44,7 @@ class SearchCall:
         self.plain = False
         """Take the query for words: it is a passage, to which similar ones are looked for."""
         self.format: str = options.get("format") or "text"
-        """One of text, json, paths and vimgrep; ``json`` and ``paths`` come before it."""
+        """One of text, json, paths, vimgrep and agent; ``json`` and ``paths`` come before it."""
         self.json = bool(options.get("json"))
         self.paths = bool(options.get("paths"))
 
@@ -138,6 +138,11 @@ class SearchCall:
 
             if self.output == "json":
                 return output.print_json(output.with_addresses(answer))
+            if self.output == "agent":
+                from vaultseek.doors.mcp.reply import Form
+                from vaultseek.doors.mcp.results import results
+
+                return invocation.show(results(answer, Form(limits.AGENT_TOKENS)).text)
             output.print_remarks(answer)
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time

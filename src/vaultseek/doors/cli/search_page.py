@@ -172,7 +172,7 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if answer.get("results"):
         yield terminal.paint(_figures(answer), "dim")
     else:
-        yield from terminal.wrapped(_no_match(answer, terminal))
+        yield from terminal.wrapped(no_match(answer, terminal))
     remarks = [
         missing_lane(lane, answer.get("mode"))
         for lane in answer.get("partial") or ()
@@ -196,7 +196,7 @@ def _figures(answer: JSON) -> str:
     return " · ".join([*parts, *(clean(each) for each in (method, answer.get("vault")) if each)])
 
 
-def _no_match(answer: JSON, terminal: Terminal) -> str:
+def no_match(answer: JSON, terminal: Terminal) -> str:
     notes = _index(answer, "notes")
     if reading := _still_reading(answer):
         return f"No match yet: {reading}; --wait waits for the rest."

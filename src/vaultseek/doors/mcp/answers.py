@@ -26,6 +26,14 @@ class Results(ToolAnswer):
     next_cursor: str | None = None
 
 
+class Context(ToolAnswer):
+    """Passages of several notes for one question, and the places of those that did not fit."""
+
+    vault: str
+    text: str
+    left_out: list[dict[str, Any]]
+
+
 class Passages(ToolAnswer):
     """Lines of notes; ``next_line`` of each is its next line to read, None at the end."""
 

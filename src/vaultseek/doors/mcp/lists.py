@@ -11,7 +11,7 @@ from itertools import groupby
 from vaultseek.base.limits import LISTED_ITEMS_MOST
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
-from vaultseek.doors.mcp.reply import Form, Reply, changed, head_of, largest, line, without_commands
+from vaultseek.doors.mcp.reply import Form, Reply, dated, head_of, largest, line, times, without_commands
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
@@ -217,14 +217,14 @@ def _graph(items: Sequence[JSON], title: str, answer: JSON, form: Form) -> Reply
 def _graph_text(item: JSON) -> str:
     match item["kind"]:
         case "hub":
-            return f"- hub {item['path']} | {count(item['backlinks'], 'backlink')} | {changed(item)}"
+            return f"- hub {item['path']} | {count(item['backlinks'], 'backlink')} | {dated(item)}"
         case "cluster":
             words, notes = ", ".join(item["words"]), ", ".join(item["notes"])
             return f"- cluster {words} | {count(item['count'], 'note')} | {notes}"
         case "suggestion":
-            return f"- {item['path']} | {changed(item)} | {', '.join(item['reasons'])}"
+            return f"- {item['path']} | {dated(item)} | {', '.join(item['reasons'])}"
     text = "no link, near in meaning" if item["by"] == "meaning" else item["text"]
-    return f"- {item['path']} | {changed(item)}" + (f" | {text}" if text else "")
+    return f"- {item['path']} | {dated(item)}" + (f" | {text}" if text else "")
 
 
 def status(answer: JSON, form: Form) -> Reply:
@@ -288,7 +288,7 @@ def _link(link: JSON) -> JSON:
 
 def _link_text(link: JSON) -> str:
     anchor = f"#{link['heading']}" if link.get("heading") else ""
-    date = f" | {changed(link)}" if link.get("modified") else ""
+    date = f" | {dated(link)}" if link.get("modified") else ""
     if link["direction"] == "outgoing":
         target = link.get("resolved") or f"{link['target']} (nothing there)"
         return f"- line {link['line']} -> {target}{anchor}{date}"
@@ -302,11 +302,11 @@ def _note(note: JSON) -> JSON:
     item: JSON = {"path": line(note["path"]), "title": line(note["title"])}
     if name := note.get("file_name"):
         item["file_name"] = line(name)
-    return {**item, "modified": note["modified"]}
+    return {**item, **times(note)}
 
 
 def _note_text(note: JSON) -> str:
-    return f"{_named(note)} | {changed(note)}"
+    return f"{_named(note)} | {dated(note)}"
 
 
 def _named(note: JSON) -> str:
@@ -316,7 +316,7 @@ def _named(note: JSON) -> str:
 def _dated_lines(notes: Sequence[JSON]) -> list[str]:
     """Return the notes, with a line for each day on which some were changed."""
     lines: list[str] = []
-    for day, on_it in groupby(notes, key=changed):
+    for day, on_it in groupby(notes, key=lambda note: f"changed {note['modified'][:10]}"):
         lines += [day, *map(_named, on_it)]
     return lines
 

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 
 from vaultseek.base.limits import AGENT_TOKENS_MOST
 from vaultseek.base.model import JSON
-from vaultseek.base.text import count, remove_hidden
+from vaultseek.base.text import TOKEN_BYTES, count, remove_hidden, tokens
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
-    TOKEN_BYTES,
     Form,
     Reply,
-    changed,
+    dated,
     dump,
     head_of,
     line,
-    tokens,
+    times,
 )
 
 
@@ -132,7 +131,7 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
         **{name: value for name, value in head_of(answer).items() if name != "untrusted"},
         "tags": [line(tag) for tag in answer["tags"][:AGENT_NAMES]],
         "aliases": [line(alias) for alias in answer["aliases"][:AGENT_NAMES]],
-        "modified": answer["modified"],
+        **times(answer),
         "lines": answer["lines"],
         "start_line": start,
         "end_line": end,
@@ -147,7 +146,7 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     remarks = [f"[cut after line {end}; {advice}, or ask with a larger max_tokens]"] if cut else []
     # A blank line can forge nothing, and a note has many.
     numbered = [f"{number}| {row}" if row.strip() else "" for number, row in enumerate(rows, start)]
-    return _Passage(f"- {path}{span}{title} | {changed(structured)}", numbered, remarks, structured)
+    return _Passage(f"- {path}{span}{title} | {dated(structured)}", numbered, remarks, structured)
 
 
 def _apart(answers: Sequence[JSON]) -> list[JSON]:

@@ -16,11 +16,9 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from vaultseek.base.model import JSON
-from vaultseek.base.text import remove_hidden
+from vaultseek.base.text import dates, remove_hidden, tokens
 from vaultseek.errors import NotRunning, VaultseekError
 
-TOKEN_BYTES = 3
-"""Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
 AGENT_NAMES = 10
 """Maximum number of tags and of aliases of a note."""
 
@@ -61,11 +59,6 @@ class Reply:
         return tokens(self.text)
 
 
-def tokens(text: str) -> int:
-    """Estimate the tokens of ``text``; the estimate is high."""
-    return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
-
-
 def dump(value: object) -> str:
     """Return structured content as the JSON that its tokens are counted of."""
     return json.dumps(value, ensure_ascii=False)
@@ -85,9 +78,14 @@ def line(text: object) -> str:
     return " ".join(remove_hidden(str(text)).split())
 
 
-def changed(note: JSON) -> str:
-    """Return the words that say when a note was changed: the day."""
-    return f"changed {str(note['modified'])[:10]}"
+def dated(note: JSON) -> str:
+    """Return when a note was written, if it states that, and changed."""
+    return dates(note.get("created", ""), note["modified"])
+
+
+def times(note: JSON) -> JSON:
+    """Return the times of a note as its structured content has them."""
+    return {name: note[name] for name in ("created", "modified") if name in note}
 
 
 def head_of(answer: JSON) -> JSON:

@@ -16,10 +16,11 @@ from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,
     Reply,
-    changed,
+    dated,
     head_of,
     largest,
     line,
+    times,
     without_commands,
 )
 from vaultseek.errors import UsageError
@@ -59,6 +60,23 @@ def results(
         return Reply(title, body, remarks, {**head, "results": items[:number], **cut})
 
     return largest(reply, len(items), form)
+
+
+def evidence(answer: JSON) -> Reply:
+    """Format the answer to ``search/context``, which fits its budget."""
+    head: JSON = {**head_of(answer), "partial": _partial(answer)}
+    if notes := _notes({**answer, "results": answer["passages"]}):
+        head["notes"] = notes
+    left_out = [{**each, "path": line(each["path"])} for each in answer["left_out"]]
+    content: JSON = {
+        "text": answer["text"],
+        "left_out": left_out,
+        "truncated": bool(left_out),
+        "omitted": len(left_out),
+    }
+    title = f"{count(len(answer['passages']), 'passage')} in vault {head['vault']!r}"
+    body = answer["text"].split("\n") if answer["passages"] else []
+    return Reply(title, body, _remarks(head), {**head, **content})
 
 
 def _cut(omitted: int, cursor: str | None, rest: str) -> list[str]:
@@ -127,7 +145,7 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         item["via_kind"] = via["kind"]
     if tags := result.get("tags"):
         item["tags"] = [line(tag) for tag in tags[:AGENT_NAMES]]
-    item["modified"] = result["modified"]
+    item |= times(result)
     item["preview"] = _without_start(line(result.get("preview") or ""), [item["title"], *headings[-1:]])
     return item
 
@@ -156,7 +174,7 @@ def _result_lines(result: JSON) -> list[str]:
         about.append(f"certainty {result['certainty']:.2f}")
     elif "score" in result:
         about.append(f"score {result['score']:.2f}")
-    about.append(changed(result))
+    about.append(dated(result))
     if result.get("property"):
         about.append(f"property {result['property']}")
     if result.get("via"):

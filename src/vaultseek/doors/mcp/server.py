@@ -77,6 +77,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any
     server = _Server(notes)
     titled: dict[str, Callable[..., Awaitable[Reply]]] = {
         "Search notes": tools.search,
+        "Evidence for a question": tools.context,
         "Read notes": tools.read_note,
         "Related notes": tools.related_notes,
         "List notes": tools.list_notes,

@@ -19,11 +19,9 @@ from vaultseek.doors.mcp import answers, lists
 from vaultseek.doors.mcp.notes import Notes
 from vaultseek.doors.mcp.passages import passages
 from vaultseek.doors.mcp.reply import Form, Reply, one_line
-from vaultseek.doors.mcp.results import Cursor, merge_wordings, read_cursor, results, write_cursor
+from vaultseek.doors.mcp.results import Cursor, evidence, merge_wordings, read_cursor, results, write_cursor
 from vaultseek.errors import NotFound, UsageError, VaultseekError
 
-AGENT_TOKENS = 2_000
-AGENT_TOKENS_LEAST = 200
 AGENT_LIST = 200
 """Number of items that a list shows at most."""
 WORDINGS = 5
@@ -60,7 +58,7 @@ Addresses = Annotated[
 Note = Annotated[str, Field(description="Path, title, alias or file name.")]
 Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
 First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES)]
-Budget = Annotated[int, Field(ge=AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST)]
+Budget = Annotated[int, Field(ge=limits.AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST)]
 
 
 class Tools:
@@ -77,7 +75,7 @@ class Tools:
         mode: Mode = "hybrid",
         cursor: Annotated[str | None, Field(description="From the end of the last page.")] = None,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
         """Search the user's notes by word and meaning; a result is a note's best passage, with its lines.
 
@@ -114,13 +112,27 @@ class Tools:
         found = {**answer, "results": shown}
         return results(found, form, offset=page.offset, next_page=next_page, rest=rest)
 
+    async def context(
+        self, query: str, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
+    ) -> Annotated[Reply, answers.Context]:
+        """Gather what several notes say about a question, as much as fits, in one call."""
+        form, size = self._form(max_tokens), max_tokens
+        while True:
+            size = max(size, limits.AGENT_TOKENS_LEAST)
+            params = {"query": query, "tokens": size}
+            reply = evidence(await self._notes.ask("search/context", params, vault))
+            excess = reply.tokens(form) - max_tokens
+            if excess <= 0 or size == limits.AGENT_TOKENS_LEAST:
+                return reply
+            size -= excess
+
     async def read_note(
         self,
         note: Addresses,
         start_line: Annotated[int, Field(ge=1)] = 1,
         end_line: Annotated[int | None, Field(ge=1)] = None,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Passages]:
         """Read notes, or sections or lines of them, with line numbers."""
         names = [note] if isinstance(note, str) else note
@@ -141,7 +153,11 @@ class Tools:
         return passages(whole, self._form(max_tokens), problems=problems)
 
     async def related_notes(
-        self, note: Note, limit: Limit = 10, vault: str | None = None, max_tokens: Budget = AGENT_TOKENS
+        self,
+        note: Note,
+        limit: Limit = 10,
+        vault: str | None = None,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Results]:
         """Find notes like a note, by meaning, links and words."""
         answer = await self._notes.ask("note/related", {"note": note, "limit": limit}, vault)
@@ -153,7 +169,7 @@ class Tools:
         order: Literal["recent", "path"] = "recent",
         first: First = 1,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Notes]:
         """List the notes below a folder, the last changed first; or by path, with numbers of each folder."""
         folder = folder.strip("/")
@@ -175,7 +191,7 @@ class Tools:
         return lists.notes(answer, page, self._form(max_tokens), folder=folder, paths=paths, dated=dated)
 
     async def list_tags(
-        self, first: First = 1, vault: str | None = None, max_tokens: Budget = AGENT_TOKENS
+        self, first: First = 1, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
     ) -> Annotated[Reply, answers.Tags]:
         """List tags, the commonest first; search finds their notes with tag:x."""
         answer = await self._notes.ask("vault/tags", {}, vault)
@@ -187,7 +203,7 @@ class Tools:
         name: str | None = None,
         first: First = 1,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Properties]:
         """List properties, or the values of the one called name; search filters with [name:value]."""
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
@@ -205,7 +221,7 @@ class Tools:
         direction: Literal["both", "outgoing", "backlinks", "unresolved"] = "both",
         first: First = 1,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Links]:
         """List a note's links to others, from others (backlinks), or to nothing (unresolved)."""
         directions = ("outgoing", "backlinks") if direction == "both" else (direction,)
@@ -234,7 +250,7 @@ class Tools:
         view: str | None = None,
         first: First = 1,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Tables]:
         """Show a query's notes (with columns, sort, group) or an Obsidian base (with view) as a table."""
         is_file = source.lower().endswith((".base", ".md")) and not _OPERATOR.match(source)
@@ -250,7 +266,7 @@ class Tools:
         note: str | None = None,
         other: str | None = None,
         vault: str | None = None,
-        max_tokens: Budget = AGENT_TOKENS,
+        max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Graph]:
         """Show hubs and clusters of links; with note, links it may lack; with other, the path from note."""
         form = self._form(max_tokens)
@@ -266,7 +282,7 @@ class Tools:
         return lists.route(await self._notes.ask("graph/path", params, vault), form)
 
     async def vault_status(
-        self, vault: str | None = None, max_tokens: Budget = AGENT_TOKENS
+        self, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS
     ) -> Annotated[Reply, answers.Status]:
         """Show the vaults by name, how far their indexes are, and what does not work."""
         return lists.status(await self._notes.status(vault), self._form(max_tokens))

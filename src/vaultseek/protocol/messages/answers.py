@@ -34,12 +34,16 @@ class Titled(Answer):
 
 
 class About(Titled):
-    """A note in short. ``modified`` is ISO 8601 in UTC."""
+    """A note in short. ``modified`` and ``created`` are ISO 8601 in UTC.
+
+    ``created`` is the date that the note or its file name states, else when it was modified.
+    """
 
     kind: NotRequired[str]
     """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
     tags: list[str]
     modified: str
+    created: str
 
 
 class OfNote(OfVault, Titled):
@@ -142,6 +146,8 @@ class Result(Titled):
     certainty: float
     """Likelihood that the note is right, in [0, 1]: falls as the order does; 1 for filters alone."""
     modified: str
+    created: str
+    """The date that the note or its file name states, else when it was modified."""
     heading_path: list[str]
     """Headings of the passage; none if ``brief`` left it out."""
     start_line: int
@@ -277,6 +283,45 @@ class SearchAll(Summary):
     vaults: list[VaultSearch]
 
 
+class Lines(Answer):
+    """Lines of a note, 1-based and inclusive."""
+
+    path: str
+    start_line: int
+    end_line: int
+
+
+class EvidencePassage(Lines):
+    """Lines of a note that a question may need; ``cut`` if their passage goes on."""
+
+    title: str
+    heading_path: list[str]
+    place: str | None
+    """The part of the file, as ``page=3``."""
+    modified: str
+    created: str
+    text: str
+    cut: bool
+
+
+class Context(OfVault):
+    """Evidence for a question, in the order in which it reads best.
+
+    ``text`` has all of it, with the place and day of each passage; ``left_out`` is what did not fit.
+    """
+
+    query: str
+    text: str
+    tokens: int
+    passages: list[EvidencePassage]
+    left_out: list[Lines]
+    partial: list[Lane]
+    weak: bool
+    index: IndexNow
+    interpreted: Interpreted
+    nearest: NotRequired[Nearest | None]
+
+
 class WhyLane(Answer):
     """Rank and score of a note in one lane, or the reason for which it has none."""
 
@@ -335,7 +380,6 @@ class Note(OfVault, About):
     aliases: list[str]
     properties: dict[str, Any]
     headings: list[Heading]
-    created: str
     chunks: list[Passage]
     lines: int
     """Number of lines of the whole note."""

@@ -11,6 +11,7 @@ from vaultseek.protocol.messages import answers, params
 METHODS: dict[str, tuple[type[BaseModel], Any]] = {
     "search": (params.SearchParams, answers.Search),
     "search/all": (params.AllVaultsParams, answers.SearchAll),
+    "search/context": (params.ContextParams, answers.Context),
     "search/why": (params.WhyParams, answers.Why),
     "note/get": (params.GetParams, answers.Note),
     "note/related": (params.RelatedParams, answers.Related),

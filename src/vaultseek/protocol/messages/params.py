@@ -68,6 +68,15 @@ class SearchParams(AllVaultsParams, VaultParams):
     """A query and how to answer it."""
 
 
+class ContextParams(Query, VaultParams):
+    """A question, and the size of the evidence for it; ``limit`` is that of notes."""
+
+    tokens: int = Field(
+        default=limits.AGENT_TOKENS, ge=limits.AGENT_TOKENS_LEAST, le=limits.AGENT_TOKENS_MOST
+    )
+    """Maximum number of tokens of ``text``, at three bytes of UTF-8 to a token."""
+
+
 class NoteParams(VaultParams):
     """A note: by its path from the vault's root, by title, alias or file name."""
 

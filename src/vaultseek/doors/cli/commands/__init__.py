@@ -11,7 +11,18 @@ from vaultseek import __version__
 from vaultseek.doors.cli.options import shared_options
 
 _GROUPS = {
-    "Search and read": ("search", "find", "read", "open", "related", "why", "tags", "properties", "table"),
+    "Search and read": (
+        "search",
+        "find",
+        "context",
+        "read",
+        "open",
+        "related",
+        "why",
+        "tags",
+        "properties",
+        "table",
+    ),
     "Links": ("links", "neighbors", "unlinked", "broken-links", "orphans", "graph", "duplicates"),
     "Vaults and their index": ("vault", "index", "status", "compact", "inspect"),
     "Browser, editors and agents": ("ui", "lsp", "mcp", "complete", "completion"),

@@ -1,0 +1,263 @@
+"""Context: the evidence of several notes for one question, packed into a budget of tokens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain
+
+from vaultseek.base.model import JSON, Chunk
+from vaultseek.base.text import dates, fold_case, iso_time, remove_hidden, tokens
+from vaultseek.content.markdown.plain import shown_heading
+from vaultseek.content.markdown.split import LINE, SENTENCE
+from vaultseek.core.search.certainty import LESS_CERTAIN
+from vaultseek.core.search.passages import passage_scores
+from vaultseek.core.search.snippet import preview
+from vaultseek.core.search.trace import Trace
+from vaultseek.store.ledger import Ledger, NoteRow
+
+NOTES = 12
+"""Notes whose passages compete for the budget."""
+PASSAGES = 6
+"""Passages of one note that compete."""
+NEIGHBOUR = 0.3
+"""Use of the passage before or after another one of the same section, as a share of that one's."""
+LEAST_CERTAINTY = 0.01
+SHINGLE = 4
+"""Words of a run that two passages are compared by."""
+DOUBLE = 0.6
+"""Share of the runs of a passage that evidence has already, from which on it is a near double."""
+CUT_TOKENS = 40
+"""Tokens of a passage that is worth cutting; less is left out."""
+FOCUS_CHARS = 80
+"""Width of the part of a passage whose line is looked for."""
+NAMED = 5
+"""Places that the remark on what was left out names."""
+REMARK_TOKENS = 100
+"""Tokens kept for that remark."""
+
+_WORD = re.compile(r"\w+")
+_HEADINGS_AT_END = re.compile(r"(\n#{1,6} [^\n]*\n*)+\Z")
+_ASKS_FOR_TIME = re.compile(
+    r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
+    r"|wann|seit|zuletzt|quand|depuis|cuándo|desde)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Lines of a note. ``use`` is how likely the question needs them; ``is_cut`` if its passage goes on.
+
+    ``position`` is that of its last passage in the note.
+    """
+
+    row: NoteRow
+    chunk: Chunk
+    position: int
+    use: float
+    focus: int = 0
+    """The line of the text, from 0, that matches best."""
+    is_cut: bool = False
+
+    @property
+    def place(self) -> str:
+        """The path, and the lines or the part of the file."""
+        chunk = self.chunk
+        return (
+            f"{self.row.path}{f'#{chunk.place}' if chunk.place else f':{chunk.start_line}-{chunk.end_line}'}"
+        )
+
+    @property
+    def text(self) -> str:
+        """A line that says where it is from, and the text, indented so that no note can forge such a line."""
+        headings = dict.fromkeys([self.row.title, *map(shown_heading, self.chunk.heading_path)])
+        days = dates(iso_time(self.row.created), iso_time(self.row.modified))
+        about = f"- {self.place} | {' > '.join(headings)} | {days}"
+        lines = (f"  {line}".rstrip() for line in self.chunk.text.strip("\n").split("\n"))
+        return remove_hidden("\n".join([" ".join(about.split()), *lines]))
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of its text and the line feed after it."""
+        return tokens(f"{self.text}\n")
+
+    def as_json(self) -> JSON:
+        """Return it in the form of an answer."""
+        return {
+            "path": self.row.path,
+            "title": self.row.title,
+            "heading_path": [shown_heading(each) for each in self.chunk.heading_path],
+            "place": self.chunk.place,
+            "start_line": self.chunk.start_line,
+            "end_line": self.chunk.end_line,
+            "modified": iso_time(self.row.modified),
+            "created": iso_time(self.row.created),
+            "text": self.chunk.text,
+            "cut": self.is_cut,
+        }
+
+
+def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
+    """Return the evidence that is most likely of use in at most ``budget`` tokens.
+
+    The passages that a search found are taken by expected use, each once, and their neighbours where they
+    complete a section; the last are cut at sentences. Evidence is ordered by note and line, or by time if the
+    question asks for time.
+    """
+    candidates = sorted(_candidates(trace, ledger), key=lambda each: -each.use)
+    chosen: list[Evidence] = []
+    left_out: list[Evidence] = []
+    shingles: set[tuple[str, ...]] = set()
+    room = budget - REMARK_TOKENS
+    for candidate in candidates:
+        own = _shingles(candidate.chunk.text)
+        if own and len(own & shingles) >= DOUBLE * len(own):
+            continue
+        fitting = candidate if candidate.tokens <= room else _cut(candidate, room)
+        if fitting is None or fitting.is_cut:
+            left_out.append(candidate)
+        if fitting is not None:
+            shingles |= own
+            chosen.append(fitting)
+            room -= fitting.tokens
+    evidence = _joined(_ordered(chosen, trace))
+    remark = _remark(left_out)
+    text = "\n".join([*(each.text for each in evidence), *([remark] if remark else [])])
+    return {
+        "text": text,
+        "tokens": tokens(text),
+        "passages": [each.as_json() for each in evidence],
+        "left_out": [
+            {"path": each.row.path, "start_line": each.chunk.start_line, "end_line": each.chunk.end_line}
+            for each in left_out
+        ],
+    }
+
+
+def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
+    """Yield passages of the notes found, and the neighbours that complete them."""
+    rows = [trace.ranking.notes[each.note] for each in trace.results]
+    scores = passage_scores([row.id for row in rows], trace.retrieval, ledger)
+    outlines = {note: list(each) for note, each in scores.items()}
+    best = {note: sorted(each, key=lambda number: -each[number])[:PASSAGES] for note, each in scores.items()}
+    wanted = {near for note in best for number in best[note] for near in _near(outlines[note], number)}
+    chunks = ledger.chunks.by_number(sorted(wanted))
+    for candidate, row in zip(trace.results, rows, strict=True):
+        certainty = max(trace.certainty(candidate), LEAST_CERTAINTY)
+        uses: dict[int, float] = {}
+        for rank, number in enumerate(best.get(row.id, ())):
+            first = scores[row.id][best[row.id][0]] or 1.0
+            share = (scores[row.id][number] / first if rank else 1.0) / (rank + 1)
+            for near in _near(outlines[row.id], number):
+                if near in chunks and (near == number or _is_one_section(chunks[near], chunks[number])):
+                    use = certainty * share * (1.0 if near == number else NEIGHBOUR)
+                    uses[near] = max(use, uses.get(near, 0.0))
+            if certainty < LESS_CERTAIN and candidate is not trace.results[0]:
+                uses = {number: certainty}
+                break
+        for number, use in uses.items():
+            chunk = chunks[number]
+            focus = preview(chunk.text, FOCUS_CHARS, trace.matcher, row.language).line
+            yield Evidence(row, chunk, outlines[row.id].index(number), use, focus)
+
+
+def _is_one_section(first: Chunk, second: Chunk) -> bool:
+    return (first.heading_path, first.place) == (second.heading_path, second.place)
+
+
+def _near(outline: Sequence[int], number: int) -> Sequence[int]:
+    at = outline.index(number)
+    return outline[max(0, at - 1) : at + 2]
+
+
+def _shingles(text: str) -> set[tuple[str, ...]]:
+    words = _WORD.findall(fold_case(text))
+    return set(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+
+
+def _cut(evidence: Evidence, room: int) -> Evidence | None:
+    """Return the sentences around the line that matches best, as many as fit; None if that is too little."""
+    text = evidence.chunk.text
+    ends = sorted(
+        {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
+    )
+    spans = [*zip([0, *ends], ends, strict=False)]
+    start_of_focus = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][evidence.focus]
+    first = last = next(at for at, (_, end) in enumerate(spans) if end > start_of_focus or end == len(text))
+    fitting = None
+    for low, high in _growing(first, last, len(spans)):
+        part = _part(evidence, spans[low][0], spans[high][1])
+        if part.tokens > room:
+            break
+        fitting = part
+    return fitting if fitting is not None and tokens(fitting.chunk.text) >= CUT_TOKENS else None
+
+
+def _growing(first: int, last: int, count: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges that grow from one sentence, forward before backward."""
+    yield first, last
+    while (first, last) != (0, count - 1):
+        if last < count - 1:
+            last += 1
+            yield first, last
+        if first > 0:
+            first -= 1
+            yield first, last
+
+
+def _part(evidence: Evidence, start: int, end: int) -> Evidence:
+    chunk = evidence.chunk
+    first = chunk.start_line + chunk.text.count("\n", 0, start)
+    text = _HEADINGS_AT_END.sub("", chunk.text[start:end].rstrip()).rstrip()
+    part = replace(chunk, text=text, code=(), start_line=first, end_line=first + text.count("\n"))
+    return replace(evidence, chunk=part, is_cut=True)
+
+
+def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
+    """Return evidence by note, the most useful first, and by line; by time where the question asks for it."""
+    if _ASKS_FOR_TIME.search(trace.parsed.query.rank_text):
+        return sorted(chosen, key=lambda each: (each.row.created, each.row.path, each.chunk.start_line))
+    use: dict[str, float] = {}
+    for each in chosen:
+        use[each.row.path] = max(each.use, use.get(each.row.path, 0.0))
+    return sorted(chosen, key=lambda each: (-use[each.row.path], each.row.path, each.chunk.start_line))
+
+
+def _joined(evidence: Sequence[Evidence]) -> list[Evidence]:
+    """Join passages that follow each other in a section."""
+    joined: list[Evidence] = []
+    for each in evidence:
+        last = joined[-1] if joined else None
+        if last is None or not _follows(last, each):
+            joined.append(each)
+            continue
+        gap = "\n" * (each.chunk.start_line - last.chunk.end_line) or " "
+        chunk = replace(
+            last.chunk,
+            text=f"{last.chunk.text.rstrip()}{gap}{each.chunk.text}",
+            end_line=each.chunk.end_line,
+            code=(),
+        )
+        joined[-1] = replace(last, chunk=chunk, position=each.position)
+    return joined
+
+
+def _follows(last: Evidence, each: Evidence) -> bool:
+    is_next = last.row.id == each.row.id and last.position + 1 == each.position
+    return is_next and _is_one_section(last.chunk, each.chunk) and not (last.is_cut or each.is_cut)
+
+
+def _remark(left_out: Sequence[Evidence]) -> str:
+    """Return where more of the evidence stands, as one line."""
+    if not left_out:
+        return ""
+    places: list[str] = []
+    for each in left_out[:NAMED]:
+        if tokens("; ".join([*places, each.place])) > REMARK_TOKENS // 2:
+            break
+        places.append(each.place)
+    more = len(left_out) - len(places)
+    named = "; ".join(places) + (f" and {more} more" if places and more else "")
+    return remove_hidden(f"[left out: {named or more}; read them, or ask for more tokens]")
