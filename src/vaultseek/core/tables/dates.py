@@ -191,24 +191,17 @@ def format_date(moment: datetime, form: str) -> str:
         if token in _PARTS:
             return str(_PARTS[token](moment))
         number = _PARTS[token[:-1]](moment)
-        return _ordinal(number) if token[-1] == "o" else f"{number:0{max(2, len(token) - 1)}}"
+        if token[-1] != "o":
+            return f"{number:0{max(2, len(token) - 1)}}"
+        teens = 10 <= number % 100 < 20
+        return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
 
     return _TOKEN.sub(part, form)
 
 
-def _ordinal(number: int) -> str:
-    teens = 10 <= number % 100 < 20
-    return f"{number}{'th' if teens else {1: 'st', 2: 'nd', 3: 'rd'}.get(number % 10, 'th')}"
-
-
-def _sunday(moment: datetime) -> int:
-    """Return the day of the week from 0, a Sunday."""
-    return moment.isoweekday() % 7
-
-
 def _local_week(moment: datetime) -> tuple[int, int]:
     """Return year and week where weeks begin on Sunday and the first one contains the first of January."""
-    saturday = moment + timedelta(days=6 - _sunday(moment))
+    saturday = moment + timedelta(days=6 - moment.isoweekday() % 7)
     return saturday.year, (saturday.timetuple().tm_yday - 1) // 7 + 1
 
 
@@ -227,8 +220,8 @@ _PARTS: dict[str, Callable[[datetime], Any]] = {
     "MMM": lambda m: MONTHS[m.month - 1][:3],
     "D": lambda m: m.day,
     "DDD": lambda m: m.timetuple().tm_yday,
-    "d": _sunday,
-    "e": _sunday,
+    "d": lambda m: m.isoweekday() % 7,
+    "e": lambda m: m.isoweekday() % 7,
     "E": lambda m: m.isoweekday(),
     "dddd": lambda m: DAYS[m.weekday()],
     "ddd": lambda m: DAYS[m.weekday()][:3],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from typing import NoReturn
 
 from vaultseek.base.text import quote
@@ -57,10 +58,9 @@ class Language:
                 return self._member(object, name, locals)
             case Item(object, key):
                 return self._item(object, key, locals)
-            case Call(None, name, arguments):
-                return self._called(name, arguments, locals)
             case Call(object, name, arguments):
-                assert object is not None
+                if object is None:
+                    return self._called(name, arguments, locals)
                 return self._method(object, name, arguments, locals)
             case Unary(operator, operand):
                 return _UNARY[operator](self.function(operand, locals))
@@ -84,7 +84,9 @@ class Language:
     def _member(self, object: Node, name: str, locals: frozenset[str]) -> Compiled:
         if isinstance(object, Name) and object.name not in locals:
             if object.name == "formula":
-                return self._formula(name)
+                if name not in self.formulas:
+                    _unknown(name, self.formulas, "formula")
+                return lambda scope: scope.formula(name)
             if object.name == "this":
                 return _of_this(name)
             if object.name == "file" and name not in FILE_FIELDS:
@@ -97,11 +99,6 @@ class Language:
             return self._member(object, key.value, locals)
         of, at = self.function(object, locals), self.function(key, locals)
         return lambda scope: item(of(scope), at(scope))
-
-    def _formula(self, name: str) -> Compiled:
-        if name not in self.formulas:
-            _unknown(name, self.formulas, "formula")
-        return lambda scope: scope.formula(name)
 
     def _called(self, name: str, arguments: Sequence[Node], locals: frozenset[str]) -> Compiled:
         if name == "if":
@@ -238,10 +235,8 @@ def _unknown(name: str, known: Collection[str], what: str) -> NoReturn:
 
 # -- operators
 
-_Operator = Callable[[Value, Value], Value]
 
-
-def _both(operator: _Operator) -> Callable[[Compiled, Compiled], Compiled]:
+def _both(operator: Callable[[Value, Value], Value]) -> Callable[[Compiled, Compiled], Compiled]:
     return lambda left, right: lambda scope: operator(left(scope), right(scope))
 
 
@@ -253,17 +248,9 @@ def _comparing(holds: Callable[[int], bool]) -> Callable[[Compiled, Compiled], C
     return _both(between)
 
 
-def _and(left: Compiled, right: Compiled) -> Compiled:
-    return lambda scope: is_truthy(left(scope)) and is_truthy(right(scope))
-
-
-def _or(left: Compiled, right: Compiled) -> Compiled:
-    return lambda scope: is_truthy(left(scope)) or is_truthy(right(scope))
-
-
 _BINARY: Mapping[str, Callable[[Compiled, Compiled], Compiled]] = {
-    "&&": _and,
-    "||": _or,
+    "&&": lambda left, right: lambda scope: is_truthy(left(scope)) and is_truthy(right(scope)),
+    "||": lambda left, right: lambda scope: is_truthy(left(scope)) or is_truthy(right(scope)),
     "==": _both(operators.equal),
     "!=": _both(lambda left, right: not operators.equal(left, right)),
     "<": _comparing(lambda sign: sign < 0),
@@ -274,7 +261,7 @@ _BINARY: Mapping[str, Callable[[Compiled, Compiled], Compiled]] = {
     "-": _both(operators.subtract),
     "*": _both(operators.multiply),
     "/": _both(operators.divide),
-    "%": _both(operators.remainder),
+    "%": _both(partial(operators.arithmetic, "%")),
 }
 _UNARY: Mapping[str, Callable[[Compiled], Compiled]] = {
     "!": lambda operand: lambda scope: not is_truthy(operand(scope)),

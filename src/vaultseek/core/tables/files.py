@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -358,18 +358,9 @@ def of_type(type: str | None, stored: Any) -> Value | None:
     return convert(stored) if convert is not None and isinstance(stored, str) else None
 
 
-def _text(stored: str) -> Value:
-    return None if stored.lstrip().startswith("[") else stored
-
-
-def _day(stored: str) -> Value:
+def _date(stored: str, *, timed: bool) -> Value:
     date = read_date(stored.strip())
-    return None if date is None else date.day
-
-
-def _moment(stored: str) -> Value:
-    date = read_date(stored.strip())
-    return None if date is None else Date(date.moment)
+    return date and (Date(date.moment) if timed else date.day)
 
 
 def _number(stored: str) -> Value:
@@ -381,9 +372,9 @@ def _number(stored: str) -> Value:
 
 
 _CONVERSIONS: Mapping[str, Callable[[str], Value]] = {
-    "text": _text,
-    "date": _day,
-    "datetime": _moment,
+    "text": lambda stored: None if stored.lstrip().startswith("[") else stored,
+    "date": partial(_date, timed=False),
+    "datetime": partial(_date, timed=True),
     "number": _number,
     "checkbox": lambda stored: {"true": True, "false": False}.get(stored.strip().lower()),
 }

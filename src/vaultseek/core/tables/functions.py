@@ -93,12 +93,6 @@ def _bare(text: str) -> str:
     return text.strip().removeprefix("[[").removesuffix("]]")
 
 
-def _list(scope: Scope, value: Value) -> Value:
-    if value is None:
-        return []
-    return value if isinstance(value, list) else [value]
-
-
 def _number(scope: Scope, value: Value) -> Value:
     if value is None:
         return None
@@ -134,7 +128,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "icon": _rendered("icon"),
     "image": _rendered("image"),
     "link": _link,
-    "list": _list,
+    "list": lambda scope, value: [] if value is None else flattened(value),
     "max": _extreme(max),
     "min": _extreme(min),
     "now": lambda scope: Date(scope.around.now),

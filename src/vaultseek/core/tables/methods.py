@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cmp_to_key
 from operator import attrgetter
 
@@ -93,22 +93,13 @@ _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon":
 """Kinds whose text has the functions of texts."""
 
 
-# -- any value
-
-
-def _is_type(scope: Scope, value: Value, kind: Value) -> bool:
-    return kind_of(value) == text_of(kind).lower()
-
-
 # -- texts
 
 
 def _contains(scope: Scope, value: Value, part: Value) -> bool:
-    return _part(value, part) in _whole(value)
-
-
-def _starts_with(scope: Scope, value: Value, part: Value) -> bool:
-    return text_of(value).startswith(_part(value, part))
+    # In a link its target is looked into, too.
+    whole = f"{value.target}|{value.text}" if isinstance(value, Link) else text_of(value)
+    return _part(value, part) in whole
 
 
 def _part(value: Value, part: Value) -> str:
@@ -116,17 +107,13 @@ def _part(value: Value, part: Value) -> str:
     return text_of(part).removeprefix("#") if isinstance(value, Tag) else text_of(part)
 
 
-def _whole(value: Value) -> str:
-    """Return the text that is looked into: of a link its target, too."""
-    return f"{value.target}|{value.text}" if isinstance(value, Link) else text_of(value)
+def _for_each(quantifier: Callable[[Iterable[bool]], bool], test: Callable[..., bool]) -> Function:
+    """Return the test of one argument as one of several, all or any of which must pass."""
 
+    def run(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
+        return quantifier(test(scope, value, each) for each in flattened(first, *others))
 
-def _contains_all(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
-    return all(_contains(scope, value, part) for part in flattened(first, *others))
-
-
-def _contains_any(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
-    return any(_contains(scope, value, part) for part in flattened(first, *others))
+    return run
 
 
 def _replace(scope: Scope, value: Value, pattern: Value, replacement: Value) -> str:
@@ -158,11 +145,6 @@ def _split(scope: Scope, value: Value, separator: Value, most: Value = None) -> 
     else:
         parts = text.split(text_of(separator)) if text_of(separator) else list(text)
     return collected(parts if most is None else parts[: max(0, _integer(most))])
-
-
-def _title(scope: Scope, value: Value) -> str:
-    words = text_of(value).split(" ")
-    return " ".join(word[:1].upper() + word[1:] for word in words)
 
 
 def _reversed(scope: Scope, value: Value) -> Value:
@@ -200,10 +182,6 @@ def _round(scope: Scope, value: Value, digits: Value = 0) -> float:
     return half if places == 0 else half / 10.0**places
 
 
-def _to_fixed(scope: Scope, value: Value, digits: Value = 0) -> str:
-    return fixed(_number(value), max(0, min(MOST_DIGITS, _integer(digits))))
-
-
 # -- dates
 
 
@@ -220,14 +198,6 @@ def _format(scope: Scope, value: Date, form: Value) -> str:
 def _has(scope: Scope, value: list[Value], wanted: Value) -> bool:
     scope.around.budget.spend(len(value))
     return any(equal(each, wanted) for each in value)
-
-
-def _has_all(scope: Scope, value: list[Value], first: Value, *others: Value) -> bool:
-    return all(_has(scope, value, each) for each in flattened(first, *others))
-
-
-def _has_any(scope: Scope, value: list[Value], first: Value, *others: Value) -> bool:
-    return any(_has(scope, value, each) for each in flattened(first, *others))
 
 
 def _flattened(scope: Scope, value: list[Value]) -> Value:
@@ -278,31 +248,22 @@ def _as_file(scope: Scope, value: Link) -> Value:
     return scope.file.find(value.path) if value.path else None
 
 
-def _links_to(scope: Scope, value: Link, other: Value) -> bool:
-    file = _as_file(scope, value)
-    return file is not None and file.has_link(other)
-
-
 def _has_tag(scope: Scope, value: File, *names: Value) -> bool:
     return any(value.has_tag(text_of(name)) for name in flattened(*names))
-
-
-def _has_property(scope: Scope, value: File, name: Value) -> bool:
-    return text_of(name).removeprefix("note.") in value.properties
 
 
 METHODS: Mapping[str, Mapping[str, Function]] = {
     "any": {
         "isTruthy": lambda scope, value: is_truthy(value),
-        "isType": _is_type,
+        "isType": lambda scope, value, kind: kind_of(value) == text_of(kind).lower(),
         "toString": lambda scope, value: text_of(value),
         "isEmpty": lambda scope, value: is_empty(value),
     },
     "string": {
         "contains": _contains,
-        "containsAll": _contains_all,
-        "containsAny": _contains_any,
-        "startsWith": _starts_with,
+        "containsAll": _for_each(all, _contains),
+        "containsAny": _for_each(any, _contains),
+        "startsWith": lambda scope, value, part: text_of(value).startswith(_part(value, part)),
         "endsWith": lambda scope, value, part: text_of(value).endswith(text_of(part)),
         "lower": lambda scope, value: text_of(value).lower(),
         "upper": lambda scope, value: text_of(value).upper(),
@@ -311,7 +272,9 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "reverse": _reversed,
         "slice": _slice,
         "split": _split,
-        "title": _title,
+        "title": lambda scope, value: " ".join(
+            word[:1].upper() + word[1:] for word in text_of(value).split(" ")
+        ),
         "trim": lambda scope, value: text_of(value).strip(),
     },
     "number": {
@@ -319,7 +282,9 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "ceil": _whole_number(math.ceil),
         "floor": _whole_number(math.floor),
         "round": _round,
-        "toFixed": _to_fixed,
+        "toFixed": lambda scope, value, digits=0: fixed(
+            _number(value), max(0, min(MOST_DIGITS, _integer(digits)))
+        ),
     },
     "date": {
         "date": lambda scope, value: value.day,
@@ -329,8 +294,8 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
     },
     "list": {
         "contains": _has,
-        "containsAll": _has_all,
-        "containsAny": _has_any,
+        "containsAll": _for_each(all, _has),
+        "containsAny": _for_each(any, _has),
         "flat": _flattened,
         "join": _join,
         "reverse": _reversed,
@@ -345,12 +310,14 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
     },
     "link": {
         "asFile": _as_file,
-        "linksTo": _links_to,
+        "linksTo": lambda scope, value, other: (
+            (file := _as_file(scope, value)) is not None and file.has_link(other)
+        ),
     },
     "file": {
         "asLink": lambda scope, value, shown=None: as_link(value, shown and text_of(shown)),
         "hasLink": lambda scope, value, other: value.has_link(other),
-        "hasProperty": _has_property,
+        "hasProperty": lambda scope, value, name: text_of(name).removeprefix("note.") in value.properties,
         "hasTag": _has_tag,
         "inFolder": lambda scope, value, folder: value.is_in(text_of(folder)),
     },

@@ -54,56 +54,52 @@ def subtract(left: Value, right: Value) -> Value:
         return shifted(left, duration, -1)
     if isinstance(left, Duration) and (other := _duration(right)):
         return Duration(left.months - other.months, left.milliseconds - other.milliseconds)
-    return _arithmetic("-", left, right)
+    return arithmetic("-", left, right)
 
 
 def multiply(left: Value, right: Value) -> Value:
     """Return ``left * right``; a duration may stand at the left."""
     if isinstance(left, Duration) and is_number(right) and math.isfinite(right):
         return scaled(left, right)
-    return _arithmetic("*", left, right)
+    return arithmetic("*", left, right)
 
 
 def divide(left: Value, right: Value) -> Value:
     """Return ``left / right``."""
     if isinstance(left, Duration) and is_number(right) and right and math.isfinite(right):
         return scaled(left, 1 / right)
-    return _arithmetic("/", left, right)
-
-
-def remainder(left: Value, right: Value) -> Value:
-    """Return ``left % right``, with the sign of ``left``."""
-    return _arithmetic("%", left, right)
+    return arithmetic("/", left, right)
 
 
 def negative(value: Value) -> Value:
     """Return ``-value``."""
     if isinstance(value, Duration):
         return scaled(value, -1)
-    return _arithmetic("-", 0, value)
-
-
-_NUMERIC: Mapping[str, Callable[[float, float], float]] = {
-    "-": lambda left, right: left - right,
-    "*": lambda left, right: left * right,
-    "/": lambda left, right: _quotient(left, right),
-    "%": lambda left, right: math.fmod(left, right) if right and math.isfinite(left) else math.nan,
-}
-
-
-def _arithmetic(sign: str, left: Value, right: Value) -> Value:
-    if left is None or right is None:
-        return None
-    first, second = as_number(left), as_number(right)
-    if first is None or second is None:
-        raise _unfit(sign, left, right)
-    return number(_NUMERIC[sign](first, second))
+    return arithmetic("-", 0, value)
 
 
 def _quotient(left: float, right: float) -> float:
     if right:
         return left / right
     return math.nan if not left or math.isnan(left) else math.copysign(math.inf, left)
+
+
+_NUMERIC: Mapping[str, Callable[[float, float], float]] = {
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": _quotient,
+    "%": lambda left, right: math.fmod(left, right) if right and math.isfinite(left) else math.nan,
+}
+
+
+def arithmetic(sign: str, left: Value, right: Value) -> Value:
+    """Return the value of an operator of numbers; the remainder has the sign of ``left``."""
+    if left is None or right is None:
+        return None
+    first, second = as_number(left), as_number(right)
+    if first is None or second is None:
+        raise _unfit(sign, left, right)
+    return number(_NUMERIC[sign](first, second))
 
 
 def number(value: float) -> float:

@@ -13,6 +13,7 @@ from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger
 
 SUFFIX = ".base"
+_BASES = "SELECT path FROM {} WHERE path LIKE '%.base'"
 
 
 def has_base(name: str) -> bool:
@@ -27,7 +28,9 @@ def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool
     Raises BadPath, NotFound, or UsageError with the candidates if there are several.
     """
     path = vault_path(name, root)
-    known = _bases(ledger)
+    known: set[str] = {
+        path for table in ("notes", "attachments") for (path,) in ledger.select(_BASES.format(table))
+    }
     if path in known or (not skips(path) and file_stat(root, path) is not None):
         return path
     wanted = f"/{fold(path)}"
@@ -38,12 +41,6 @@ def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool
         paths = ", ".join(printable(each) for each in candidates[:CANDIDATES_NAMED])
         raise UsageError(f"{quote(name)} matches {len(candidates)} bases: {paths}; give the full path")
     return candidates[0]
-
-
-def _bases(ledger: Ledger) -> set[str]:
-    notes = ledger.select("SELECT path FROM notes WHERE path LIKE '%.base'")
-    files = ledger.select("SELECT path FROM attachments WHERE path LIKE '%.base'")
-    return {row[0] for row in (*notes, *files)}
 
 
 def _depth(path: str) -> tuple[int, str]:

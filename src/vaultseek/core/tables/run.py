@@ -16,7 +16,7 @@ from vaultseek.base.text import fold, printable, quote
 from vaultseek.content.files.read import read_note
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import lines_of, parse
-from vaultseek.core.tables.base import Base, Condition, Group, Sort, View, read_base
+from vaultseek.core.tables.base import Base, Group, Sort, View, read_base
 from vaultseek.core.tables.dates import present
 from vaultseek.core.tables.expression import Language
 from vaultseek.core.tables.files import File, VaultFiles
@@ -87,7 +87,8 @@ def _table(
             problems = [problem.message for problem in placed.base.problems]
             wanted = f"no view is called {quote(placed.view, 40)}; use one of {_names([placed])}"
             raise UsageError(f"{printable(placed.path)}: {problems[0] if problems else wanted}")
-        narrowed = narrowings(Group("and", tuple(_filters(placed.base, view))), vault.has_property)
+        filters = Group("and", tuple(filter(None, (placed.base.filter, view.filter))))
+        narrowed = narrowings(filters, vault.has_property)
         table = evaluate(placed.base, view, vault.all(narrowed), vault, around, extras)
     except UsageError as error:
         if alone:
@@ -106,10 +107,6 @@ def _table(
         }
     views = [{"name": each.name, "type": each.type} for each in placed.base.views]
     return {**table, "path": placed.path, "line": placed.line, "views": views}
-
-
-def _filters(base: Base, view: View) -> Iterator[Condition]:
-    yield from (each for each in (base.filter, view.filter) if each is not None)
 
 
 def _view(placed: Placed, wanted: str | None) -> View | None:
@@ -143,14 +140,9 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
         if isinstance(block, CodeBlock):
             yield Placed(read_base(_content(note.lines, block)), path, block.line)
         else:
-            yield from _embedded(block, path, vault)
-
-
-def _embedded(link: Link, path: str, vault: VaultFiles) -> Iterator[Placed]:
-    """Yield the base that a note embeds, with the view after the hash; nothing if there is no such file."""
-    target = vault.resolve(link.target, path)
-    if target is not None and has_base(target):
-        yield Placed(read_base(_text(vault.root, target)), target, link.line, link.heading)
+            target = vault.resolve(block.target, path)
+            if target is not None and has_base(target):
+                yield Placed(read_base(_text(vault.root, target)), target, block.line, block.heading)
 
 
 def _content(lines: Sequence[str], block: CodeBlock) -> str:

@@ -104,16 +104,13 @@ def split_expressions(text: str) -> list[str]:
     """Split a text at the commas outside of brackets and quotes. Raises BadExpression."""
     parts, depth, start = [], 0, 0
     for token in _tokens(text, lambda name: False):
-        depth += (token.text in _OPENING and token.kind == "sign") - (
-            token.text in _CLOSING and token.kind == "sign"
-        )
-        if token.kind == "sign" and token.text == "," and depth == 0:
+        if token.kind != "sign":
+            continue
+        depth += (token.text in "([{") - (token.text in ")]}")
+        if token.text == "," and depth == 0:
             parts.append(text[start : token.start])
             start = token.start + 1
     return [part.strip() for part in (*parts, text[start:]) if part.strip()]
-
-
-_OPENING, _CLOSING = "([{", ")]}"
 
 
 class _Token(NamedTuple):
@@ -227,7 +224,9 @@ class _Parser:
             sign = self._sign()
             if sign == ".":
                 self._take()
-                name = self._word("a name after the dot")
+                if self._next >= len(self._tokens) or self._tokens[self._next].kind != "word":
+                    raise BadExpression("a name after the dot is missing")
+                name = self._take()
                 node = self._call(node, name) if self._sign() == "(" else self._node(Member(node, name), node)
             elif sign == "[":
                 self._take()
@@ -250,7 +249,9 @@ class _Parser:
             source, _, flags = text[1:].rpartition("/")
             return self._node(Literal(Pattern(source, flags)))
         if kind == "word":
-            return self._named(text)
+            if self._sign() == "(":
+                return self._call(None, text)
+            return self._node(Literal(_CONSTANTS[text]) if text in _CONSTANTS else Name(text))
         if text == "(":
             node = self.expression()
             self._expect(")")
@@ -262,11 +263,6 @@ class _Parser:
             return self._mapping()
         self._next -= 1
         raise self._unexpected(token)
-
-    def _named(self, name: str) -> Node:
-        if self._sign() == "(":
-            return self._call(None, name)
-        return self._node(Literal(_CONSTANTS[name]) if name in _CONSTANTS else Name(name))
 
     def _call(self, object: Node | None, name: str) -> Node:
         self._take()
@@ -317,11 +313,6 @@ class _Parser:
     def _take(self) -> str:
         self._next += 1
         return self._tokens[self._next - 1].text
-
-    def _word(self, what: str) -> str:
-        if self._next >= len(self._tokens) or self._tokens[self._next].kind != "word":
-            raise BadExpression(f"{what} is missing")
-        return self._take()
 
     def _expect(self, sign: str) -> None:
         if self._sign() != sign:

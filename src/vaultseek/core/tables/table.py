@@ -91,23 +91,20 @@ class Extras:
     most: int = LISTED_ITEMS_MOST
 
 
-_NO_EXTRAS = Extras()
-
-
 def evaluate(
     base: Base,
     view: View,
     files: Sequence[File],
     vault: VaultFiles,
     around: Surroundings,
-    extras: Extras = _NO_EXTRAS,
+    extras: Extras | None = None,
 ) -> JSON:
     """Return one view of a base over ``files`` as JSON.
 
     Raises UsageError for a filter that is wrong or not supported, since there is no table without it, and for
     a table that takes too long.
     """
-    return _Evaluation(base, view, vault, around, extras).table(files)
+    return _Evaluation(base, view, vault, around, extras or Extras()).table(files)
 
 
 class _Evaluation:
@@ -229,19 +226,13 @@ class _Evaluation:
     def _of(self, row: Row, id: str) -> Value:
         """Return the value of a column for a row, also of one that is not shown."""
         if id not in row.values:
-            column = self.columns.get(id) or self._hidden(id)
-            self.around.budget.spend(8)
-            kept = self._kept(column.value)
-            row.values[id] = self._value(kept, row.scope, f"column {printable(id, 40)}")
+            if id not in self.columns and id not in self.hidden:
+                self.hidden[id] = self._column(id)
+            column, budget = self.columns.get(id) or self.hidden[id], self.around.budget
+            budget.spend(8)
+            where = f"column {printable(id, 40)}"
+            row.values[id] = self._value(lambda scope: budget.keep(column.value(scope)), row.scope, where)
         return row.values[id]
-
-    def _kept(self, value: Compiled) -> Compiled:
-        return lambda scope: self.around.budget.keep(value(scope))
-
-    def _hidden(self, id: str) -> Column:
-        if id not in self.hidden:
-            self.hidden[id] = self._column(id)
-        return self.hidden[id]
 
     def _sorted(self, rows: list[Row]) -> list[Row]:
         for sort in reversed(self.view.sort):

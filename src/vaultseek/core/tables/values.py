@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import ROUND_HALF_UP, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any, NamedTuple
 
 from vaultseek.base.limits import FORMULA_VALUE_CHARS
@@ -238,13 +238,9 @@ def fixed(number: float, digits: int) -> str:
     """Return a number with this many decimals; a half is rounded away from zero."""
     if not math.isfinite(number):
         return number_text(number)
-    return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, context=_context()):f}"
-
-
-def _context() -> Any:
-    from decimal import Context
-
-    return Context(prec=450)  # the largest number has 309 digits, and at most a hundred decimals
+    # The largest number has 309 digits, and at most a hundred decimals.
+    exact = Context(prec=450)
+    return f"{Decimal(number).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP, context=exact):f}"
 
 
 def _duration_text(duration: Duration) -> str:
