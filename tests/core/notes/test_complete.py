@@ -213,7 +213,7 @@ def test_the_vocabulary_is_the_same_as_one_counted_anew(puts, removed):
         vocabulary.put(note, *notes[note])
     for note in removed:
         notes.pop(note, None)
-        vocabulary.remove(note)
+        vocabulary.put(note, "[]", "{}")
     anew = Vocabulary()
     for number, own in notes.items():
         anew.put(number, *own)

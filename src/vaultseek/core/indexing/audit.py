@@ -44,7 +44,8 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
     while done < len(ids) and (not done or time.monotonic() < end):
         some = ids[done : done + NOTES_AT_ONCE]
         outdated += _outdated(ledger, unembedded, some)
-        unread += _unread(ledger, some)
+        paths = [row.path for row in ledger.notes.by_id(some).values()]
+        unread += [path for path in paths if any(ledger.problems.has(path, code) for code in UNREAD)]
         done += len(some)
     return Audit(done, tuple(sorted(outdated)), tuple(sorted(unread)))
 
@@ -62,8 +63,3 @@ def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> l
     wrong = {item.note for item in missing if not waits(item)}
     paths = [row.path for row in ledger.notes.by_id(sorted(wrong)).values()]
     return [path for path in paths if not ledger.problems.has(path, NOT_EMBEDDED)]
-
-
-def _unread(ledger: Ledger, notes: Sequence[int]) -> list[str]:
-    paths = [row.path for row in ledger.notes.by_id(notes).values()]
-    return [path for path in paths if any(ledger.problems.has(path, code) for code in UNREAD)]

@@ -102,7 +102,10 @@ class BatchReader:
             if result is None:
                 yield self._read_here(waiting.job)
                 continue
-            yield self._batch(waiting.job, result)
+            # The size of the next batches follows from the time of this one.
+            share = BATCH_SECONDS / max(result.seconds, 0.01)
+            self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
+            yield Batch(result.indexed, result.unchanged, result.done, result.segment)
             rest = chain(waiting.job.notes[result.done :], rest)
 
     def publish(self, batch: Batch) -> None:
@@ -142,23 +145,14 @@ class BatchReader:
             except ReaderError as error:
                 if error.index < 0 or waiting.attempts >= ATTEMPTS:
                     return None
-                self._count_crash(waiting.job.notes[error.index][1])
                 job = waiting.job
+                path = job.notes[error.index][1]
+                if (content := read_note(self._reader.root, path)) is not None:
+                    self._crash_marker.count_crash(path, content_digest(content))
                 waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.rules)
                 waiting.attempts += 1
                 waiting.result = self._pool.read(waiting.job)
         return None
-
-    def _count_crash(self, path: str) -> None:
-        content = read_note(self._reader.root, path)
-        if content is not None:
-            self._crash_marker.count_crash(path, content_digest(content))
-
-    def _batch(self, job: ReadJob, result: ReadNotes) -> Batch:
-        """Return the batch of a result, and choose the size of the next ones by its time."""
-        share = BATCH_SECONDS / max(result.seconds, 0.01)
-        self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
-        return Batch(result.indexed, result.unchanged, result.done, result.segment)
 
     def _read_here(self, job: ReadJob) -> Batch:
         indexed: list[tuple[int, NoteRows]] = []

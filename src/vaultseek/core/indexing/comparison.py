@@ -14,7 +14,6 @@ from typing import Any
 from vaultseek.base.model import JSON
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.store.ledger import Ledger
 
 TRIES = 3
 """Comparisons begun while the ledger changes; the last one counts."""
@@ -98,7 +97,9 @@ async def _compare(vault: OpenVault) -> Comparison:
     ledger = vault.ledger
     counts = ledger.counts()
     notes, passages = await asyncio.to_thread(vault.keyword_index.stored)
-    broken = await asyncio.to_thread(_passages_of_broken_notes, ledger)
+    # No index of words has the passages of a note that broke the analysis.
+    ids = [row[0] for row in await asyncio.to_thread(ledger.select, _WITH_PROBLEM, "not_indexed")]
+    broken = len(await asyncio.to_thread(ledger.chunks.rows, ids)) if ids else 0
     words = Number("notes", counts.notes, notes), Number("passages", counts.chunks - broken, passages)
     lacking = await asyncio.to_thread(_without_vectors, vault)
     expected = counts.chunks - lacking[0], counts.notes - lacking[1]
@@ -127,12 +128,6 @@ def _numbers(what: str, expected: tuple[int, int], stored: tuple[Any, Any]) -> t
     return tuple(
         Number(f"{what} of {kind}", *pair) for kind, *pair in zip(kinds, expected, stored, strict=True)
     )
-
-
-def _passages_of_broken_notes(ledger: Ledger) -> int:
-    """Return the number of passages that no index of words has, because their note broke the analysis."""
-    ids = [row[0] for row in ledger.select(_WITH_PROBLEM, "not_indexed")]
-    return len(ledger.chunks.rows(ids)) if ids else 0
 
 
 def _without_vectors(vault: OpenVault) -> tuple[int, int]:

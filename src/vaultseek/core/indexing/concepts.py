@@ -111,7 +111,9 @@ class Concepts:
         try:
             return list(_fresh(vocabulary.nearest(vector, floor), text, self._keyword(), count))
         except ValueError:
-            self._reset()
+            # The file's vectors are not of the model that it names.
+            self._vocabulary, self._revision = None, -1
+            self.wake.set()
             raise Unavailable(BEING_BUILT, "being_built") from None
 
     async def refresh(self) -> None:
@@ -178,11 +180,6 @@ class Concepts:
             await asyncio.to_thread(write_vocabulary, vocabulary, self._file)
         except OSError as error:
             log.warning("the concept vocabulary cannot be written to %s: %s", self._file, error)
-
-    def _reset(self) -> None:
-        """Start over, because the file's vectors are not of the model that it names."""
-        self._vocabulary, self._revision = None, -1
-        self.wake.set()
 
 
 async def follow(concepts: Concepts, is_idle: Callable[[], bool]) -> None:
@@ -265,15 +262,11 @@ def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordLane, count: i
 def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
     """Yield tags, then titles and aliases, the most important first; each once, however it is spelled."""
     seen: set[str] = set()
-    for name, notes in (*_tags(ledger), *_titles(ledger)):
+    tags = ledger.select("SELECT tag, COUNT(*) FROM tags GROUP BY tag ORDER BY 2 DESC, 1")
+    for name, notes in (*((_spaced(tag), notes) for tag, notes in tags), *_titles(ledger)):
         if fold(name) not in seen:
             seen.add(fold(name))
             yield name, notes
-
-
-def _tags(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    rows = ledger.select("SELECT tag, COUNT(*) FROM tags GROUP BY tag ORDER BY 2 DESC, 1")
-    yield from ((_spaced(tag), notes) for tag, notes in rows)
 
 
 def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
@@ -322,10 +315,5 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
 def _is_word(word: str) -> bool:
     """True for a word of letters; two are enough in scripts without spaces, where pairs stand for words."""
     letters = sum(map(str.isalpha, word))
-    is_long_enough = letters >= (2 if is_unspaced(word) else CONCEPT_LEAST_CHARS)
-    return (
-        is_long_enough
-        and letters == len(word)
-        and len(word) <= CONCEPT_CHARS
-        and fold(word) not in STOP_WORDS
-    )
+    least = 2 if is_unspaced(word) else CONCEPT_LEAST_CHARS
+    return letters == len(word) and least <= letters <= CONCEPT_CHARS and fold(word) not in STOP_WORDS

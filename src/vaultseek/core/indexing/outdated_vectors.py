@@ -48,11 +48,7 @@ async def forget_outdated(
             await in_writer(ledger.vectors.note_sweep)
             break
         last = keys[-1]
-        outdated = [key for key in keys if _is_outdated(key, texts, fingerprints)]
+        parts = [(key, key.rpartition(":")) for key in keys]
+        outdated = [key for key, (own, _, text) in parts if own in fingerprints and text not in texts]
         if outdated and ledger.revision == revision:
             await in_writer(partial(ledger.vectors.delete, outdated))
-
-
-def _is_outdated(key: str, texts: Collection[str], fingerprints: Collection[str]) -> bool:
-    fingerprint, _, text = key.rpartition(":")
-    return fingerprint in fingerprints and text not in texts

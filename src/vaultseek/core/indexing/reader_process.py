@@ -94,7 +94,9 @@ class _Server:
         chars = done = total = 0
         texts = {index: ParsedText(bytes.fromhex(digest), text) for index, digest, text in elsewhere}
         for index, (number, path, stored) in enumerate(notes):
-            self._begin(index)
+            os.pwrite(self._progress, _INDEX.pack(index), 0)
+            # Processor time, so that a busy machine harms no note.
+            signal.setitimer(signal.ITIMER_PROF, self._seconds)
             before = bytes.fromhex(stored) if stored else None
             result = read_or_report(self._reader, path, before, guard, texts.get(index))
             entry, size = _entry(number, result)
@@ -107,7 +109,8 @@ class _Server:
                 frame, chars = [], 0
             if total > READER_JOB_BYTES:
                 break
-        self._finish()
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        os.pwrite(self._progress, NO_NOTE, 0)
         segment = self._segment(documents, directory, LanguageRules(*rules))
         seconds = time.process_time() - began
         return {"notes": frame, "done": done, "segment": segment, "seconds": seconds}
@@ -130,15 +133,6 @@ class _Server:
         if directory not in self._preparers:
             self._preparers = {directory: SegmentPreparer.of(Path(directory))}
         return self._preparers[directory]
-
-    def _begin(self, index: int) -> None:
-        """Note that a note is begun; its time is processor time, so a busy machine harms no note."""
-        os.pwrite(self._progress, _INDEX.pack(index), 0)
-        signal.setitimer(signal.ITIMER_PROF, self._seconds)
-
-    def _finish(self) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        os.pwrite(self._progress, NO_NOTE, 0)
 
 
 class _Blocked:

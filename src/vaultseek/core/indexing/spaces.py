@@ -140,23 +140,17 @@ def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
 
 def foreign_share(texts: Iterable[str], count: Callable[[str], int]) -> float:
     """Return the share of the texts that a model of English does not read well; 0 if none says anything."""
-    judged = [
-        language_support(text, count) != "well" for text in texts if _shows_language(text[:JUDGED_CHARS])
-    ]
+    judged = []
+    for text in (text[:JUDGED_CHARS] for text in texts):
+        if sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2):
+            judged.append(language_support(text, count) != "well")
     return sum(judged) / len(judged) if judged else 0.0
-
-
-def _shows_language(text: str) -> bool:
-    return sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2)
 
 
 def _share_of_other_scripts(words: list[str]) -> float:
     letters = "".join(words)
-    return sum(map(_is_of_other_script, letters)) / len(letters)
-
-
-def _is_of_other_script(letter: str) -> bool:
-    return letter > _LAST_LATIN and not _VIETNAMESE[0] <= letter <= _VIETNAMESE[1]
+    of_others = (each > _LAST_LATIN and not _VIETNAMESE[0] <= each <= _VIETNAMESE[1] for each in letters)
+    return sum(of_others) / len(letters)
 
 
 def _foreign_stop_words(words: list[str]) -> int:

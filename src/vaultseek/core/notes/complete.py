@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from vaultseek.base.limits import LINE_CHARS
@@ -58,8 +59,8 @@ class VaultCompleter:
         This takes long in a large vault; completions are answered meanwhile.
         """
         self._names.rank_recent()
-        with self._lock:
-            self._vocabulary.sync(self._ledger)
+        with self._synced():
+            pass
 
     def complete(
         self, kind: Kind, typed: str, limit: int, *, note: int | None = None, name: str | None = None
@@ -71,28 +72,31 @@ class VaultCompleter:
             matches = self._names.complete(typed, limit)
         else:
             start = "" if kind == "value" else "#"
-            with self._lock:
-                self._vocabulary.sync(self._ledger)
-                matches = self._listed(kind, name or "").complete(typed.removeprefix(start), limit)
+            with self._synced() as vocabulary:
+                completer = self._listed(vocabulary, kind, name or "")
+                matches = completer.complete(typed.removeprefix(start), limit)
         return [_as_json(match) for match in matches]
 
     def tags(self) -> list[JSON]:
         """Return every tag with its numbers of notes."""
-        with self._lock:
-            self._vocabulary.sync(self._ledger)
-            return self._vocabulary.tags()
+        with self._synced() as vocabulary:
+            return vocabulary.tags()
 
     def properties(self) -> list[JSON]:
         """Return every property with its number of notes, types and commonest values."""
-        with self._lock:
-            self._vocabulary.sync(self._ledger)
-            return self._vocabulary.properties()
+        with self._synced() as vocabulary:
+            return vocabulary.properties()
 
     def values(self, name: str) -> list[JSON]:
         """Return the values of a property with their numbers of notes."""
+        with self._synced() as vocabulary:
+            return vocabulary.values(name)
+
+    @contextmanager
+    def _synced(self) -> Iterator[Vocabulary]:
         with self._lock:
             self._vocabulary.sync(self._ledger)
-            return self._vocabulary.values(name)
+            yield self._vocabulary
 
     def complete_parts(self, kind: PartKind, typed: str, limit: int) -> list[JSON]:
         """Return completions of the headings or blocks of all notes, or of the names of other files."""
@@ -140,24 +144,18 @@ class VaultCompleter:
 
     def _headings(self, note: int | None) -> Iterator[Entry]:
         row = self._ledger.notes.by_id([note or 0]).get(note or 0)
-        if row is not None and row.kind in _WITH_PLACES:
-            yield from self._places(row.id)
+        if row is None:
             return
-        for heading in row.headings if row else ():
-            yield Entry(heading.text, -heading.line, {"level": heading.level, "line": heading.line})
+        headings = [(heading.text, heading.line, heading.level) for heading in row.headings]
+        if row.kind in _WITH_PLACES:  # its parts are linked to as headings are, such as ``page=3``
+            chunks = self._ledger.chunks.by_note([row.id])[row.id]
+            first = {chunk.place: chunk.start_line for chunk in reversed(chunks) if chunk.place}
+            headings = [(place, line, 1) for place, line in first.items()]
+        for text, line, level in headings:
+            yield Entry(text, -line, {"level": level, "line": line})
 
-    def _places(self, note: int) -> Iterator[Entry]:
-        """Yield the parts of a file that are linked to as headings are, such as ``page=3``."""
-        first: dict[str, int] = {}
-        for chunk in self._ledger.chunks.by_note([note])[note]:
-            first.setdefault(chunk.place or "", chunk.start_line)
-        for place, line in first.items():
-            if place:
-                yield Entry(place, -line, {"level": 1, "line": line})
-
-    def _listed(self, kind: Kind, name: str) -> Completer:
+    def _listed(self, vocabulary: Vocabulary, kind: Kind, name: str) -> Completer:
         """Return the completer of tags, properties or values; it is made again after one of them changed."""
-        vocabulary = self._vocabulary
         if self._lists_version != vocabulary.version:
             self._lists.clear()
             self._lists_version = vocabulary.version

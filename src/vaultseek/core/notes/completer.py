@@ -188,13 +188,9 @@ def _ranked(folded: list[str], entries: list[Named]) -> list[int]:
     return [number for key in sorted(alike) for number in sorted(alike[key], key=folded.__getitem__)]
 
 
-def _codes(text: str) -> npt.NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
 def _bits(text: str) -> Masks:
     """Return a bit for each letter, to skip most names that lack a letter at once."""
-    codes = _codes(text)
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
     # Separators of names and words are never typed as letters.
     bits[(codes == 10) | (codes == 32)] = 0

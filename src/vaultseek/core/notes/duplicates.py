@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from vaultseek.base.text import UNSPACED, fold_case
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.errors import IndexDamaged, Unavailable
-from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger import Ledger
 
 SHINGLE_WORDS = 5
 """Words of a shingle."""
@@ -165,17 +166,13 @@ def _answer(
             "score": round(alike[pair].score, 4),
             "text": round(alike[pair].text, 4),
             "meaning": round(alike[pair].meaning, 4),
-            "notes": [about(row) for row in sorted((notes[note] for note in pair), key=_path)],
+            "notes": [about(row) for row in sorted((notes[note] for note in pair), key=attrgetter("path"))],
         }
         for rank, pair in enumerate(best, start=1)
         if all(note in notes for note in pair)
     ]
     partial = [] if reason is None else [{"lane": "semantic", **reason.as_json()}]
     return {"pairs": listed, "count": len(listed), "total": len(alike), "partial": partial}
-
-
-def _path(row: NoteRow) -> str:
-    return row.path
 
 
 def _cosine(pair: Pair, vectors: Mapping[int, Any]) -> float:

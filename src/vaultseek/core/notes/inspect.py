@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, MODEL_WINDOW, NOTE_READ_BYTES
-from vaultseek.base.model import JSON, Chunk, Link, Note, Problem, TokenCount
+from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.base.text import escape_undecodable, fold
 from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
 from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
@@ -112,7 +112,9 @@ class Inspector:
         if not known:
             names.add(note.path, note.aliases)
         resolutions = [names.resolve_link(link, note.path) for link in note.links]
-        unknown = [i for i, link in enumerate(note.links) if _may_be_alias(link, resolutions[i])]
+        unsure = [each.path is None or each.by_alias for each in resolutions]
+        may_be_alias = [bool(link.target) and "/" not in link.target for link in note.links]
+        unknown = [i for i in range(len(resolutions)) if unsure[i] and may_be_alias[i]]
         if unknown:
             self._learn_aliases(names)
             names.add(note.path, note.aliases)
@@ -124,7 +126,10 @@ class Inspector:
 
     def _all_names(self) -> Names:
         if self._names is None:
-            self._names = _file_names(self._root)
+            self._names = Names()
+            for file in scan(self._root, Ignore(self._root)) if self._root is not None else ():
+                if file.problem is None:
+                    self._names.add(file.path)
         return self._names
 
     def _learn_aliases(self, names: Names) -> None:
@@ -136,20 +141,6 @@ class Inspector:
                 aliases = _aliases(self._root, path)
                 if aliases:
                     names.add(path, aliases)
-
-
-def _may_be_alias(link: Link, resolution: Resolution) -> bool:
-    unsure = resolution.path is None or resolution.by_alias
-    return unsure and bool(link.target) and "/" not in link.target
-
-
-def _file_names(root: Path | None) -> Names:
-    names = Names()
-    if root is not None:
-        for file in scan(root, Ignore(root)):
-            if file.problem is None:
-                names.add(file.path)
-    return names
 
 
 def _aliases(root: Path, path: str) -> Sequence[str]:
@@ -172,13 +163,11 @@ def _bundled_count() -> TokenCount:
 
     try:
         return TokenCounter.from_tokenizer_file(bundled_directory() / "tokenizer.json")
-    except (ConfigError, OSError, ValueError):
-        return _estimate
+    except (ConfigError, OSError, ValueError):  # a high estimate, for installations without the tokenizer
+        return lambda text: (len(text.encode("utf-8", "replace")) + 1) // 2
 
 
-def _estimate(text: str) -> int:
-    """Return a high estimate of the tokens, for installations without the tokenizer."""
-    return (len(text.encode("utf-8", "replace")) + 1) // 2
+_OF_CHUNK = ("id", "start_line", "end_line", "text", "place")
 
 
 def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[Chunk]) -> JSON:
@@ -190,7 +179,15 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
         "frontmatter": note.frontmatter,
         "tags": list(note.tags),
         "aliases": list(note.aliases),
-        "links": [_link(*pair) for pair in zip(note.links, resolutions, strict=True)],
+        "links": [
+            {
+                **link.as_json(),
+                "resolved": resolution.path,
+                "ambiguous": list(resolution.candidates),
+                "by_alias": resolution.by_alias,
+            }
+            for link, resolution in zip(note.links, resolutions, strict=True)
+        ],
         "headings": [{"level": h.level, "text": h.text, "line": h.line} for h in note.headings],
         "code_blocks": [{"lang": c.lang, "line": c.line, "end_line": c.end_line} for c in note.code_blocks],
         "blocks": [{"id": block.id, "line": block.line} for block in note.blocks],
@@ -204,7 +201,10 @@ def _note_json(note: Note, resolutions: Sequence[Resolution], chunks: Sequence[C
         ],
         "footnotes": list(_footnotes(note)),
         "callouts": [{"kind": c.kind, "title": c.title, "line": c.line} for c in note.callouts],
-        "chunks": [_chunk(chunk) for chunk in chunks],
+        "chunks": [
+            {name: getattr(each, name) for name in _OF_CHUNK} | {"heading_path": list(each.heading_path)}
+            for each in chunks
+        ],
         "problems": [problem.as_json() for problem in note.problems],
     }
 
@@ -214,23 +214,3 @@ def _footnotes(note: Note) -> Iterator[JSON]:
     for number, line in enumerate(note.lines[note.body_line - 1 :], note.body_line):
         if number not in code and (marker := FOOTNOTE.match(line)):
             yield {"id": marker[0].partition("[^")[2].partition("]")[0], "line": number}
-
-
-def _link(link: Link, resolution: Resolution) -> JSON:
-    return {
-        **link.as_json(),
-        "resolved": resolution.path,
-        "ambiguous": list(resolution.candidates),
-        "by_alias": resolution.by_alias,
-    }
-
-
-def _chunk(chunk: Chunk) -> JSON:
-    return {
-        "id": chunk.id,
-        "heading_path": list(chunk.heading_path),
-        "start_line": chunk.start_line,
-        "end_line": chunk.end_line,
-        "text": chunk.text,
-        "place": chunk.place,
-    }

@@ -75,11 +75,9 @@ def vault_path(name: str, root: Path) -> str:
 def _candidates(name: str, ledger: Ledger) -> list[NoteRow]:
     ids = ledger.notes.ids_by_name(name)
     condition = prefilter(name.removesuffix(".md"))
-    sql = "SELECT id, path FROM notes"
-    values: tuple[str, ...] = ()
-    if condition is not None:
-        sql, values = f"{sql} WHERE {condition.sql('path')}", condition.values
-    ids |= {number for number, path in ledger.select(sql, *values) if is_named(path, name)}
+    where, values = ("1", ()) if condition is None else (condition.sql("path"), condition.values)
+    rows = ledger.select(f"SELECT id, path FROM notes WHERE {where}", *values)
+    ids |= {number for number, path in rows if is_named(path, name)}
     return list(ledger.notes.by_id(sorted(ids)).values())
 
 

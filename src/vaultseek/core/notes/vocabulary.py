@@ -30,9 +30,8 @@ def commonest(spellings: Counter[str], default: str) -> str:
     return min(spellings, key=lambda text: (-spellings[text], text)) if spellings else default
 
 
-def _kind(value: Any) -> str:
-    names = {bool: "boolean", int: "number", float: "number", str: "text", list: "list", dict: "mapping"}
-    return "null" if value is None else names.get(type(value), "text")
+_KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", list: "list", dict: "mapping"}
+"""Types of properties' values, by that of Python; any other is a text."""
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -80,7 +79,7 @@ class Vocabulary:
             self._clear()
             rows, removed = changed_rows(ledger, 0, _COLUMNS, _HAS_ANY)
         for note in removed:
-            self.remove(note)
+            self.put(note, "[]", "{}")
         for row in rows:
             self.put(*row)
         self._revision = revision
@@ -89,10 +88,6 @@ class Vocabulary:
         """Count the tags and the properties of a note, both as JSON, instead of those counted before."""
         self._put_tags(note, tags)
         self._put_properties(note, properties)
-
-    def remove(self, note: int) -> None:
-        """Count a note no more."""
-        self.put(note, "[]", "{}")
 
     def tags(self) -> list[JSON]:
         """Return every tag: its notes (``count``), and those with it or one nested under it (``total``)."""
@@ -151,7 +146,7 @@ class Vocabulary:
             for name, value in json.loads(text).items():
                 key = fold(name)
                 _count(self._names, key, [name], by)
-                _count(self._kinds, key, [_kind(value)], by)
+                _count(self._kinds, key, [_KINDS.get(type(value), "text")], by)
                 _count(self._values, key, set(texts(value)), by)
 
 

@@ -15,7 +15,7 @@ from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason, ReasonCode
 from vaultseek.content.query.filters import conjuncts
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.filter import FilterResult, filter_notes
+from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
@@ -116,13 +116,12 @@ def _verdict(verdict: ReasonCode, words: str) -> JSON:
 
 def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
     return [
-        {"condition": str(condition), "satisfied": row.id in _ids(filter_notes(condition, ledger))}
+        {
+            "condition": str(condition),
+            "satisfied": (found := filter_notes(condition, ledger)) is not None and row.id in found.ids,
+        }
         for condition in conjuncts(trace.parsed.query.filter)
     ]
-
-
-def _ids(filtered: FilterResult | None) -> set[int]:
-    return set() if filtered is None else set(filtered.ids.tolist())
 
 
 async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
