@@ -132,13 +132,10 @@ def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
         index = len(sections)
         parent.children.append(index)
         levels.append((heading.level, index))
-        path = parent.path if levels[-2][1] else _path_above(part, heading.level)
+        above = (each.text for each in part.above if each.level < heading.level)
+        path = parent.path if levels[-2][1] else tuple(above)
         sections.append(_Section(first, (*path, heading.text), (*parent.ancestors, index), []))
     return sections
-
-
-def _path_above(part: NotePart, level: int) -> Path:
-    return tuple(heading.text for heading in part.above if heading.level < level)
 
 
 class _Group(NamedTuple):
@@ -185,18 +182,15 @@ class _Plan:
 
     def _runs(self, items: Sequence[int], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
         """Yield runs of items that fit together and single items, splitting before the highest rank."""
-        if len(items) == 1:
-            yield 0, 1
-            return
-        borders = _Borders(self._ranks(items))
-        waiting = [(0, len(items), borders.top)]
+        ranks = self._ranks(items)
+        waiting = [(0, len(items))]
         while waiting:
-            low, high, border = waiting.pop()
+            low, high = waiting.pop()
             if high - low == 1 or self._sizes.joins(starts[low], starts[high]):
                 yield low, high
-            else:
-                waiting.append((border, high, borders.right[border]))
-                waiting.append((low, border, borders.left[border]))
+            else:  # ranks are as good as random, so the parts halve
+                border = max(range(low + 1, high), key=ranks.__getitem__)
+                waiting += [(border, high), (low, border)]
 
     def _ranks(self, items: Sequence[int]) -> list[bytes]:
         seen: Counter[str] = Counter()
@@ -207,24 +201,6 @@ class _Plan:
             ranks.append(_digest(heading, str(seen[heading])))
             seen[heading] += 1
         return ranks
-
-
-class _Borders:
-    """The borders between siblings as a Cartesian tree, the highest rank at the top."""
-
-    def __init__(self, ranks: Sequence[bytes]) -> None:
-        self.left = [0] * len(ranks)
-        self.right = [0] * len(ranks)
-        spine: list[int] = []
-        for border in range(1, len(ranks)):
-            below = 0
-            while spine and ranks[spine[-1]] < ranks[border]:
-                below = spine.pop()
-            self.left[border] = below
-            if spine:
-                self.right[spine[-1]] = border
-            spine.append(border)
-        self.top = spine[0]
 
 
 class _Sizes:

@@ -164,9 +164,7 @@ def heading_line(heading_path: Sequence[str], count: TokenCount, window: int) ->
     return fit(line, count, room)
 
 
-@functools.lru_cache(4096)
-def _plain_heading(heading: str) -> str:
-    return plain_passage(heading)
+_plain_heading = functools.lru_cache(4096)(plain_passage)
 
 
 def fit(text: str, count: TokenCount, room: int) -> str:

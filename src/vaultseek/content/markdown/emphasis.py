@@ -63,19 +63,15 @@ class Emphasis:
             return
         if length >= 2 and not (marker in "~=" and _is_space(self.text, start - 1)):
             self.doubles[marker].append(end - 2)
-        if marker in "*_" and length % 2 and not (length == 1 and marker == "_" and self._starts_word(end)):
+        following = self.text[end : end + 1]
+        starts_word = following.isascii() and (following.isalnum() or following == "_")
+        if marker in "*_" and length % 2 and not (length == 1 and marker == "_" and starts_word):
             self.singles[marker].append(start)
-
-    def _starts_word(self, position: int) -> bool:
-        following = self.text[position : position + 1]
-        return following.isascii() and (following.isalnum() or following == "_")
 
     def _closer(self, position: int, width: int) -> int | None:
         text, marker = self.text, self.text[position]
         if width == 2:
-            if not text.startswith(marker, position + 1):
-                return None
-            return self._double(position, marker)
+            return self._double(position, marker) if text.startswith(marker, position + 1) else None
         return self._single(position, marker) if marker in "*_" else None
 
     def _double(self, position: int, marker: str) -> int | None:

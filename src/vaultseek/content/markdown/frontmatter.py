@@ -142,8 +142,8 @@ _SPACE = re.compile(r"\s")
 
 
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
-_DAY = re.compile(r"(?<!\d)(\d{4})([-_.])(\d{2})\2(\d{2})(?!\d)")
-_STAMP = re.compile(r"(\d{4})(\d{2})(\d{2})(?:\d{4}|\d{6})?(?!\d)")
+_DAY = re.compile(r"(?<!\d)(?P<year>\d{4})([-_.])(?P<month>\d{2})\2(?P<day>\d{2})(?!\d)")
+_STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})?(?!\d)")
 """A day at the start of a file name; the ids of Zettelkasten notes have hours and minutes as well."""
 
 
@@ -164,14 +164,8 @@ def property_time(properties: Mapping[str, Any], names: Iterable[str]) -> float 
 def file_name_time(path: str) -> float | None:
     """Return the start of the day in a note's file name; None if there is none."""
     name = path.rpartition("/")[2]
-    match = _DAY.search(name)
-    year, month, day = match.group(1, 3, 4) if match else _compact_date(name)
-    return _moment(f"{year}-{month}-{day}")
-
-
-def _compact_date(name: str) -> tuple[str, ...]:
-    match = _STAMP.match(name)
-    return match.group(1, 2, 3) if match else ("", "", "")
+    match = _DAY.search(name) or _STAMP.match(name)
+    return _moment("{year}-{month}-{day}".format(**match.groupdict())) if match else None
 
 
 def _moment(text: object) -> float | None:

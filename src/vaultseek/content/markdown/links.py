@@ -36,7 +36,8 @@ def markdown_link(
     """Return the link to a raw Markdown ``destination``; None if it is empty or outside the vault."""
     if _EXTERNAL.match(destination):
         return None
-    return _link(kind, _plain_destination(destination), alias or None, line, prop, places, decode=True)
+    plain = html.unescape(_ESCAPED.sub(r"\1", destination))
+    return _link(kind, plain, alias or None, line, prop, places, decode=True)
 
 
 def label_key(label: str) -> str:
@@ -67,12 +68,6 @@ _WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
 _WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
 _EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
-
-
-def _plain_destination(destination: str) -> str:
-    if "\\" in destination:
-        destination = _ESCAPED.sub(r"\1", destination)
-    return html.unescape(destination) if "&" in destination else destination
 
 
 def _link(

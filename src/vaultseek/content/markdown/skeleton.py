@@ -43,33 +43,20 @@ def skeleton_of(lines: Sequence[str]) -> list[str]:
     text = _FOREIGN.sub(",", "\n".join(lines))
     if "<" in text:
         text = _NEWER_ELEMENT.sub(r"\1div", text).replace("textarea>", "pre>").replace("<textarea", "<pre")
-        text = _DECLARATION.sub(_as_comment, text)
+        text = _DECLARATION.sub(lambda match: "<!--" + "\n" * match[0].count("\n") + "-->", text)
         text = _DEEP_HTML.sub(r"\1x", text)
     if "[ ]" in text or "[x]" in text or "[X]" in text:
         text = _TASK.sub(r"\1xxx", text)
     if "[^" in text:
-        text = FOOTNOTE.sub(_as_item, text)
-    skeleton = _WORDS.sub(_filler, text).split("\n")
+        # A definition contains blocks like a list item: the next lines are indented by four columns.
+        text = FOOTNOTE.sub(rf"\g<1>{_FOOTNOTE_ITEM}x ", text)
+    skeleton = _WORDS.sub(lambda match: match[1] + "x" * min(len(match[2]), 8), text).split("\n")
     if len(text) > _LONG_LINE:
         skeleton = [line if len(line) <= _LONG_LINE else _shortened(line) for line in skeleton]
     return skeleton
-
-
-def _filler(match: re.Match[str]) -> str:
-    prefix, words = match.groups()
-    return f"{prefix}{'x' * min(len(words), 8)}"
 
 
 def _shortened(line: str) -> str:
     # The rest of a long line matters only for tables and the ends of HTML blocks.
     needed = "|" in line or ">" in line[_LONG_LINE:]
     return line[: 10 * _LONG_LINE] if needed else line[:_LONG_LINE]
-
-
-def _as_comment(match: re.Match[str]) -> str:
-    return "<!--" + "\n" * match[0].count("\n") + "-->"
-
-
-def _as_item(match: re.Match[str]) -> str:
-    # A footnote's definition contains blocks like a list item: the next lines are indented by four columns.
-    return f"{match[1]}{_FOOTNOTE_ITEM}x "

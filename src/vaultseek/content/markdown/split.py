@@ -118,12 +118,9 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
     if stripped and stripped[0].isspace():
         lead = len(stripped) - len(stripped.lstrip())
         newline = stripped.rfind("\n", 0, lead) + 1
-        first = newline if newline or _at_line_start(text, start) else lead
+        at_line_start = start == 0 or text[start - 1] == "\n"
+        first = newline if newline or at_line_start else lead
     return start + first, start + len(stripped)
-
-
-def _at_line_start(text: str, position: int) -> bool:
-    return position == 0 or text[position - 1] == "\n"
 
 
 def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iterator[Piece]:
@@ -188,11 +185,11 @@ def _balanced(left: list[Piece], right: list[Piece], room: Room) -> list[list[Pi
         half -= pieces[border].tokens
         border += 1
     even = [pieces[:border], pieces[border:]]
-    return even if border and all(_fits(group, room) for group in even) else [left, right]
-
-
-def _fits(group: list[Piece], room: Room) -> bool:
-    return room.holds(group[0].start, group[-1].end, sum(piece.tokens for piece in group))
+    tokens = [sum(piece.tokens for piece in group) for group in even]
+    fits = border and all(
+        room.holds(group[0].start, group[-1].end, size) for group, size in zip(even, tokens, strict=True)
+    )
+    return even if fits else [left, right]
 
 
 T = TypeVar("T")

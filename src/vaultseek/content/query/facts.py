@@ -58,6 +58,7 @@ class NoteFacts(Protocol):
         """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote."""
 
 
+_BLOCK_BORDER = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)")
 ChunkText = tuple[tuple[str, ...], str]
 """The headings that a chunk stands under, and its text."""
 
@@ -70,7 +71,7 @@ def pieces(chunks: Sequence[ChunkText], scope: Scope) -> Iterable[str]:
         return _sections(chunks)
     if scope == "line":
         return [line for _, text in chunks for line in text.split("\n")]
-    return [block for _, text in chunks for block in _blocks(text)]
+    return [block for _, text in chunks for block in _BLOCK_BORDER.split(text) if block.strip()]
 
 
 def _sections(chunks: Iterable[ChunkText]) -> list[str]:
@@ -84,7 +85,3 @@ def _sections(chunks: Iterable[ChunkText]) -> list[str]:
             parts[-1].append(piece)
             before = heading_path
     return ["\n".join(part) for part in parts]
-
-
-def _blocks(text: str) -> list[str]:
-    return [block for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)", text) if block.strip()]

@@ -22,7 +22,7 @@ from datetime import datetime
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.text import blank_controls
-from vaultseek.content.query.filters import And, Filter, HasTask, Not, Or, Within, conjuncts
+from vaultseek.content.query.filters import Filter, HasTask, Within, conjuncts, leaves
 from vaultseek.content.query.syntax import parse_tree
 from vaultseek.content.query.tree import phrases, rank_words, required_filter
 from vaultseek.errors import BadQuery
@@ -70,7 +70,8 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
     ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
     """
     _check_length(text)
-    tree, notes = parse_tree(_normalize(text), now or datetime.now())
+    normal = unicodedata.normalize("NFC", blank_controls(text)).translate(_QUOTES)
+    tree, notes = parse_tree(normal, now or datetime.now())
     condition = required_filter(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
         raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
@@ -97,19 +98,6 @@ def _check_length(text: str, most: int = limits.QUERY_CHARS) -> None:
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 
 
-def _normalize(text: str) -> str:
-    return unicodedata.normalize("NFC", blank_controls(text)).translate(_QUOTES)
-
-
 def _count(condition: Filter | None) -> int:
-    match condition:
-        case None:
-            return 0
-        case And(parts) | Or(parts):
-            return sum(map(_count, parts))
-        case Not(part) | Within(test=part):
-            return _count(part)
-        case HasTask(test=test):
-            return max(1, _count(test))
-        case _:
-            return 1
+    inner = (leaf.test if isinstance(leaf, Within | HasTask) else None for leaf in leaves(condition))
+    return sum(max(1, _count(test)) for test in inner)

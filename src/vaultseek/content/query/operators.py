@@ -42,7 +42,9 @@ def property_filter(inside: str) -> tuple[Filter, tuple[str, ...]]:
     """
     match = _PROPERTY.fullmatch(inside)
     name, values = (_unquoted(match[1]), match[2]) if match else (inside.strip(), None)
-    options = [option.strip() for option in _OPTIONS.split(_without_parentheses(values or ""))]
+    values = (values or "").strip()
+    inner = values[1:-1] if values.startswith("(") and values.endswith(")") else values
+    options = [option.strip() for option in _OPTIONS.split(inner)]
     notes = tuple(
         f"[{name[:SHOWN_CHARS]}:{option}] {_MALFORMED}" for option in map(_malformed, options) if option
     )
@@ -66,11 +68,6 @@ def _malformed(option: str) -> str | None:
     match = _COMPARISON.fullmatch(option)
     malformed = option.startswith(("<", ">")) and not (match and is_bound(match[2]))
     return option[:SHOWN_CHARS] if malformed else None
-
-
-def _without_parentheses(text: str) -> str:
-    text = text.strip()
-    return text[1:-1] if text.startswith("(") and text.endswith(")") else text
 
 
 def _unquoted(text: str) -> str:

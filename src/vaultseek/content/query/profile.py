@@ -96,7 +96,9 @@ def profile_query(query: Query, name: str = "auto", rules: AdaptiveRules | None 
         raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
     text = plain_hyphens(query.rank_text)
     spans = find_identifiers(text)
-    rest = _blanked(query.rank_text, spans)
+    rest = query.rank_text
+    for start, end in spans:
+        rest = rest[:start] + " " * (end - start) + rest[end:]
     meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
     specificity = len(spans) / (len(spans) + meaningful) if spans else 0.0
     words = count_words(query.rank_text)
@@ -175,12 +177,6 @@ def _is_identifier(text: str) -> bool:
     return first == text or fold(first) not in STOP_WORDS
 
 
-def _blanked(text: str, ranges: list[tuple[int, int]]) -> str:
-    for start, end in ranges:
-        text = text[:start] + " " * (end - start) + text[end:]
-    return text
-
-
 def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
     words = query.rank_text.split()
     lone = words if len(words) == 1 and words[0][:1].isupper() and fold(words[0]) not in STOP_WORDS else []
@@ -195,13 +191,11 @@ def _by_length(words: int, specificity: float, rules: AdaptiveRules) -> tuple[st
         if words <= rules.middle_words
         else ("long", rules.long)
     )
-    if specificity > rules.specific:
-        semantic, keyword = min(by_length, rules.short, key=_semantic_margin)
-        return "specific", Weights(semantic, keyword, rules.specific_alpha)
-    if specificity > rules.mixed:
-        semantic, keyword = min(by_length, rules.middle, key=_semantic_margin)
-        return "mixed", Weights(semantic, keyword, rules.mixed_alpha)
-    return name, Weights(*by_length, rules.plain_alpha)
+    by_query, weights = _by_specificity(words, specificity, rules)
+    if by_query == "plain":
+        return name, Weights(*by_length, rules.plain_alpha)
+    lower = min(by_length, (weights.semantic, weights.keyword), key=lambda pair: pair[0] - pair[1])
+    return by_query, Weights(*lower, weights.alpha)
 
 
 def _by_specificity(_: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
@@ -210,7 +204,3 @@ def _by_specificity(_: int, specificity: float, rules: AdaptiveRules) -> tuple[s
     if specificity > rules.mixed:
         return "mixed", Weights(*rules.middle, rules.mixed_alpha)
     return "plain", Weights(*rules.middle, rules.plain_alpha)
-
-
-def _semantic_margin(weights: tuple[float, float]) -> float:
-    return weights[0] - weights[1]
