@@ -163,7 +163,6 @@ class _Plan:
         return self._section(0, self._blocks)
 
     def _section(self, index: int, after: int) -> Iterator[_Group]:
-        """Return the groups of one section with its subsections, up to the block ``after``."""
         section = self._sections[index]
         if not section.children or (index and self._sizes.joins(section.first, after)):
             yield _Group(section.first, after, section.path)
@@ -289,7 +288,6 @@ class _Sizes:
 
 
 def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of the text that become chunks."""
     bare: tuple[int, int, Path] | None = None
     for group in plan.groups():
         for start, end in sizes.ranges(group):

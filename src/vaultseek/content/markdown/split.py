@@ -124,7 +124,6 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _cut(text: str, start: int, end: int, count: TokenCount, room: Room) -> Iterator[Piece]:
-    """Cut one word that is too long for a chunk."""
     guess = room.tokens
     while start < end:
         piece = _longest(text, start, end, guess, count, room)
@@ -177,7 +176,6 @@ def _joined(before: str, after: str) -> bool:
 
 
 def _balanced(left: list[Piece], right: list[Piece], room: Room) -> list[list[Piece]]:
-    """Divide the pieces of two groups into two of about the same size."""
     pieces = left + right
     half = sum(piece.tokens for piece in pieces) / 2
     border = 0

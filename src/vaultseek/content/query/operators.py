@@ -76,8 +76,6 @@ def _unquoted(text: str) -> str:
 
 
 def _of_each(make: Callable[[str], Filter | None]) -> Operator:
-    """Make a filter from each word and phrase of the value."""
-
     def condition(value: Node, now: datetime) -> Condition | None:
         filter = to_filter(value, lambda leaf: make(leaf.text))
         return Condition(filter) if filter else None

@@ -270,7 +270,6 @@ def _names(ledger: Ledger) -> Iterator[tuple[str, int]]:
 
 
 def _titles(ledger: Ledger) -> Iterator[tuple[str, int]]:
-    """Yield each title and alias with the number of notes that have it."""
     uses: Counter[str] = Counter()
     spellings: dict[str, str] = {}
     rows = ledger.select(

@@ -189,7 +189,6 @@ class OpenHandout:
         self._out.setdefault(key, []).append(item)
 
     def _next_items(self, limit: int) -> list[Item]:
-        """Return the next items of the list, without those that are held."""
         numbers = _page(self._chunks, limit)
         unembedded = self._unembedded
         items = unembedded.chunks(numbers) if numbers else unembedded.notes(_page(self._notes, limit))

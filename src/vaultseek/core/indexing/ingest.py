@@ -172,7 +172,6 @@ class Indexer:
                     yield notes.done, paths
 
     def _apply_batch(self, batch: Changes) -> list[str]:
-        """Read and store a batch in this process."""
         targets = {new for _, new in batch.moved}
         paths = (*sorted(targets), *batch.read)
         hashes = self._ledger.notes.hashes(batch.read)

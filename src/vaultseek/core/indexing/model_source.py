@@ -113,7 +113,6 @@ def _sample(notes: Sequence[T]) -> Sequence[T]:
 
 
 def _beginnings(root: Path, paths: Sequence[str]) -> Iterator[str]:
-    """Yield the texts of the notes, without their frontmatter."""
     for path in paths:
         note = read_note(root, path)
         if note is not None and note.problem is None:

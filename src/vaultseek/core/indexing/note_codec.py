@@ -88,7 +88,6 @@ def decode(text: str, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
 
 
 def _is_deep(value: object, most: int) -> bool:
-    """True if lists and objects are nested more than ``most`` levels."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return any(most == 0 or _is_deep(each, most - 1) for each in inner)
 
@@ -126,7 +125,6 @@ def _is_at(text: str, lines: Sequence[str], first: int, last: int) -> bool:
 
 
 def _are_ranges(code: Sequence[tuple[int, int]], end: int) -> bool:
-    """True if the ranges are ascending and disjoint, from 0 to ``end``."""
     before = 0
     for first, last in code:
         if not before <= first < last <= end:
@@ -136,7 +134,6 @@ def _are_ranges(code: Sequence[tuple[int, int]], end: int) -> bool:
 
 
 def _line_numbers(parsed: _Parsed) -> Iterator[int]:
-    """Yield every number of a line."""
     yield from (heading.line for heading in parsed.headings)
     yield from (block.line for block in parsed.blocks)
     yield from (task.line for task in parsed.tasks)

@@ -74,7 +74,6 @@ def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[st
 
 
 def _scan_path(root: Path, ignore: Ignore, path: str) -> Iterator[ScannedFile]:
-    """Yield the files on disk at a path and below it."""
     above = path.rpartition("/")[0]
     if (above and _through_link(root, above)) or ignore.skips(path):
         return
@@ -105,7 +104,6 @@ def _through_link(root: Path, path: str) -> bool:
 
 
 def _outermost(paths: Iterable[str]) -> list[str]:
-    """Return the paths that are not below another one."""
     outermost: list[str] = []
     for path in sorted(paths, key=lambda path: path.split("/")):
         if not outermost or not path.startswith(outermost[-1] + "/"):

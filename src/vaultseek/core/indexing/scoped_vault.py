@@ -173,5 +173,4 @@ class ScopedKeywordIndex:
 
 
 def _common(ids: NoteIds, allowed: NoteIds | None) -> NoteIds:
-    """Return the ids that are visible and allowed, both sorted."""
     return ids if allowed is None else np.intersect1d(ids, allowed, assume_unique=False)

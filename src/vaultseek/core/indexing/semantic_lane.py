@@ -107,7 +107,6 @@ class SemanticLane:
         return await space.note_vectors(notes, self._patience.query_seconds)
 
     def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
-        """Leave out chunks and notes that the vector store still has and the ledger has not."""
         notes = self._ledger.notes.by_id(answer.note_ids.tolist())
         exist = np.isin(answer.note_ids, list(notes))
         answer = replace(answer, note_ids=answer.note_ids[exist], note_scores=answer.note_scores[exist])

@@ -136,22 +136,15 @@ class VaultStatus:
 
     def as_json(self) -> JSON:
         """Return the vault's part of ``index/status``."""
-        counts = self.counts
         return {
             "name": self.name,
             "path": self.path,
-            "state": self.activity.state,
-            **reason_json(self.activity.full_reason(counts)),
-            "notes": counts.notes,
-            "chunks": counts.chunks,
-            "embedded": counts.embedded,
-            "pending": self.activity.pending(counts),
+            **self.activity.index_json(self.counts, self.revision),
             "embeddings_computed": self.embeddings_computed,
-            "share": round(self.activity.share(counts), 4),
+            "share": round(self.activity.share(self.counts), 4),
             "rate": round(self.rate, 1),
-            "eta_seconds": eta_seconds(counts, self.rate),
+            "eta_seconds": eta_seconds(self.counts, self.rate),
             "last_change": self.activity.last_change,
-            "revision": self.revision,
             "problems": [
                 {"path": path, **problem.as_json()} for path, problem in self.problems[:REPORTED_PROBLEMS]
             ],

@@ -122,7 +122,6 @@ class VaultCompleter:
         return [_as_json(match) for match in matches]
 
     def _completers_of_files(self) -> tuple[Completer, Completer]:
-        """Return the completers of the names and of the paths of files that are no notes."""
         attachments = self._ledger.attachments
         with self._lock:
             if self._files_version != attachments.version:

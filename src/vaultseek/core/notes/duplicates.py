@@ -82,7 +82,6 @@ def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
 
 
 def _shared_weights(ids: Ids, group: Ids, sizes: Ids, rarity: npt.NDArray[np.float64]) -> dict[Pair, float]:
-    """Return the weight of the shingles that each pair of notes shares."""
     order = np.argsort(group, kind="stable")
     ends = np.cumsum(sizes)
     weights: dict[Pair, float] = {}
@@ -112,7 +111,6 @@ _WORD = re.compile(rf"[{UNSPACED}]|[^\W_]+")
 
 
 def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:
-    """Yield the text of each note, under its id."""
     rows = ledger.select("SELECT note, text FROM chunks ORDER BY note, ordinal")
     for note, chunks in itertools.groupby(rows, key=lambda row: int(row[0])):
         yield note, "\n".join(text for _, text in chunks)

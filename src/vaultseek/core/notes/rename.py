@@ -252,7 +252,6 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 
 
 def _leading(note: Note, path: str, vault: Vault) -> set[Place | None]:
-    """Return the places of a note's links to the note at ``path``."""
     return {link.place for link in note.links if vault.names.resolve_link(link, note.path).path == path}
 
 

@@ -59,7 +59,6 @@ def link_target(link: Link, source: str, names: Names, ledger: Ledger) -> LinkTa
 
 
 def _part(link: Link, row: NoteRow) -> tuple[int | None, LinkProblem | None]:
-    """Return the line of the heading or block that a link to a note names."""
     if not row.path.endswith(NOTE_SUFFIX):
         return None, None
     if link.block is not None:

@@ -66,7 +66,6 @@ async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSO
 
 
 async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
-    """Say where a note that satisfies every condition was lost."""
     keyword, semantic = await asyncio.gather(_keyword(row, trace, vault), _semantic(row, trace, vault))
     places = {name: each for name, each in (("keyword", keyword), ("semantic", semantic)) if each}
     uncut = await asyncio.to_thread(_uncut, trace, vault)

@@ -6,7 +6,6 @@ only those are read, and the condition's own ``matches`` has the last word."""
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,8 +61,22 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
     """Return the notes that satisfy ``condition``; None means every note."""
     if condition is None:
         return None
-    cache = _caches.setdefault(ledger, _FilterCache())
-    return cache.get(condition, ledger)
+    revision = ledger.revision
+    known, results = _results.get(ledger, (-1, {}))
+    if known != revision:
+        results = {}
+        _results[ledger] = revision, results
+    result = results.get(condition)
+    if result is None:
+        result = _decide(condition, ledger)
+        if len(results) >= CACHED_FILTERS:
+            results.clear()
+        results[condition] = result
+    return result
+
+
+_results: WeakKeyDictionary[Ledger, tuple[int, dict[Filter, FilterResult]]] = WeakKeyDictionary()
+"""The revision of each ledger, and the results of the last filters at it."""
 
 
 def those_within(ids: Collection[int], allowed: NoteIds | None) -> set[int]:
@@ -75,34 +88,6 @@ def those_within(ids: Collection[int], allowed: NoteIds | None) -> set[int]:
     inside = places < len(allowed)
     inside[inside] = allowed[places[inside]] == candidates[inside]
     return set(candidates[inside].tolist())
-
-
-class _FilterCache:
-    """The results of the last filters of one ledger, at one revision."""
-
-    def __init__(self) -> None:
-        self._revision = -1
-        self._results: dict[Filter, FilterResult] = {}
-        self._lock = threading.Lock()
-
-    def get(self, condition: Filter, ledger: Ledger) -> FilterResult:
-        revision = ledger.revision
-        with self._lock:
-            if self._revision != revision:
-                self._results.clear()
-                self._revision = revision
-            result = self._results.get(condition)
-        if result is None:
-            result = _decide(condition, ledger)
-            with self._lock:
-                if self._revision == ledger.revision == revision:
-                    while len(self._results) >= CACHED_FILTERS:
-                        del self._results[next(iter(self._results))]
-                    self._results[condition] = result
-        return result
-
-
-_caches: WeakKeyDictionary[Ledger, _FilterCache] = WeakKeyDictionary()
 
 
 def _decide(condition: Filter, ledger: Ledger) -> FilterResult:

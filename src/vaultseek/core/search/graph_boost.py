@@ -179,7 +179,6 @@ def _words_around(
 
 
 def _strongest(links: Mapping[int, float], contexts: Mapping[int, float], own: float) -> int:
-    """Return the seed whose link says most for a neighbour."""
     if len(links) == 1:
         return next(iter(links))
     return max(links, key=lambda seed: links[seed] * (own + contexts.get(seed, 0.0)))

@@ -131,7 +131,6 @@ def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float)
 
 
 def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    """Give each note its normalised score, times the lane's share of the ``total`` weight."""
     scores = finite_scores(lane)
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
     weight = weight_of(lane) / total
@@ -145,7 +144,6 @@ def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float)
 
 
 def _places(lane: Lane, scores: Mapping[str, float]) -> Mapping[str, int]:
-    """Return the place of each proposal, 1 for the best."""
     return lane.places or {note: place for place, note in enumerate(scores, start=1)}
 
 

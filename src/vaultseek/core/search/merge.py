@@ -54,7 +54,6 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 
 def _common_interpretation(answers: Sequence[JSON]) -> JSON:
-    """Return how the query was understood, with the remarks that hold for every vault."""
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:
         return interpreted

@@ -104,7 +104,6 @@ def _with_words(
 
 
 def _is_in_properties(hits: Sequence[ChunkHit]) -> bool:
-    """True if a note's properties match the words best by far."""
     if not hits or hits[0].id != PROPERTIES:
         return False
     return len(hits) == 1 or hits[1].score < PROPERTIES_LEAD * hits[0].score

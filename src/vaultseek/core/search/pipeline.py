@@ -119,7 +119,6 @@ class Searcher:
         return await _in_thread(parsed, lambda: conclude(self._trace(evidence, selected, reranking, clock)))
 
     def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
-        """Answer a query of filters alone."""
         ledger = self._vault.ledger
         filtered = self._filter(parsed, clock)
         ranking = rank_listing(parsed, _ids(filtered), ledger)
@@ -143,7 +142,6 @@ class Searcher:
         )
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
-        """Answer by the keyword lane alone."""
         filtered = self._filter(parsed, clock)
         keyword = ask_keyword(parsed, _ids(filtered), self._vault)
         evidence = self._score(parsed, filtered, keyword, Retrieval(), clock)
@@ -197,7 +195,6 @@ class Searcher:
         return _Evidence(parsed, filtered, retrieval, lanes)
 
     def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:
-        """Rank the notes and make the cuts that the request asks for."""
         vault, parsed, ids = self._vault, evidence.parsed, _ids(evidence.filtered)
         with clock.stage("fuse"):
             ranking = rank(
@@ -217,7 +214,6 @@ class Searcher:
     def _trace(
         self, evidence: _Evidence, selected: _Selected, reranking: Reranking | None, clock: _StageClock
     ) -> Trace:
-        """Choose the passages of the results, and put together what every step came to."""
         parsed, retrieval = evidence.parsed, evidence.retrieval
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selection.results)
@@ -255,7 +251,6 @@ class Searcher:
         )
 
     async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:
-        """Return the unit vectors of the best notes, for regularization; ask for those not known."""
         retrieval = evidence.retrieval
         if not _is_regularized(evidence.parsed) or retrieval.keyword is None or retrieval.semantic is None:
             return {}

@@ -201,7 +201,6 @@ def _with_neighbours(
     known: Mapping[int, NoteRow],
     notes: Mapping[int, NoteRow],
 ) -> Signals:
-    """Return the signals of ``known`` notes together with those of the neighbours among ``notes``."""
     added = {id: row for id, row in notes.items() if id not in known}
     ages = _ages(added.values(), parsed.request.settings)
     anchors = anchor_shares(parsed.profile.anchors, keyword, added)
@@ -223,7 +222,6 @@ def _with_certain_words(
 
 
 def _ages(rows: Iterable[NoteRow], settings: SearchSettings) -> dict[str, float]:
-    """Return the ages of notes in days, by path; none if recency does not count."""
     if not settings.recency.enabled:
         return {}
     now = time.time()
@@ -246,7 +244,6 @@ def anchor_shares(
 
 
 def _date(row: NoteRow, settings: SearchSettings) -> float:
-    """Return the moment that the age of a note is counted from, in seconds since the epoch."""
     recency = settings.recency
     date = property_time(row.properties, recency.properties)
     if date is None and recency.date == "filename":

@@ -15,7 +15,7 @@ from vaultseek.core.search.certainty import less_certain
 from vaultseek.core.search.formula import recency_share
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.lanes import DIRECT_LANES
-from vaultseek.core.search.snippet import preview
+from vaultseek.core.search.snippet import Preview, preview
 from vaultseek.core.search.trace import Trace
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
@@ -78,10 +78,10 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     Of properties the one that matches best is shown.
     """
     row = trace.ranking.notes[candidate.note]
-    text, headings = (chunk.text, (row.title, *chunk.heading_path)) if chunk else ("", ())
-    snippet = preview(text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+    chunk = chunk or Chunk("", (), 1, 1, "")
+    snippet = _preview(chunk, row, trace)
     matched = None
-    if chunk is not None and chunk.id == PROPERTIES:
+    if chunk.id == PROPERTIES:
         lines = [line for line in property_lines(row.properties) if not line.is_name]
         matched = lines[snippet.line]
         shown = preview(matched.text, limits.PREVIEW_CHARS, trace.matcher, row.language)
@@ -90,20 +90,14 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     explain = trace.parsed.request.explain
     answered: JSON = {
         **_brief(rank, candidate, row, trace),
-        "place": chunk.place if chunk else None,
-        "heading_path": [shown_heading(each) for each in chunk.heading_path] if chunk else [],
-        "chunk_id": chunk.id if chunk and matched is None else None,
-        "start_line": chunk.start_line if chunk else 1,
-        "end_line": chunk.end_line if chunk else 1,
-        "line": min(chunk.start_line + snippet.line, chunk.end_line) if chunk else 1,
+        **_passage(chunk, snippet),
+        "chunk_id": chunk.id if chunk.id and matched is None else None,
         "column": snippet.column + 1,
         "line_text": one_line(
-            matched.text if matched else text.split("\n")[snippet.line] if text else "", limits.PREVIEW_CHARS
+            matched.text if matched else chunk.text.split("\n")[snippet.line], limits.PREVIEW_CHARS
         ),
         "property": matched and matched.name,
         "confidence": round(trace.confidence(candidate), 4),
-        "preview": snippet.text,
-        "highlights": [list(span) for span in snippet.highlights],
         "tags": list(row.tags),
         "lanes": _lanes(candidate, explain=explain),
         "via": _via(candidate, trace),
@@ -111,13 +105,17 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "rerank": _reranked(candidate, trace, explain=explain),
     }
     if trace.parsed.request.passages > 1:
-        answered["passages"] = [_further(each, row, trace) for each in trace.further.get(row.id, ())]
+        further = trace.further.get(row.id, ())
+        answered["passages"] = [_passage(each, _preview(each, row, trace)) for each in further]
     return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
 
 
-def _further(chunk: Chunk, row: NoteRow, trace: Trace) -> JSON:
+def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
     headings = (row.title, *chunk.heading_path)
-    snippet = preview(chunk.text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+    return preview(chunk.text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+
+
+def _passage(chunk: Chunk, snippet: Preview) -> JSON:
     return {
         "place": chunk.place,
         "heading_path": [shown_heading(each) for each in chunk.heading_path],
@@ -195,7 +193,6 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
-    """Yield sentences on what the query asked for and no note has."""
     which = "no note" if trace.filtered is None else "none of these notes"
     keyword = trace.retrieval.keyword
     if trace.ranking.with_identifier == set() and trace.results:
@@ -221,7 +218,6 @@ def _via(candidate: Candidate, trace: Trace) -> JSON | None:
 
 
 def _arithmetic(candidate: Candidate) -> JSON:
-    """Return the figures that the score is made of; see :attr:`Candidate.recomputed`."""
     return {
         "gain": candidate.gain,
         "company": candidate.regularization,

@@ -259,7 +259,6 @@ def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> Non
 
 
 def _best_of_each(notes: Ints, scores: Floats) -> dict[int, float]:
-    """Return the best score of each note."""
     order = np.argsort(scores, kind="stable")
     return dict(zip(notes[order].tolist(), scores[order].tolist(), strict=True))
 

@@ -299,7 +299,6 @@ def _window(line: str, matches: list[_Match], width: int) -> tuple[int, int]:
 
 
 def _room(width: int) -> int:
-    """Return the characters of ``width`` that are left beside the ellipses."""
     return width - (2 if width >= NARROW else 0)
 
 

@@ -192,7 +192,6 @@ def _same_place(left: Value, right: Value) -> bool:
 
 
 def _names_of(place: Link | File) -> set[str]:
-    """Return the texts that a link or a file may be compared with."""
     if isinstance(place, Link):
         return {place.target, place.text, place.markdown}
     return {place.path, place.path.removesuffix(".md"), place.name, place.name.stem, place.markdown}

@@ -110,7 +110,6 @@ def _table(
 
 
 def _view(placed: Placed, wanted: str | None) -> View | None:
-    """Return the view that is wanted, or the base's own choice; None if there is none of that name."""
     name = wanted or placed.view
     if name is None:
         return next(iter(placed.base.views), None)
@@ -146,7 +145,6 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
 
 
 def _content(lines: Sequence[str], block: CodeBlock) -> str:
-    """Return what stands between the fences of a block."""
     first, last = block.line, block.end_line
     inner = list(lines[first:last])
     if inner and inner[-1].strip(" >\t").startswith(("```", "~~~")):

@@ -295,7 +295,6 @@ class _Parser:
         return self._node(MappingOf(tuple(items)), *(node for _, node in items))
 
     def _node(self, node: Node, *parts: Node) -> Node:
-        """Return ``node`` if it is not too deep."""
         depth = 1 + max((self._depths[id(part)] for part in parts), default=0)
         if depth > FORMULA_DEPTH:
             raise BadExpression("it is too long; use a formula for a part of it")
@@ -304,7 +303,6 @@ class _Parser:
         return node
 
     def _sign(self) -> str:
-        """Return the sign that comes next; empty for anything else."""
         if self._next >= len(self._tokens):
             return ""
         token = self._tokens[self._next]

@@ -249,7 +249,6 @@ class _Evaluation:
         return filled + empty
 
     def _grouped(self, rows: list[Row]) -> tuple[list[tuple[Value, list[Row]]], list[Row]]:
-        """Return the groups with their rows, and all rows in the order of the groups."""
         if self.view.group is None:
             return [], rows
         groups: dict[str, tuple[Value, list[Row]]] = {}
