@@ -95,7 +95,7 @@ def _number(digits: str) -> int:
     return int(digits) if len(digits) < 6 else PATTERN_CHARS + 1
 
 
-_COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|\d|&|P>)")
+_COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
 """Flags with which a set takes kilobytes, or a count may hide in a comment; and recursion, which takes
 hundreds of megabytes in the time that a match has."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
