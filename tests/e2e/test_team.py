@@ -183,6 +183,7 @@ def test_no_figure_of_any_answer_moves_with_notes_that_a_token_does_not_see(serv
             (root / f"HR/Pump {number}.md").write_text(f"---\nowner: Bo\nkind: {number}\n---\n{text}")
         (root / "HR/Salaries.md").write_text("Another text, which rings: switch.")
         (root / "Handbook2/Near.md").unlink()
+        (root / "Pump.md").write_text("# Pump\nThe note that links by this name lead to, in the whole vault.")
         assert daemon.run("index", "--wait", "--vault", "wiki").returncode == 0
         after, all_after = answers(anna), answers(boss)
     for call, answer in before.items():

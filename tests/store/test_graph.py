@@ -89,6 +89,15 @@ def test_a_part_has_the_links_that_its_ledger_has(world):
     assert hidden not in graph.reached(here.note("x/a").id, 3)
 
 
+@pytest.mark.fault("K15")
+def test_a_part_has_the_links_that_lead_elsewhere_in_it(world):
+    here = world({"x/a.md": "[[b]] [[c]]", "x/y/b.md": "", "b.md": "", "x/c.md": "[[b]]"})
+    part = here.ledger.within(("x",))
+    graph = here.graph().part(part.notes.ids(), part.links.edges())
+    assert graph.edges() == sorted(part.links.edges())
+    assert len(graph.edges()) == 3
+
+
 def test_a_graph_is_made_of_the_whole_ledger(world):
     here = world({"a.md": "[[b]]", "b.md": ""})
     graph = Graph.of(here.ledger)

@@ -62,6 +62,35 @@ def test_links_out_of_the_folders_lead_nowhere(ledger):
     assert part.counts().notes == 2
 
 
+@pytest.mark.fault("K15")
+def test_a_name_that_a_note_outside_has_too_leads_where_it_would_without_that_note(world):
+    files = {
+        "Shared/A.md": "[[B]] [b](B.md) [[Boss]] [[Hidden]]\n",
+        "Shared/Sub/B.md": "---\naliases: [Boss]\n---\n",
+        "B.md": "[[A]]\n",
+        "Private/Boss.md": "",
+        "Private/Hidden.md": "",
+    }
+    ledger = world(files).vault.ledger
+    whole = ledger.links.from_notes(ledger.notes.ids())
+    assert {link.resolved for link in whole if link.source == "Shared/A.md"} == {
+        "B.md",
+        "Private/Boss.md",
+        "Private/Hidden.md",
+    }
+    part = ledger.within(("Shared",))
+    links = part.links.from_notes(part.notes.ids())
+    assert [(link.link.target, link.resolved) for link in links] == [
+        ("B", "Shared/Sub/B.md"),
+        ("B.md", "Shared/Sub/B.md"),
+        ("Boss", "Shared/Sub/B.md"),
+        ("Hidden", None),
+    ]
+    assert len(part.links.to_paths(["Shared/Sub/B.md"])) == 3
+    assert len(part.links.edges()) == 1
+    assert ledger.within(("Private",)).links.edges() == []
+
+
 def test_targets_are_found_by_their_index(ledger):
     part = ledger.within(("Shared",))
     plan = " ".join(

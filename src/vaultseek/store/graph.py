@@ -58,10 +58,14 @@ class Graph:
         graph._read(ledger)
         return graph
 
-    def part(self, notes: Iterable[int]) -> Graph:
-        """Return the graph as far as it is about these notes; it follows this one."""
+    def part(self, notes: Iterable[int], edges: Collection[tuple[int, int]] = ()) -> Graph:
+        """Return the graph of these notes alone; it follows this one, unless it gets more ``edges``."""
         part = object.__new__(Graph)
         part._links = self._links.subgraph(notes)
+        if edges:
+            with self._lock:
+                part._links = part._links.copy()
+            part._links.add_edges_from(edges)
         part._lock = self._lock
         return part
 

@@ -86,7 +86,9 @@ class ScopedVault:
     @cached_property
     def _graph(self) -> Graph | None:
         whole = self._vault.graph
-        return None if whole is None else whole.part(self.ids.tolist())
+        sources = {note for note, _, _ in self.ledger.relinked}
+        edges = self.ledger.links.edges(sorted(sources)) if sources else ()
+        return None if whole is None else whole.part(self.ids.tolist(), edges)
 
     @cached_property
     def indexer(self) -> ScopedNames:

@@ -13,15 +13,16 @@ from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
+from vaultseek.content.markdown.resolve import Names, link_key, name_keys
 from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.copies import NoteCopies
 from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
-from vaultseek.store.ledger.rows import Counts
+from vaultseek.store.ledger.rows import Counts, LinkTarget
 from vaultseek.store.ledger.schema import close_database, open_database
-from vaultseek.store.ledger.scoped import Folders, ScopedConnections, ScopedDatabase
+from vaultseek.store.ledger.scoped import Folders, Scope, ScopedConnections, ScopedDatabase
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 
@@ -36,6 +37,8 @@ class Ledger:
         self._database = database
         self._scoped = ScopedConnections(database.file)
         self._counts: Counts | None = None
+        self.relinked: tuple[tuple[int, int, str], ...] = ()
+        """In a part of a ledger, the links that lead elsewhere than in the whole: note id, ordinal, path."""
         self.chunks = ChunkTable(self._database)
         self.links = LinkTable(self._database)
         self.attachments = AttachmentTable(self._database)
@@ -60,7 +63,10 @@ class Ledger:
         It shows nothing of other notes, is read-only, and is valid until the next commit.
         """
         part = object.__new__(Ledger)
-        part._begin(ScopedDatabase(self._database, self._scoped, folders))
+        database = ScopedDatabase(self._database, self._scoped, folders)
+        part._begin(database)
+        part.relinked = _relinked(database.links_outside(), part)
+        database.scope = Scope(folders, part.relinked)
         sql = "SELECT count(*), coalesce(sum(NOT of_note), 0) FROM unsynced WHERE space = ? AND gone = 0"
         pending, pending_chunks = part.select(sql, FIRST)[0]
         notes, chunks = (part.select(f"SELECT count(*) FROM {table}")[0][0] for table in ("notes", "chunks"))
@@ -139,3 +145,17 @@ class Ledger:
     def select(self, sql: str, *values: Any) -> list[Any]:
         """Return the rows of a query; ``sql`` must never hold text from outside."""
         return self._database.all(sql, *values)
+
+
+def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
+    """Return where links to notes that are not seen lead in a part, of which the others are no names."""
+    keys = {link_key(target) for _, _, _, target, _ in links}
+    names = Names()
+    for path, aliases in part.link_targets() if keys else ():
+        if not keys.isdisjoint(name_keys(path, aliases)):
+            names.add(path, aliases)
+    found = (
+        (note, ordinal, names.resolve(target, source, kind).path)
+        for note, ordinal, source, target, kind in links
+    )
+    return tuple((note, ordinal, path) for note, ordinal, path in found if path is not None)

@@ -2,7 +2,7 @@
 
 SQLite itself draws the line. Connections of their own have temporary views with the names of the tables, so
 that every statement of every part of the program sees only rows of those notes. A table that is not known
-here has no rows. A link to a note outside leads nowhere.
+here has no rows. A link to a note outside leads where it would if there were no notes outside.
 """
 
 from __future__ import annotations
@@ -12,11 +12,21 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from vaultseek.store.ledger.database import Connections, Database
+from vaultseek.store.ledger.rows import LinkTarget
 
 Folders = tuple[str, ...]
 """Folders by their paths from the root of the vault, without a slash at the end."""
+
+
+class Scope(NamedTuple):
+    """The folders that are seen, and the links that lead elsewhere for it: note id, ordinal and path."""
+
+    folders: Folders
+    relinked: tuple[tuple[int, int, str], ...] = ()
+
 
 _WITHOUT_NOTES = frozenset(["meta"])
 """Tables that say nothing of single notes, and are shared."""
@@ -24,23 +34,29 @@ _OF_PATH = "EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {c
 _OF_NOTE = (
     "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
 )
+_OUTSIDE = (
+    "SELECT DISTINCT t.note, t.ordinal, n.path, t.target, t.kind FROM temp.scope AS s"
+    " CROSS JOIN main.notes AS n ON n.path >= s.low AND n.path < s.high"
+    " CROSS JOIN main.links AS t ON t.note = n.id"
+    f" WHERE t.resolved IS NOT NULL AND NOT {_OF_PATH.format(column='t.resolved')}"
+)
 
 
 class ScopedConnections:
-    """A connection for each thread with the views; the folders are set whenever others are asked for."""
+    """A connection for each thread with the views; the scope is set whenever another is asked for."""
 
     def __init__(self, file: Path) -> None:
         self._connections = Connections(lambda: _connect(file))
         self._local = threading.local()
 
-    def own(self, folders: Folders) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return the calling thread's connection, which sees the notes in ``folders`` only, and its lock."""
+    def own(self, scope: Scope) -> tuple[sqlite3.Connection, threading.RLock]:
+        """Return the calling thread's connection, which sees the notes of the scope only, and its lock."""
         connection, lock = self._connections.own()
-        if getattr(self._local, "folders", None) != folders:
-            self._local.folders = None
+        if getattr(self._local, "scope", None) != scope:
+            self._local.scope = None
             with lock:
-                _set_folders(connection, folders)
-            self._local.folders = folders
+                _set_scope(connection, scope)
+            self._local.scope = scope
         return connection, lock
 
     def close(self) -> None:
@@ -55,10 +71,14 @@ class ScopedDatabase(Database):
         super().__init__(whole.file)
         self._whole = whole
         self._scoped = connections
-        self._folders = folders
+        self.scope = Scope(folders)
+
+    def links_outside(self) -> list[LinkTarget]:
+        """Return the links of visible notes to others."""
+        return list(self.all(_OUTSIDE))
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
-        return self._scoped.own(self._folders)
+        return self._scoped.own(self.scope)
 
     @contextmanager
     def _statement(self) -> Iterator[sqlite3.Connection]:
@@ -75,6 +95,10 @@ def _connect(file: Path) -> sqlite3.Connection:
         row[0] for row in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
     ]
     connection.execute("CREATE TEMP TABLE scope (low TEXT NOT NULL, high TEXT NOT NULL)")
+    connection.execute(
+        "CREATE TEMP TABLE relinked"
+        " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID"
+    )
     for table in tables:
         if table not in _WITHOUT_NOTES and not table.startswith("sqlite_"):
             columns = [row[1] for row in connection.execute(f'PRAGMA main.table_info("{table}")')]
@@ -96,20 +120,29 @@ def _rows(table: str, columns: Sequence[str]) -> str:
 
 
 def _links(table: str, columns: Sequence[str]) -> str:
-    """Return the query for links: two queries, so that the index of targets can be used for the first."""
+    """Return the query for links: several, so that the index of targets can be used for the first."""
     seen = _OF_PATH.format(column="t.resolved")
-    nowhere = ", ".join("NULL AS resolved" if name == "resolved" else f't."{name}"' for name in columns)
+
+    def leading(to: str) -> str:
+        return ", ".join(f"{to} AS resolved" if name == "resolved" else f't."{name}"' for name in columns)
+
+    same_link = "r.note = t.note AND r.ordinal = t.ordinal"
     return (
         f'SELECT * FROM main."{table}" AS t WHERE {_OF_NOTE} AND (t.resolved IS NULL OR {seen})'
-        f' UNION ALL SELECT {nowhere} FROM main."{table}" AS t'
+        f' UNION ALL SELECT {leading("NULL")} FROM main."{table}" AS t'
         f" WHERE {_OF_NOTE} AND t.resolved IS NOT NULL AND NOT {seen}"
+        f" AND NOT EXISTS (SELECT 1 FROM temp.relinked AS r WHERE {same_link})"
+        f" UNION ALL SELECT {leading('r.resolved')} FROM temp.relinked AS r"
+        f' CROSS JOIN main."{table}" AS t ON {same_link}'
     )
 
 
-def _set_folders(connection: sqlite3.Connection, folders: Folders) -> None:
+def _set_scope(connection: sqlite3.Connection, scope: Scope) -> None:
     connection.execute("PRAGMA query_only = OFF")
     connection.execute("DELETE FROM temp.scope")
+    connection.execute("DELETE FROM temp.relinked")
     # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
-    rows = [(f"{folder}/", f"{folder}0") for folder in folders]
+    rows = [(f"{folder}/", f"{folder}0") for folder in scope.folders]
     connection.executemany("INSERT INTO temp.scope VALUES (?, ?)", rows)
+    connection.executemany("INSERT INTO temp.relinked VALUES (?, ?, ?)", scope.relinked)
     connection.execute("PRAGMA query_only = ON")
