@@ -61,6 +61,13 @@ async def test_a_store_whose_folder_was_removed_is_filled_again(workers: Any, tm
     assert notes_of(await worker.query(store, "restart a server", 2))[0].note == 20
 
 
+async def test_an_empty_collection_has_no_version_yet(workers: Any, tmp_path: Path) -> None:
+    worker = workers.real()
+    await worker.apply(tmp_path, CHUNKS, deletes=[1])
+    assert await worker.version(tmp_path, CHUNKS) is None
+    assert await worker.count(tmp_path, CHUNKS) == 0
+
+
 async def test_filters_and_missing_collections(workers: Any, tmp_path: Path) -> None:
     worker = workers.real()
     await fill(worker, tmp_path)

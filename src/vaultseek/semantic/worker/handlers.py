@@ -108,7 +108,8 @@ class RequestHandlers:
     def _about(self, frame: Frame) -> Reply:
         with self._stores.reading(Path(frame.header["store"])) as collection:
             index = collection(frame.header["collection"])
-            return {"version": index and index.version, "count": 0 if index is None else len(index)}, ()
+            known = {} if index is None else {"version": index.version, "count": len(index)}
+            return {"version": None, "count": 0} | known, ()
 
     def _drop(self, frame: Frame) -> Reply:
         self._stores.drop(Path(frame.header["store"]))
