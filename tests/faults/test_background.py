@@ -18,7 +18,7 @@ from semantic_here import WorkerHere
 from vaultseek.base import limits, paths
 from vaultseek.content.files import read
 from vaultseek.content.files.watch import Watcher
-from vaultseek.core.indexing import advance, concepts, embed, outdated_vectors, store_migration, unembedded
+from vaultseek.core.indexing import advance, concepts, embed, store_migration, unembedded
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import folder_watch, main, tasks
@@ -279,7 +279,7 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
         await follower.wait_until_embedded()
     before = vectors.keys_after("", 1000)
     # Only now: the daemon compacts its index once by itself, sooner or later.
-    monkeypatch.setattr(outdated_vectors, "LEAST_OUTDATED", 10)
+    monkeypatch.setattr(unembedded, "LEAST_OUTDATED", 10)
     await follower.maintenance.compact()
     after = vectors.keys_after("", 1000)
     assert len(after) <= 4 < len(before)

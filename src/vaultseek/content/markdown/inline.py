@@ -143,13 +143,18 @@ class _Scanner:
         width = len(lines[line - 1]) - (after if stop == len(self.text) else 0)
         return Place(line, width - (stop - start), width - (stop - min(end, stop)))
 
+    def _node(self, end: int) -> int:
+        self.node_end = end
+        return end
+
     # -- escapes, code, math, HTML and URLs
 
     def escape(self, position: int) -> int:
-        if self.text[position + 1 : position + 2] in _PUNCTUATION:
-            self.node_end = position + 2
-            return position + 2
-        return position + 1
+        return (
+            self._node(position + 2)
+            if self.text[position + 1 : position + 2] in _PUNCTUATION
+            else position + 1
+        )
 
     def code(self, position: int) -> int:
         run = _BACKTICKS.match(self.text, position)
@@ -157,8 +162,7 @@ class _Scanner:
         for length in range(end - position, 0, -1):
             closer = self._closing_run(length, end)
             if closer is not None:
-                self.node_end = closer + length
-                return self.node_end
+                return self._node(closer + length)
         return end
 
     def _closing_run(self, length: int, after: int) -> int | None:
@@ -176,7 +180,9 @@ class _Scanner:
         text = self.text
         following = text[position + 1 : position + 2]
         if following == "$":
-            return self.double_math(position)
+            end = -1 if self.no_double_dollar else text.find("$$", position + 2)
+            self.no_double_dollar = end < 0
+            return position + 1 if end < 0 else self._node(end + 2)
         if not following or following in " \t":
             return position + 1
         if self._dollars is None:
@@ -184,26 +190,14 @@ class _Scanner:
         index = bisect_right(self._dollars, position + 1)
         if index == len(self._dollars):
             return position + 1
-        self.node_end = self._dollars[index] + 1
-        return self.node_end
-
-    def double_math(self, position: int) -> int:
-        end = -1 if self.no_double_dollar else self.text.find("$$", position + 2)
-        if end < 0:
-            self.no_double_dollar = True
-            return position + 1
-        self.node_end = end + 2
-        return self.node_end
+        return self._node(self._dollars[index] + 1)
 
     def angle(self, position: int) -> int:
         text = self.text
         if text.startswith("<!--", position):
             return self.comment(position)
         match = _HTML_TAG.match(text, position) or _AUTOLINK.match(text, position)
-        if not match:
-            return position + 1
-        self.node_end = match.end()
-        return self.node_end
+        return self._node(match.end()) if match else position + 1
 
     def comment(self, position: int) -> int:
         text = self.text
@@ -212,8 +206,7 @@ class _Scanner:
         end = text.find("--", position + 4 + text.startswith("-", position + 4))
         if end < 0 or not text.startswith(">", end + 2):
             return position + 4
-        self.node_end = end + 3
-        return self.node_end
+        return self._node(end + 3)
 
     def url(self, position: int) -> int:
         rest = _URL_REST.match(self.text, position)
@@ -250,9 +243,7 @@ class _Scanner:
     def delimiter(self, position: int) -> int:
         assert self.emphasis is not None
         end, is_node = self.emphasis.consume(position)
-        if is_node:
-            self.node_end = end
-        return end
+        return self._node(end) if is_node else end
 
     # -- brackets
 
@@ -266,8 +257,7 @@ class _Scanner:
         if text.startswith("[", position + 1) and (end := self.wiki(position, "wikilink")):
             return end
         if text.startswith("^", position + 1) and (match := _FOOTNOTE.match(text, position)):
-            self.node_end = match.end()
-            return self.node_end
+            return self._node(match.end())
         return self._push(position + 1, image=False)
 
     def _push(self, content: int, *, image: bool) -> int:
@@ -317,8 +307,7 @@ class _Scanner:
             self.brackets[-1].nested = True
         if definition is not None and active:
             self._add_link(opener, position, end, definition)
-        self.node_end = end
-        return end
+        return self._node(end)
 
     def _partner(self, opener: _Bracket, position: int) -> tuple[int | None, Definition | None]:
         """Return the end and the destination of the node that the ``]`` closes; no end for plain text."""

@@ -118,19 +118,17 @@ def _integer(digits: str, base: int, original: str | None = None) -> int | str:
 
 
 # The scanner implements YAML 1.1, which breaks lines at these; YAML 1.2 does not. Both forbid controls.
-_TO_PRIVATE = {0x85: "\ue085", 0x2028: "\ue828", 0x2029: "\ue829"} | {
-    code: "\ufffd"
-    for code in (
-        *range(9),
-        0x0B,
-        0x0C,
-        *range(0x0E, 0x20),
-        *range(0x7F, 0x85),
-        *range(0x86, 0xA0),
-        0xFFFE,
-        0xFFFF,
-    )
-}
+_CONTROLS = (
+    *range(9),
+    0x0B,
+    0x0C,
+    *range(0x0E, 0x20),
+    *range(0x7F, 0x85),
+    *range(0x86, 0xA0),
+    0xFFFE,
+    0xFFFF,
+)
+_TO_PRIVATE = {0x85: "\ue085", 0x2028: "\ue828", 0x2029: "\ue829"} | dict.fromkeys(_CONTROLS, "\ufffd")
 _FROM_PRIVATE = {0xE009: "\t", 0xE085: "\x85", 0xE828: "\u2028", 0xE829: "\u2029"} | {
     code: "\ufffd" for code in (0, *range(0xD800, 0xE000))
 }

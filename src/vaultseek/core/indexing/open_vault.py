@@ -24,14 +24,13 @@ from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.embed import Embedding
 from vaultseek.core.indexing.ingest import Indexer
 from vaultseek.core.indexing.keyword_sync import EmbeddedEngine
-from vaultseek.core.indexing.outdated_vectors import forget_outdated
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.core.indexing.semantic_lane import Patience, SemanticLane
 from vaultseek.core.indexing.spaces import Spaces
 from vaultseek.core.indexing.status import Activity
-from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
 from vaultseek.engines.port import ENGINE_FOLDER, Engine, KeywordLane
 from vaultseek.errors import Unavailable

@@ -82,7 +82,7 @@ class NoteReader:
 
         It is not parsed here if it was ``elsewhere``, and has not changed since.
         """
-        content = self._bytes(path)
+        content = self.content(path)
         if content is None:
             return None
         digest = content_digest(content)
@@ -104,7 +104,8 @@ class NoteReader:
 
     def content(self, path: str) -> NoteBytes | None:
         """Return the bytes of a note; None if it is gone again."""
-        return self._bytes(path)
+        drawing = kind_of(path) == "excalidraw"
+        return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
 
     def parse(self, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note of these bytes, which need not be in the vault."""
@@ -118,7 +119,7 @@ class NoteReader:
         self.files.ahead.clear()
         later = set()
         for path in paths:
-            content = self._bytes(path) if file_kind(path) is not None else None
+            content = self.content(path) if file_kind(path) is not None else None
             if content is not None:
                 digest = content_digest(content)
                 if not self.files.prepare(path, content.data, digest, content.problem):
@@ -127,7 +128,7 @@ class NoteReader:
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
         """Return a note of which only the name counts, because of this problem; None if it is gone again."""
-        content = self._bytes(path)
+        content = self.content(path)
         if content is None:
             return None
         content = replace(content, problem=content.problem or problem)
@@ -157,10 +158,6 @@ class NoteReader:
             if file is not None:
                 return file, chunk(file, self.count, self.window)
             return self._parse(path, content, digest)
-
-    def _bytes(self, path: str) -> NoteBytes | None:
-        drawing = kind_of(path) == "excalidraw"
-        return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
 
     def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
         """Parse and chunk a note; one that could not be read has only its name and the problem."""

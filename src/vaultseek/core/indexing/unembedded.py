@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,6 +19,7 @@ from vaultseek.content.markdown.embedding_text import (
 )
 from vaultseek.content.query.property_text import property_lines
 from vaultseek.core.indexing.reading import is_note_error
+from vaultseek.core.indexing.writer import InWriter
 from vaultseek.semantic.models.calibration import calibration_of, share_read
 from vaultseek.semantic.models.packed import PackedCounter
 from vaultseek.semantic.worker import SemanticAnswer
@@ -34,6 +35,14 @@ PAGE_TEXTS = 1000
 REFUSED_TRIES = 5
 """Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
 REFUSED_PAGE_NOTES = 200
+
+LEAST_OUTDATED = 2_000
+"""Computed vectors from which there may be too many."""
+OUTDATED_SHARE = 2
+"""The same for each vector that is needed."""
+PAGE_NOTES = 500
+PAGE_KEYS = 2_000
+
 
 log = logging.getLogger(__name__)
 
@@ -242,3 +251,37 @@ def try_refused_again(ledger: Ledger, unembedded: Unembedded) -> int:
     if tries != before:
         ledger.problems.set_tries({path: min(count, REFUSED_TRIES + 1) for path, count in tries.items()})
     return len(again)
+
+
+async def forget_outdated(
+    ledger: Ledger, spec: EmbeddingSpec, fingerprints: Collection[str], in_writer: InWriter
+) -> None:
+    """Delete the vectors of texts that no note has any more, if these may be many.
+
+    The ledger keeps every vector, so that a text which comes back need not be embedded again; those of models
+    that are not in use stay.
+
+    It stops when a note changes, and is done at another time. ``fingerprints`` are of the models in use.
+    """
+    counts = ledger.counts()
+    needed = counts.notes + counts.chunks
+    if ledger.vectors.computed_since_sweep() < LEAST_OUTDATED + OUTDATED_SHARE * needed:
+        return
+    revision = ledger.revision
+    notes = ledger.notes.ids()
+    composer = Unembedded(ledger, spec)
+    texts: set[str] = set()
+    for start in range(0, len(notes), PAGE_NOTES):
+        items = await asyncio.to_thread(composer.composed, notes[start : start + PAGE_NOTES])
+        texts |= {item.text.key for item in items if item.text is not None}
+    last = ""
+    while ledger.revision == revision:
+        keys = await asyncio.to_thread(ledger.vectors.keys_after, last, PAGE_KEYS)
+        if not keys:
+            await in_writer(ledger.vectors.note_sweep)
+            break
+        last = keys[-1]
+        parts = [(key, key.rpartition(":")) for key in keys]
+        outdated = [key for key, (own, _, text) in parts if own in fingerprints and text not in texts]
+        if outdated and ledger.revision == revision:
+            await in_writer(partial(ledger.vectors.delete, outdated))

@@ -68,17 +68,16 @@ _LOOKS = frozenset(
     {
         *("columnSize", "rowHeight", "cardSize", "image", "imageFit", "imageAspectRatio", "columnWidth"),
         *("markers", "nestedProperties", "indentProperties", "separator", "separators", "hideEmptyColumns"),
+        *("coordinates", "markerIcon", "markerColor", "defaultZoom", "minZoom", "maxZoom", "center"),
         *(
-            "coordinates",
-            "markerIcon",
-            "markerColor",
-            "defaultZoom",
-            "minZoom",
-            "maxZoom",
-            "center",
             "mapHeight",
+            "mapTiles",
+            "mapTilesDark",
+            "summaryPosition",
+            "cardOrder",
+            "columnOrder",
+            "collapsed",
         ),
-        *("mapTiles", "mapTilesDark", "summaryPosition", "cardOrder", "columnOrder", "collapsed"),
     }
 )
 """Keys about the look of a view, which a table of text has none of."""

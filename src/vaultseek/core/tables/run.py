@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 
 from vaultseek.base.limits import BASES_IN_NOTE, LISTED_ITEMS_MOST
@@ -25,7 +26,7 @@ from vaultseek.core.tables.narrow import narrowings
 from vaultseek.core.tables.place import has_base
 from vaultseek.core.tables.scope import Budget, Compiled, Scope, Surroundings
 from vaultseek.core.tables.syntax import BadExpression, split_expressions
-from vaultseek.core.tables.table import Extras, evaluate
+from vaultseek.core.tables.table import evaluate
 from vaultseek.core.tables.values import Value
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.store.ledger import Ledger
@@ -69,7 +70,7 @@ def tables_of(
         raise UsageError(f"no view is called {quote(view, 40)}; use one of {_names(bases)}")
     shown = [(placed, each) for placed, each in chosen if each is not None or view is None]
     alone = len(shown) == 1
-    return [_table(placed, each, vault, around, Extras(most=most), alone=alone) for placed, each in shown]
+    return [_table(placed, each, vault, around, most, alone=alone) for placed, each in shown]
 
 
 def _table(
@@ -77,7 +78,7 @@ def _table(
     view: View | None,
     vault: VaultFiles,
     around: Surroundings,
-    extras: Extras,
+    most: int,
     *,
     alone: bool,
 ) -> JSON:
@@ -89,7 +90,7 @@ def _table(
             raise UsageError(f"{printable(placed.path)}: {problems[0] if problems else wanted}")
         filters = Group("and", tuple(filter(None, (placed.base.filter, view.filter))))
         narrowed = narrowings(filters, vault.has_property)
-        table = evaluate(placed.base, view, vault.all(narrowed), vault, around, extras)
+        table = evaluate(placed.base, view, vault.all(narrowed), vault, around, most=most)
     except UsageError as error:
         if alone:
             raise
@@ -210,7 +211,7 @@ def table_of_notes(
     )
     base = Base(problems=tuple(Problem("query", remark) for remark in remarks))
     around = Surroundings(present(), budget or Budget())
-    table = evaluate(base, view, files, vault, around, Extras(_Columns(vault, files).column, most))
+    table = evaluate(base, view, files, vault, around, partial(_column, vault, files), most)
     return {**table, "path": None, "line": None, "views": []}
 
 
@@ -238,35 +239,26 @@ def _common(files: Sequence[File]) -> tuple[str, ...]:
     return ("title", *(spelled[name] for name in common[:COMMON_PROPERTIES]))
 
 
-class _Columns:
-    """Compiles the columns of one table."""
+def _column(vault: VaultFiles, files: Sequence[File], id: str, language: Language) -> Compiled:
+    """Return a column: a fact of the file, a property, or an expression.
 
-    def __init__(self, vault: VaultFiles, files: Sequence[File]) -> None:
-        self._vault = vault
-        self._files = files
-
-    def column(self, id: str, language: Language) -> Compiled:
-        """Return a column: a fact of the file, a property, or an expression.
-
-        Raises BadExpression for a property that no note has, and UsageError for a wrong expression.
-        """
-        own = id.removeprefix("note.")
-        if own == id and fold(id) in _FACTS:
-            return _fact(_FACTS[fold(id)], id)
-        if self._vault.has_property(own):
-            return lambda scope: scope.file.properties.get(own)
-        if _WORDS.fullmatch(own):
-            raise BadExpression(f"no note has this property{self._near(own)}")
-        try:
-            return language.compiled(id)
-        except BadExpression as error:
-            raise UsageError(f"the column {quote(id)} cannot be used: {error}") from None
-
-    def _near(self, name: str) -> str:
-        known = {fold(each): each for file in self._files[:EXAMINED_NOTES] for each in file.properties}
+    Raises BadExpression for a property that no note has, and UsageError for a wrong expression.
+    """
+    own = id.removeprefix("note.")
+    if own == id and fold(id) in _FACTS:
+        return _fact(_FACTS[fold(id)], id)
+    if vault.has_property(own):
+        return lambda scope: scope.file.properties.get(own)
+    if _WORDS.fullmatch(own):
+        known = {fold(each): each for file in files[:EXAMINED_NOTES] for each in file.properties}
         known |= {each: each for each in _FACTS}
-        near = get_close_matches(fold(name), list(known), 1)
-        return f"; did you mean {known[near[0]]}?" if near else ""
+        near = get_close_matches(fold(own), list(known), 1)
+        advice = f"; did you mean {known[near[0]]}?" if near else ""
+        raise BadExpression(f"no note has this property{advice}")
+    try:
+        return language.compiled(id)
+    except BadExpression as error:
+        raise UsageError(f"the column {quote(id)} cannot be used: {error}") from None
 
 
 def _fact(field: str, name: str) -> Compiled:

@@ -83,12 +83,8 @@ class Row:
         return self.scope.file
 
 
-@dataclass(frozen=True, slots=True)
-class Extras:
-    """Columns beside those that a base may name: ``column`` compiles one, ``most`` bounds the rows."""
-
-    column: Callable[[str, Language], Compiled] | None = None
-    most: int = LISTED_ITEMS_MOST
+ColumnOf = Callable[[str, Language], Compiled]
+"""Function that compiles a column by its id."""
 
 
 def evaluate(
@@ -97,24 +93,32 @@ def evaluate(
     files: Sequence[File],
     vault: VaultFiles,
     around: Surroundings,
-    extras: Extras | None = None,
+    column: ColumnOf | None = None,
+    most: int = LISTED_ITEMS_MOST,
 ) -> JSON:
-    """Return one view of a base over ``files`` as JSON.
+    """Return one view of a base over ``files`` as JSON: ``most`` rows; ``column`` compiles its columns.
 
     Raises UsageError for a filter that is wrong or not supported, since there is no table without it, and for
     a table that takes too long.
     """
-    return _Evaluation(base, view, vault, around, extras or Extras()).table(files)
+    return _Evaluation(base, view, vault, around, column, most).table(files)
 
 
 class _Evaluation:
     def __init__(
-        self, base: Base, view: View, vault: VaultFiles, around: Surroundings, extras: Extras
+        self,
+        base: Base,
+        view: View,
+        vault: VaultFiles,
+        around: Surroundings,
+        column: ColumnOf | None,
+        most: int,
     ) -> None:
         self.base = base
         self.view = view
         self.around = around
-        self.extras = extras
+        self.column = column
+        self.most = min(view.limit or most, most)
         self.problems = Problems(problem.message for problem in base.problems)
         self.language = Language(dict(base.formulas).keys(), vault.has_property)
         self.hidden: dict[str, Column] = {}
@@ -127,7 +131,7 @@ class _Evaluation:
         """Return the table of those ``files`` that pass the filters."""
         rows = self._sorted([Row(scope) for scope in self._passing(files)])
         total = len(rows)
-        rows = rows[: min(self.view.limit or self.extras.most, self.extras.most)]
+        rows = rows[: self.most]
         groups, rows = self._grouped(rows)
         self._remark()
         cells = list(self._cells(rows))
@@ -185,8 +189,8 @@ class _Evaluation:
             return Column(id, self._heading(id), _without_value)
 
     def _compiled_column(self, id: str) -> Compiled:
-        if self.extras.column is not None:
-            return self.extras.column(id, self.language)
+        if self.column is not None:
+            return self.column(id, self.language)
         kind, _, name = id.partition(".")
         if kind == "formula" and name:
             if name not in self.language.formulas:
