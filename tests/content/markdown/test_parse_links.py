@@ -23,6 +23,7 @@ def compact(link: Link) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        # wikilinks
         ("[[A]] x\n[[B/C d]]", ["w:A @1", "w:B/C d @2"]),
         ("[[ A # h |  b ]]", ["w:A #h |b @1"]),
         ("[[A#h#i]] [[A#^k]] [[#h]] [[#^k]]", ["w:A #h#i @1", "w:A ^k @1", "w: #h @1", "w: ^k @1"]),
@@ -41,15 +42,7 @@ def compact(link: Link) -> str:
         ),
         ("%%\n# no heading\n[[A]]\n%%\n[[B]]", ["w:A @3", "w:B @5"]),
         ("one ^[see [[A]]].\n\n[^1]: [[B]]\n\n    [[C]]", ["w:A @1", "w:B @3", "w:C @5"]),
-    ],
-)
-def test_wikilinks(text: str, expected: list[str]) -> None:
-    assert links(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # markdown links
         (
             "[a](N.md) [b](<N m.md>) [c](N%20m.md#h%20i)",
             ["m:N.md |a @1", "m:N m.md |b @1", "m:N m.md #h i |c @1"],
@@ -68,15 +61,7 @@ def test_wikilinks(text: str, expected: list[str]) -> None:
         ("[a [b](N.md) c](M.md)", ["m:N.md |b @1"]),
         ("[a\nb](N.md)\n[c](M.md)", ["m:N.md |a\nb @1", "m:M.md |c @3"]),
         ("[a] (N.md) \\[b](N.md) [c]\\(N.md)", []),
-    ],
-)
-def test_markdown_links(text: str, expected: list[str]) -> None:
-    assert links(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # reference links
         ("[a][k] [K][] [k]\n\n[k]: N.md 't'", ["m:N.md |a @1", "m:N.md |K @1", "m:N.md |k @1"]),
         ("[k]: N.md\n[k]: M.md\n\n[k] ![k]", ["m:N.md |k @4", "e:N.md |k @4"]),
         ("[a][b][c]\n\n[b]: B.md\n[c]: C.md", ["m:B.md |a @1", "m:C.md |c @1"]),
@@ -86,7 +71,7 @@ def test_markdown_links(text: str, expected: list[str]) -> None:
         ("[^1] [x]\n\n[^1]: N.md", []),
     ],
 )
-def test_reference_links(text: str, expected: list[str]) -> None:
+def test_links(text: str, expected: list[str]) -> None:
     assert links(text) == expected
 
 

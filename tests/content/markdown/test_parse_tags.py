@@ -14,6 +14,7 @@ def tags(text: str) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        # characters of a tag
         ("go #now", ["now"]),
         ("#alpha #beta/gamma_1-x", ["alpha", "beta/gamma_1-x"]),
         ("#2031 #2031a #20-31", ["2031a", "20-31"]),
@@ -24,15 +25,7 @@ def tags(text: str) -> list[str]:
         ("#up/ here", ["up/"]),
         ("# heading #inside", ["inside"]),
         ("#Tea #tea #TEA", ["Tea"]),
-    ],
-)
-def test_characters_of_a_tag(text: str, expected: list[str]) -> None:
-    assert tags(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # a tag starts after space or markup
         ("word#no (#no .#no -#no /#no ✅#no", []),
         ("##no and #", []),
         ("tab\t#a nbsp\u00a0#b wide\u3000#c", ["a", "b", "c"]),
@@ -46,15 +39,7 @@ def test_characters_of_a_tag(text: str, expected: list[str]) -> None:
         ("[[n#frag|a #label]] [^#foot]", []),
         ("https://ex.org/#a http://ex.org/_#b <https://ex.org/#c>", []),
         ("entity &amp;#no", []),
-    ],
-)
-def test_a_tag_starts_after_space_or_markup(text: str, expected: list[str]) -> None:
-    assert tags(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # emphasis beside a tag
         ("**#a** *#b* ***#c*** ~~#d~~ ==#e== __#f__", ["a", "b", "c", "d", "e", "f"]),
         ("lone *#no and **#no and ~~#no and ==#no and _#no", []),
         ("one ~#no~ tilde", []),
@@ -65,9 +50,29 @@ def test_a_tag_starts_after_space_or_markup(text: str, expected: list[str]) -> N
         ("#kept_ and #inner_part", ["kept_", "inner_part"]),
         ("a_#b_c", []),
         ("_a `b_` c_#d", []),
+        # syntax that does not hide tags
+        ("para\n    #lazy", ["lazy"]),
+        ("para\n2. ```\n#a", ["a"]),
+        ("> ```\n> code\n\n#a", ["a"]),
+        ("para\n    ```\n#lazy", ["lazy"]),
+        ("- item\n\n    #para", ["para"]),
+        ("cost $5 and #a for $6", ["a"]),
+        ("$ #a $ and $x #b $ y", ["a", "b"]),
+        ("half $x\n\n#a y$", ["a"]),
+        ("%% #a %%\n\n%%\n#b\n%%", ["a", "b"]),
+        ("<kbd>#a</kbd> <i>#b</i>", ["a", "b"]),
+        ("<div>\n\n#a\n\n</div>", ["a"]),
+        ("a <!--> #a --> b", ["a"]),
+        ("<!-- x -->\n#a", ["a"]),
+        ("<!DOCTYPE html>\n#a", ["a"]),
+        ("| x |\n|---|\n| #a |\n|#b|", ["a", "b"]),
+        ("|x|y|\n|-|-|\n|#a|b|\nx|#no|", ["a"]),
+        ("> [!tip] t #a\n> #b\n>#c", ["a", "b", "c"]),
+        ("[^1]: note #a\n\n    more #b", ["a", "b"]),
+        ("- [ ] #a\n- [x] b #b", ["a", "b"]),
     ],
 )
-def test_emphasis_beside_a_tag(text: str, expected: list[str]) -> None:
+def test_tags(text: str, expected: list[str]) -> None:
     assert tags(text) == expected
 
 
@@ -100,31 +105,3 @@ def test_emphasis_beside_a_tag(text: str, expected: list[str]) -> None:
 )
 def test_syntax_that_hides_tags(text: str) -> None:
     assert tags(text) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("para\n    #lazy", ["lazy"]),
-        ("para\n2. ```\n#a", ["a"]),
-        ("> ```\n> code\n\n#a", ["a"]),
-        ("para\n    ```\n#lazy", ["lazy"]),
-        ("- item\n\n    #para", ["para"]),
-        ("cost $5 and #a for $6", ["a"]),
-        ("$ #a $ and $x #b $ y", ["a", "b"]),
-        ("half $x\n\n#a y$", ["a"]),
-        ("%% #a %%\n\n%%\n#b\n%%", ["a", "b"]),
-        ("<kbd>#a</kbd> <i>#b</i>", ["a", "b"]),
-        ("<div>\n\n#a\n\n</div>", ["a"]),
-        ("a <!--> #a --> b", ["a"]),
-        ("<!-- x -->\n#a", ["a"]),
-        ("<!DOCTYPE html>\n#a", ["a"]),
-        ("| x |\n|---|\n| #a |\n|#b|", ["a", "b"]),
-        ("|x|y|\n|-|-|\n|#a|b|\nx|#no|", ["a"]),
-        ("> [!tip] t #a\n> #b\n>#c", ["a", "b", "c"]),
-        ("[^1]: note #a\n\n    more #b", ["a", "b"]),
-        ("- [ ] #a\n- [x] b #b", ["a", "b"]),
-    ],
-)
-def test_syntax_that_does_not_hide_tags(text: str, expected: list[str]) -> None:
-    assert tags(text) == expected

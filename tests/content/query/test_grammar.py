@@ -29,6 +29,7 @@ def understood(text: str) -> str:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
+        # bare words are rank text and require nothing
         ("keel mast", "keel mast |"),
         ("What are the safety requirements?", "What are the safety requirements? |"),
         ("link* to it", "link* to it |"),
@@ -45,34 +46,14 @@ def understood(text: str) -> str:
         ("[[Square Rig|the rig]] mast", "Square Rig mast |"),
         ("[text](https://x.org)", "[text](https://x.org) |"),
         ("安全要求 🚀", "安全要求 🚀 |"),
-    ],
-)
-def test_bare_words_are_rank_text_and_require_nothing(text, expected):
-    assert understood(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # phrases are filters and rank text
         ('"square rig" sail', 'square rig sail | text "square rig"'),
         ('"  square \n rig "', 'square rig | text "square rig"'),
         (r'"say \"aye\" now"', 'say "aye" now | text "say "aye" now"'),
         ("“square rig”", 'square rig | text "square rig"'),
         ('5" pipe', '5" pipe |'),
         ('""', "|"),
-    ],
-)
-def test_phrases_are_filters_and_rank_text(text, expected):
-    assert understood(text) == expected
-
-
-def test_phrases_are_named_unless_they_are_excluded_or_belong_to_an_operator():
-    assert read('"a b" -"c d" path:"e f" ("g h" OR i)').phrases == ("a b", "g h")
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # negation
         ("-rope", '| not text "rope"'),
         ("keel -rope -knot", 'keel | not text "rope"; not text "knot"'),
         ('-"old rope"', '| not text "old rope"'),
@@ -86,15 +67,7 @@ def test_phrases_are_named_unless_they_are_excluded_or_belong_to_an_operator():
         ("-.pdf", "| not extension pdf"),
         ("-()", "|"),
         ('(H2A)-histone "keel"-like', 'H2A -histone keel -like | text "keel"'),
-    ],
-)
-def test_negation(text, expected):
-    assert understood(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # operators
         ("tag:work", "| tag work"),
         ("tag:#work/today", "| tag #work/today"),
         ("Tag:work", "| tag work"),
@@ -117,15 +90,7 @@ def test_negation(text, expected):
         ("after:7d", "| modified from 2026-10-14 15:30 on"),
         ('created:"last week"', "| created from 2026-10-12 00:00 on before 2026-10-19 00:00"),
         ("modified:2026", "| modified from 2026-01-01 00:00 on before 2027-01-01 00:00"),
-    ],
-)
-def test_operators(text, expected):
-    assert understood(text) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+        # scopes and tasks
         ("content:keel", 'keel | content with text "keel"'),
         ("section:(keel mast)", 'keel mast | section with (text "keel" and text "mast")'),
         ('line:(keel -"old rope")', 'keel | line with (text "keel" and not text "old rope")'),
@@ -136,10 +101,29 @@ def test_operators(text, expected):
         ('task-todo:""', "| an open task"),
         ("task-done:call", 'call | a finished task with text "call"'),
         ("line:(tag:x)", 'tag:x | line with text "tag:x"'),
+        # or groups and precedence
+        ("keel OR mast", "keel mast |"),
+        ("keel mast OR sail rope", "keel mast sail rope |"),
+        ("tag:a tag:b OR tag:c", "| ((tag a and tag b) or tag c)"),
+        ("tag:a (tag:b OR tag:c)", "| tag a; (tag b or tag c)"),
+        ("keel mast OR tag:a", 'keel mast | ((text "keel" and text "mast") or tag a)'),
+        ("keel (mast OR tag:a)", 'keel mast | (text "mast" or tag a)'),
+        ('keel OR "square rig"', 'keel square rig | (text "keel" or text "square rig")'),
+        ("tag:a OR -rope", '| (tag a or not text "rope")'),
+        ("OR tag:a OR", "OR OR | tag a"),
+        ("tag:a OR tag:b or", 'or | (tag a or (tag b and text "or"))'),
+        ("tag:a OR ***", "| tag a"),
+        ("tag:a OR(tag:b)", "| (tag a or tag b)"),
+        ("ORE tag:a", "ORE | tag a"),
+        ("((((keel))))", "keel |"),
     ],
 )
-def test_scopes_and_tasks(text, expected):
+def test_rank_text_and_filter_of_a_query(text, expected):
     assert understood(text) == expected
+
+
+def test_phrases_are_named_unless_they_are_excluded_or_belong_to_an_operator():
+    assert read('"a b" -"c d" path:"e f" ("g h" OR i)').phrases == ("a b", "g h")
 
 
 @pytest.mark.parametrize(
@@ -164,29 +148,6 @@ def test_scopes_and_tasks(text, expected):
 )
 def test_properties(text, expected):
     assert understood(text) == f"| {expected}"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("keel OR mast", "keel mast |"),
-        ("keel mast OR sail rope", "keel mast sail rope |"),
-        ("tag:a tag:b OR tag:c", "| ((tag a and tag b) or tag c)"),
-        ("tag:a (tag:b OR tag:c)", "| tag a; (tag b or tag c)"),
-        ("keel mast OR tag:a", 'keel mast | ((text "keel" and text "mast") or tag a)'),
-        ("keel (mast OR tag:a)", 'keel mast | (text "mast" or tag a)'),
-        ('keel OR "square rig"', 'keel square rig | (text "keel" or text "square rig")'),
-        ("tag:a OR -rope", '| (tag a or not text "rope")'),
-        ("OR tag:a OR", "OR OR | tag a"),
-        ("tag:a OR tag:b or", 'or | (tag a or (tag b and text "or"))'),
-        ("tag:a OR ***", "| tag a"),
-        ("tag:a OR(tag:b)", "| (tag a or tag b)"),
-        ("ORE tag:a", "ORE | tag a"),
-        ("((((keel))))", "keel |"),
-    ],
-)
-def test_or_groups_and_precedence(text, expected):
-    assert understood(text) == expected
 
 
 @pytest.mark.parametrize(

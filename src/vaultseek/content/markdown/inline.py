@@ -302,7 +302,7 @@ class _Scanner:
             if self.brackets:
                 self.brackets[-1].nested = True
             return position + 1
-        self._settle(opener)
+        self._add_pending_tags(opener)
         if self.brackets:
             self.brackets[-1].nested = True
         if definition is not None and active:
@@ -337,7 +337,7 @@ class _Scanner:
     def _definition(self, label: str) -> Definition | None:
         return self.definitions.get(label_key(label)) if self.definitions else None
 
-    def _settle(self, opener: _Bracket) -> None:
+    def _add_pending_tags(self, opener: _Bracket) -> None:
         """Add the tags that depended on the closed bracket; drop those in an image's alt text."""
         inlines = self.inlines
         if opener.image:

@@ -242,7 +242,7 @@ class Embedding:
         return f"{self.spec.name}:{uuid.uuid4().hex}"
 
     async def _store_batch(self) -> bool:
-        await self.handout.keep_brought()
+        await self.handout.keep_submitted()
         orphans = await self._in_writer(self._space.orphans, WAITING_TEXTS)
         has_orphans = any(orphans)
         if has_orphans:

@@ -35,7 +35,7 @@ _LENGTH_ERROR = 1e-3
 class RemoteEmbeddingQueue:
     """The door at which clients fetch texts and bring vectors, open while somebody waits for them.
 
-    ``is_ready`` tells whether the store is open; ``rate`` counts what is brought, and ``wake`` is set for
+    ``is_ready`` is true while the store is open; ``rate`` counts what is submitted, and ``wake`` is set for
     whoever stores it.
     """
 
@@ -59,7 +59,7 @@ class RemoteEmbeddingQueue:
         self._rate = rate
         self._wake = wake
         self._users = 0
-        self._brought: dict[str, bytes] = {}
+        self._submitted: dict[str, bytes] = {}
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
@@ -104,21 +104,21 @@ class RemoteEmbeddingQueue:
         dimension = self._worker.state.dimension
         usable = {key: row for key, row in vectors.items() if is_unit_vector(row, dimension)}
         new = {key: row.tobytes() for key, row in usable.items() if handout.is_out(key)}
-        self._brought |= new
+        self._submitted |= new
         handout.complete(new, [*refused, *(vectors.keys() - usable.keys())])
         self._rate.add(len(new))
         self._wake.set()
         return len(new)
 
-    async def keep_brought(self) -> None:
+    async def keep_submitted(self) -> None:
         """Have the ledger keep what clients have brought."""
-        new, self._brought = self._brought, {}
+        new, self._submitted = self._submitted, {}
         if not new:
             return
         try:
             await self._in_writer(self._ledger.vectors.put, new)
         except BaseException:
-            self._brought |= new
+            self._submitted |= new
             raise
 
     def _open_handout(self) -> OpenHandout:

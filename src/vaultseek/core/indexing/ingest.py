@@ -307,7 +307,7 @@ class Indexer:
         return keys
 
     def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
-        """Store the new times of unchanged notes, of which an engine has to be told."""
+        """Store the new times of unchanged notes, which an engine has to have as well."""
         if self._keyword.keeps_rows:
             before = self._ledger.copies.times([note.path for note in unchanged])
             other = [note for note in unchanged if before[note.path][1] != note.modified]

@@ -60,7 +60,7 @@ class Inspector:
         names = self._all_names()
         resolution = names.resolve(name, "")
         if resolution.path is None:
-            self._learn_aliases(names)
+            self._add_aliases(names)
             resolution = names.resolve(name, "")
         paths = [resolution.path, *resolution.candidates] if resolution.path else []
         return [self._root / path for path in paths if kind_of(path) is not None]
@@ -116,7 +116,7 @@ class Inspector:
         may_be_alias = [bool(link.target) and "/" not in link.target for link in note.links]
         unknown = [i for i in range(len(resolutions)) if unsure[i] and may_be_alias[i]]
         if unknown:
-            self._learn_aliases(names)
+            self._add_aliases(names)
             names.add(note.path, note.aliases)
             for i in unknown:
                 resolutions[i] = names.resolve_link(note.links[i], note.path)
@@ -132,7 +132,7 @@ class Inspector:
                     self._names.add(file.path)
         return self._names
 
-    def _learn_aliases(self, names: Names) -> None:
+    def _add_aliases(self, names: Names) -> None:
         if self._aliases_known or self._root is None:
             return
         self._aliases_known = True

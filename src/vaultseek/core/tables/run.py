@@ -31,7 +31,7 @@ from vaultseek.core.tables.values import Value
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.store.ledger import Ledger
 
-NAMES_TOLD = 10
+NAMES_LISTED = 10
 """Names of views in a message."""
 
 
@@ -119,8 +119,8 @@ def _view(placed: Placed, wanted: str | None) -> View | None:
 
 def _names(bases: Sequence[Placed]) -> str:
     names = list(dict.fromkeys(view.name for placed in bases for view in placed.base.views))
-    more = ", …" if len(names) > NAMES_TOLD else ""
-    return ", ".join(quote(name, 40) for name in names[:NAMES_TOLD]) + more
+    more = ", …" if len(names) > NAMES_LISTED else ""
+    return ", ".join(quote(name, 40) for name in names[:NAMES_LISTED]) + more
 
 
 # -- reading

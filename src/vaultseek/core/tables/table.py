@@ -223,8 +223,8 @@ class _Evaluation:
         except NoValue:
             return None
         except _OF_EXPRESSIONS as error:
-            told = str(error) if isinstance(error, FormulaError) else "it cannot be computed"
-            self.problems.add(f"{where}: {told}", scope.file.path)
+            reason = str(error) if isinstance(error, FormulaError) else "it cannot be computed"
+            self.problems.add(f"{where}: {reason}", scope.file.path)
             return None
 
     def _of(self, row: Row, id: str) -> Value:
