@@ -210,20 +210,17 @@ class Caller:
                 elif event.id == id:
                     return event.value()
         except TimeoutError:
-            self._cancel(connection, id)
+            if not connection.broken:
+                with suppress(TimeoutError):
+                    connection.send(connection.conversation.cancel(id), _deadline(CLOSE_SECONDS))
+            if connection.broken:
+                self.close()
             raise
         except BaseException as error:
             # An interrupt may have cut a frame in two.
             if connection.broken or not isinstance(error, Exception):
                 self.close()
             raise
-
-    def _cancel(self, connection: _Connection, id: int) -> None:
-        if not connection.broken:
-            with suppress(TimeoutError):
-                connection.send(connection.conversation.cancel(id), _deadline(CLOSE_SECONDS))
-        if connection.broken:
-            self.close()
 
     def _keep(self, method: str, params: JSON) -> None:
         self._notifications.append((method, params))

@@ -86,7 +86,9 @@ class BashLine:
             elif character in "\"'":
                 self.quote, self._prefix, self._started = character, len(self.word), True
             elif character in " \t\n":
-                self._end()
+                if self._started:
+                    self.words.append(self.word)
+                self.word, self._prefix, self._started = "", 0, False
             else:
                 self._append(character)
                 if character in breaks:
@@ -95,11 +97,6 @@ class BashLine:
     def _append(self, character: str) -> None:
         self.word += character
         self._started = True
-
-    def _end(self) -> None:
-        if self._started:
-            self.words.append(self.word)
-        self.word, self._prefix, self._started = "", 0, False
 
 
 class Bash(_Joined, BashComplete):

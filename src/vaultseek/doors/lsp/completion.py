@@ -116,7 +116,11 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     folder = posixpath.dirname(spot.path)
     dotted = typing.form == "markdown" and typing.typed.startswith(("./", "../"))
     if dotted:
-        common = {**common, "text": _from_root(folder, typing.typed)[:500]}
+        path = posixpath.normpath(posixpath.join(folder, typing.typed)).removeprefix("../")
+        common = {
+            **common,
+            "text": (f"{path}/".removeprefix("./") if typing.typed.endswith("/") else path)[:500],
+        }
     wanted = [session.ask("complete", spot.root, kind="note", source=spot.path, **common)]
     if typing.form != "wikilink":
         wanted.append(session.ask("complete", spot.root, kind="file", source=spot.path, **common))
@@ -131,12 +135,6 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
         dots = typing.typed.startswith("./")
         items = [{**item, "link": _from_folder(folder, item["path"], dots=dots)} for item in items]
     return items[:COMPLETED]
-
-
-def _from_root(folder: str, typed: str) -> str:
-    """Return the path in the vault that a relative one of a note in ``folder`` means."""
-    path = posixpath.normpath(posixpath.join(folder, typed)).removeprefix("../")
-    return f"{path}/".removeprefix("./") if typed.endswith("/") else path
 
 
 def _from_folder(folder: str, path: str, *, dots: bool) -> str:
@@ -217,7 +215,12 @@ def _inserted(item: JSON, typing: Typing) -> str:
     if typing.kind in ("heading", "block"):
         return _part_target(item, typing)
     if typing.kind == "value" or typing.quote:
-        return _as_yaml(text, typing.quote)
+        if typing.quote == "'":
+            return text.replace("'", "''") + "'"
+        if not typing.quote and _PLAIN.match(text):
+            return text
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        return f'{escaped}"' if typing.quote else f'"{escaped}"'
     return text
 
 
@@ -255,15 +258,6 @@ def _part_target(item: JSON, typing: Typing) -> str:
 _OPENING = {"wikilink": "[[", "embed": "![["}
 _BRACKETS = re.compile(r"[\[\]]")
 _PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")
-
-
-def _as_yaml(text: str, quote: str) -> str:
-    if quote == "'":
-        return text.replace("'", "''") + "'"
-    if not quote and _PLAIN.match(text):
-        return text
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'{escaped}"' if quote else f'"{escaped}"'
 
 
 def _ordered(item: types.CompletionItem, number: int, shown: str) -> types.CompletionItem:

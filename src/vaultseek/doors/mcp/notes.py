@@ -114,21 +114,17 @@ class Notes:
         message = _SUGGESTION.sub("", str(error))
         names: list[str] = []
         with suppress(VaultseekError):
-            names = await self._nearest(name, vault)
+            name = name.partition("#")[0].strip() or name
+            params: JSON = {"text": name[: limits.QUERY_CHARS], "limit": 2 * NEAREST_NAMES}
+            items = (await self._answer("complete", params, vault))["items"]
+            words = " ".join(re.findall(r"\w+", name))[: limits.QUERY_CHARS]
+            if not items and words:
+                params = {"query": words, "limit": NEAREST_NAMES}
+                answer = await self._answer("search", params, vault)
+                items = [each for each in answer["results"] if (each.get("confidence") or 0.0) >= NEAR_ENOUGH]
+            names = list(dict.fromkeys(item["path"] for item in items))[:NEAREST_NAMES]
         advice = f"the nearest are {', '.join(map(quote, names))}" if names else "search for its words"
         return f"{message}; {advice}"
-
-    async def _nearest(self, name: str, vault: str | None) -> list[str]:
-        """Return the paths of notes that are named like ``name``, else of those that it finds for certain."""
-        name = name.partition("#")[0].strip() or name
-        params: JSON = {"text": name[: limits.QUERY_CHARS], "limit": 2 * NEAREST_NAMES}
-        items = (await self._answer("complete", params, vault))["items"]
-        words = " ".join(re.findall(r"\w+", name))[: limits.QUERY_CHARS]
-        if not items and words:
-            params = {"query": words, "limit": NEAREST_NAMES}
-            answer = await self._answer("search", params, vault)
-            items = [each for each in answer["results"] if (each.get("confidence") or 0.0) >= NEAR_ENOUGH]
-        return list(dict.fromkeys(item["path"] for item in items))[:NEAREST_NAMES]
 
     def _which(self, vault: str | None) -> JSON:
         if vault is not None and ("/" in vault or vault.startswith("~")):

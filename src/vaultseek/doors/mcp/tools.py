@@ -209,7 +209,13 @@ class Tools:
         answer = await self._notes.ask("vault/properties", {"name": name} if name else {}, vault)
         form = self._form(max_tokens)
         if name and not answer["values"]:
-            await self._check_property(name, vault)
+            params: JSON = {"kind": "property", "text": name[: limits.QUERY_CHARS], "limit": PROPERTIES_NAMED}
+            names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
+            if fold(name) not in map(fold, names):
+                advice = (
+                    f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
+                )
+                raise NotFound(f"no note has the property {quote(name)}; {advice}")
         if name:
             return lists.values(answer, lists.page_of(answer["values"], first, AGENT_LIST), form)
         listed = sorted(answer["properties"], key=lambda each: (-each["count"], each["name"]))
@@ -304,16 +310,6 @@ class Tools:
         known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])
         advice = f"; use one of {known}" if known else "; leave it out"
         return f"no note is in the folder {quote(folder)}{advice}"
-
-    async def _check_property(self, name: str, vault: str | None) -> None:
-        """Raise NotFound with the nearest names if no note has the property."""
-        params: JSON = {"kind": "property", "text": name[: limits.QUERY_CHARS], "limit": PROPERTIES_NAMED}
-        names = [item["text"] for item in (await self._notes.ask("complete", params, vault))["items"]]
-        if fold(name) not in map(fold, names):
-            advice = (
-                f"the nearest are {', '.join(map(quote, names))}" if names else "list them without a name"
-            )
-            raise NotFound(f"no note has the property {quote(name)}; {advice}")
 
     def _form(self, budget: int) -> Form:
         return Form(budget, self._structured)

@@ -82,7 +82,20 @@ class API:
         turn = body.get("turn")
         if not isinstance(turn, str):
             return await self._ask(method, params)
-        return await self._in_turn(turn, method, params)
+        former = self._turns.pop(turn, None)
+        if former is not None:
+            former.cancel()
+        if len(self._turns) >= TURNS:
+            self._turns.pop(next(iter(self._turns))).cancel()
+        task = asyncio.ensure_future(self._ask(method, params))
+        self._turns[turn] = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            return SUPERSEDED
+        finally:
+            if self._turns.get(turn) is task:
+                del self._turns[turn]
 
     async def note(self, body: JSON) -> JSON:
         """Return a note as HTML, or the part of it that ``anchor`` names."""
@@ -126,7 +139,15 @@ class API:
         """Return the most linked notes of a vault with their clusters, and the links between them."""
         vault = await self._known(_text(body, "vault"))
         asked = {"vault": vault, "limit": MAP_CLUSTERS, "without_bridges": True, "nodes": MAP_NODES}
-        return _map(await self._ask("graph/overview", asked))
+        overview = await self._ask("graph/overview", asked)
+        return {
+            "nodes": [{"vault": overview["vault_path"], **node} for node in overview["nodes"]],
+            "edges": overview["edges"],
+            "clusters": [
+                {"words": " ".join(each["words"]), "notes": each["count"]} for each in overview["clusters"]
+            ],
+            "total": overview["notes"],
+        }
 
     async def report(self, body: JSON) -> JSON:
         """Return the last measurement of a vault, with its time; null if there is none."""
@@ -152,22 +173,6 @@ class API:
                 raise NotFound(f"no vault {quote(vault)}; `vaultseek vault list` names them")
         return vault
 
-    async def _in_turn(self, turn: str, method: str, params: JSON) -> JSON:
-        former = self._turns.pop(turn, None)
-        if former is not None:
-            former.cancel()
-        if len(self._turns) >= TURNS:
-            self._turns.pop(next(iter(self._turns))).cancel()
-        task = asyncio.ensure_future(self._ask(method, params))
-        self._turns[turn] = task
-        try:
-            return await task
-        except asyncio.CancelledError:
-            return SUPERSEDED
-        finally:
-            if self._turns.get(turn) is task:
-                del self._turns[turn]
-
 
 def _text(body: Any, name: str) -> str:
     value = body.get(name)
@@ -186,18 +191,6 @@ def _report(file: Path) -> JSON:
         return {"report": paths.read_json(file, REPORT_BYTES), "time": file.stat().st_mtime}
     except (OSError, ValueError):
         return {"report": None}
-
-
-def _map(overview: JSON) -> JSON:
-    """Return ``nodes``, ``edges``, ``clusters`` and the ``total`` of notes, of an overview."""
-    return {
-        "nodes": [{"vault": overview["vault_path"], **node} for node in overview["nodes"]],
-        "edges": overview["edges"],
-        "clusters": [
-            {"words": " ".join(each["words"]), "notes": each["count"]} for each in overview["clusters"]
-        ],
-        "total": overview["notes"],
-    }
 
 
 MAP_NODES = 300

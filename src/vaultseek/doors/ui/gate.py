@@ -91,30 +91,27 @@ class Gate:
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return 421, "this is not the name of this server"
         if scope["path"].startswith(API):
-            return self._refusal_of_call(scope["method"], scope["path"], headers, hosts[0])
+            origins = headers.getlist("origin")
+            if headers.get("sec-fetch-site", "same-origin") != "same-origin":
+                return 403, "another page may not ask for this"
+            if not origins or not _is_own(origins, hosts[0]):
+                return 403, "the origin of the request is another"
+            if scope["method"] != "POST":
+                return 405, "this path takes POST"
+            if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+                return 415, "the body has to be JSON"
+            if scope["path"] == OPEN_SESSION:
+                return 0, ""
+            cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
+            if not self._session.admits(cookie, headers.get(KEY)):
+                return 401, "run `vaultseek ui` again: this page is not open any more"
+            return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "this path is for reading"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or not _is_own(
             headers.getlist("origin"), hosts[0]
         ):
             return 403, "another page may not ask for this"
-        return 0, ""
-
-    def _refusal_of_call(self, method: str, path: str, headers: Headers, host: str) -> tuple[int, str]:
-        origins = headers.getlist("origin")
-        if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            return 403, "another page may not ask for this"
-        if not origins or not _is_own(origins, host):
-            return 403, "the origin of the request is another"
-        if method != "POST":
-            return 405, "this path takes POST"
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return 415, "the body has to be JSON"
-        if path == OPEN_SESSION:
-            return 0, ""
-        cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
-        if not self._session.admits(cookie, headers.get(KEY)):
-            return 401, "run `vaultseek ui` again: this page is not open any more"
         return 0, ""
 
 

@@ -293,20 +293,16 @@ def _places(state: StateCore) -> None:
             token.attrSet("data-language", token.info.partition(" ")[0].lower())
         for child in token.children or ():
             if child.type == "link_open":
-                _place_link(child, targets)
+                address = str(child.attrs.get("href", ""))
+                if _EXTERNAL.match(address):
+                    child.attrs = {"href": address, "class": "outside"}
+                elif _SCHEME.match(address):
+                    child.attrs = {"class": "lost"}
+                else:
+                    target, anchor = _within(address)
+                    child.attrs = dict(link_attributes(target, anchor, targets))
             elif child.type == "image":
                 _place_image(child, targets)
-
-
-def _place_link(token: Token, targets: Mapping[str, str | None]) -> None:
-    address = str(token.attrs.get("href", ""))
-    if _EXTERNAL.match(address):
-        token.attrs = {"href": address, "class": "outside"}
-    elif _SCHEME.match(address):
-        token.attrs = {"class": "lost"}
-    else:
-        target, anchor = _within(address)
-        token.attrs = dict(link_attributes(target, anchor, targets))
 
 
 def _place_image(token: Token, targets: Mapping[str, str | None]) -> None:

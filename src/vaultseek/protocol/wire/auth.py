@@ -102,7 +102,8 @@ class Authenticator:
                         accepted = True
                         self._add_client(connection, received, *admission)
                     else:
-                        await self._refuse(connection, first, admission)
+                        frame = encode(protocol.refusal(first.id if first else None, admission))
+                        await asyncio.get_running_loop().sock_sendall(connection, frame)
         finally:
             if not accepted:
                 connection.close()
@@ -119,12 +120,6 @@ class Authenticator:
             log.warning("a client connected to the port without the right token")
         self._refused_before = True
         return Forbidden(f"the {TOKEN!r} is missing or wrong; {self._gate.where}")
-
-    async def _refuse(
-        self, connection: socket.socket, first: protocol.Request | Rejected | None, error: VaultseekError
-    ) -> None:
-        frame = encode(protocol.refusal(first.id if first else None, error))
-        await asyncio.get_running_loop().sock_sendall(connection, frame)
 
 
 async def _first_message(connection: socket.socket) -> tuple[bytes, protocol.Request | Rejected | None]:

@@ -41,7 +41,14 @@ class BoundedProtocol(H11Protocol):
         super().connection_made(transport)
         self._await_request()
         if len(self.connections) > limits.HTTP_CLIENTS:
-            self._make_room()
+            waiting = [
+                each
+                for each in self.connections
+                if isinstance(each, BoundedProtocol)
+                and not each._is_answering
+                and not each.transport.is_closing()
+            ]
+            min(waiting, key=lambda each: each._number).transport.abort()
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -77,17 +84,6 @@ class BoundedProtocol(H11Protocol):
             self._sending = None
         elif self._sending is None:
             self._sending = self.loop.call_later(limits.HTTP_REQUEST_SECONDS, self.transport.abort)
-
-    def _make_room(self) -> None:
-        """End the oldest connection that no answer is made for; this one, if there is no other."""
-        waiting = [
-            each
-            for each in self.connections
-            if isinstance(each, BoundedProtocol)
-            and not each._is_answering
-            and not each.transport.is_closing()
-        ]
-        min(waiting, key=lambda each: each._number).transport.abort()
 
 
 def _stop(timer: asyncio.TimerHandle | None) -> None:

@@ -74,26 +74,20 @@ class Outbox:
         """Send until cancelled. Raises TimeoutError if the client does not read, OSError if it is gone."""
         while True:
             await self._filled.wait()
-            await self._send(self._frames[0])
+            loop = asyncio.get_running_loop()
+            rest = memoryview(self._frames[0])
+            while rest:
+                part, rest = rest[:RECEIVE_BYTES], rest[RECEIVE_BYTES:]
+                async with asyncio.timeout(self._patience):
+                    await loop.sock_sendall(self._connection, part)
+                self._unsent -= len(part)
+                self._update_events()
             self._frames.popleft()
             if not self._frames:
-                self._catch_up()
+                late, self._late = self._late, {}
+                for frame in late.values():
+                    self.put(frame)
             self._update_events()
-
-    async def _send(self, frame: bytes) -> None:
-        loop = asyncio.get_running_loop()
-        rest = memoryview(frame)
-        while rest:
-            part, rest = rest[:RECEIVE_BYTES], rest[RECEIVE_BYTES:]
-            async with asyncio.timeout(self._patience):
-                await loop.sock_sendall(self._connection, part)
-            self._unsent -= len(part)
-            self._update_events()
-
-    def _catch_up(self) -> None:
-        late, self._late = self._late, {}
-        for frame in late.values():
-            self.put(frame)
 
     def _update_events(self) -> None:
         for event, holds in (

@@ -72,7 +72,20 @@ def read(body: bytes) -> Request | Rejected | None:
         return Rejected(None, _invalid("a message must be a JSON object"))
     if "method" not in value and ("result" in value or "error" in value):
         return None
-    return _request(value)
+    id = _readable_id(value)
+    if "id" in value and id is None:
+        return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
+    if value.get("jsonrpc") != "2.0":
+        return Rejected(id, _invalid("a message must contain 'jsonrpc': '2.0'"))
+    method = value.get("method")
+    if not isinstance(method, str):
+        return Rejected(id, _invalid("a request must name its method"))
+    params = value.get("params")
+    if params is None or params == []:
+        params = {}
+    if not isinstance(params, dict):
+        return Rejected(id, UsageError("the parameters of a request must be an object, by name"))
+    return Request(id, method, params)
 
 
 def request(id: Id, method: str, params: JSON) -> JSON:
@@ -159,23 +172,6 @@ def client_name(params: JSON) -> str:
 def is_id(value: object) -> bool:
     """True if ``value`` can be the id of a request."""
     return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def _request(value: JSON) -> Request | Rejected:
-    id = _readable_id(value)
-    if "id" in value and id is None:
-        return Rejected(None, _invalid("the id of a request must be a string or a whole number"))
-    if value.get("jsonrpc") != "2.0":
-        return Rejected(id, _invalid("a message must contain 'jsonrpc': '2.0'"))
-    method = value.get("method")
-    if not isinstance(method, str):
-        return Rejected(id, _invalid("a request must name its method"))
-    params = value.get("params")
-    if params is None or params == []:
-        params = {}
-    if not isinstance(params, dict):
-        return Rejected(id, UsageError("the parameters of a request must be an object, by name"))
-    return Request(id, method, params)
 
 
 def _readable_id(value: object) -> Id | None:

@@ -112,7 +112,10 @@ class Server:
         ``grant`` and ``principal`` are those of `ClientInfo`.
         """
         if refusal := self._refusal(principal):
-            _refuse(connection, refusal)
+            with contextlib.suppress(OSError):
+                connection.setblocking(False)
+                connection.send(encode(protocol.refusal(None, refusal)))
+            connection.close()
             return
         connection.setblocking(False)
         client = ClientInfo(next(self._numbers), grant=grant, principal=principal)
@@ -150,20 +153,17 @@ class Server:
             except (BlockingIOError, InterruptedError):
                 break
             except OSError as error:
-                self._accept_failed(listening, accept, error)
+                loop = asyncio.get_running_loop()
+                number = listening.fileno()
+                loop.remove_reader(number)
+                if error.errno in _TRANSIENT:
+                    log.warning("a client could not be accepted: %s", error.strerror)
+                    loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
+                else:
+                    failure = Unavailable(f"the socket no longer accepts connections: {error.strerror}")
+                    self._listeners[number].set_exception(failure)
                 break
             accept(connection)
-
-    def _accept_failed(self, listening: socket.socket, accept: Accept, error: OSError) -> None:
-        loop = asyncio.get_running_loop()
-        number = listening.fileno()
-        loop.remove_reader(number)
-        if error.errno in _TRANSIENT:
-            log.warning("a client could not be accepted: %s", error.strerror)
-            loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
-        else:
-            failure = Unavailable(f"the socket no longer accepts connections: {error.strerror}")
-            self._listeners[number].set_exception(failure)
 
     def _accept_local(self, connection: socket.socket) -> None:
         if self._is_admitted(connection):
@@ -189,10 +189,3 @@ class Server:
             "requests_in_flight": self._bounds.in_flight,
         }
         return {"server": server, "capabilities": capabilities, **self._about(), **about}
-
-
-def _refuse(connection: socket.socket, error: Busy) -> None:
-    with contextlib.suppress(OSError):
-        connection.setblocking(False)
-        connection.send(encode(protocol.refusal(None, error)))
-    connection.close()

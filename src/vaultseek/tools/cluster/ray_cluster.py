@@ -113,10 +113,15 @@ def connected(address: str, model: str, fingerprint: str, window: int) -> Iterat
     place = _checked(address)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to Ray's makers
     with ExitStack() as stack:
-        options = {"address": place}
+        options: dict[str, Any] = {"address": place}
         if place == LOCAL:
             folder = tempfile.TemporaryDirectory(prefix="vs-ray-", ignore_cleanup_errors=True)
-            options |= _local_options(stack.enter_context(folder))
+            os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+            options |= {
+                "object_store_memory": STORE_BYTES,
+                "include_dashboard": False,
+                "_temp_dir": stack.enter_context(folder),
+            }
         import ray
 
         with _interrupts_deferred(), _translated(ray, f"the Ray cluster at {address} cannot be used"):
@@ -159,12 +164,6 @@ def _interrupts_deferred() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
     if interrupts:
         raise KeyboardInterrupt
-
-
-def _local_options(folder: str) -> dict[str, Any]:
-    """Return the options of a cluster on this machine. Ray's ports are open, so that they ask for a token."""
-    os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    return {"object_store_memory": STORE_BYTES, "include_dashboard": False, "_temp_dir": folder}
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from vaultseek.semantic.models.choice import AUTO, OFF, choose_models
 from vaultseek.semantic.models.directories import fetched_directory
 from vaultseek.semantic.models.fetch import recorded_digests
 from vaultseek.semantic.models.metadata import digest, window_of
-from vaultseek.semantic.models.packed import PACKED, PackedModel, verify_packed
+from vaultseek.semantic.models.packed import PACKED, verify_packed
 from vaultseek.semantic.models.safety import check_model, verify_bundled
 from vaultseek.semantic.models.service import SERVER
 from vaultseek.semantic.worker import NOTES, SemanticWorker, WorkerSettings, WorkerState
@@ -98,7 +98,11 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 def _model(check: str, name: str) -> Finding:
     try:
         if name in PACKED:
-            return _packed(check, PACKED[name])
+            model = PACKED[name]
+            verify_packed(model)
+            return Finding(
+                check, OK, f"{model.name}, digest {model.sha256[:16]}, window {model.window} tokens"
+            )
         directory = find_directory(name)
         if directory is None:
             return Finding(check, WARNING, f"{name}: the stand-in for tests, without meaning", _OTHER_MODEL)
@@ -118,11 +122,6 @@ def _model(check: str, name: str) -> Finding:
     return Finding(
         check, OK, f"{label}, {details}", public=f"the user's own, {details}" if is_private else None
     )
-
-
-def _packed(check: str, model: PackedModel) -> Finding:
-    verify_packed(model)
-    return Finding(check, OK, f"{model.name}, digest {model.sha256[:16]}, window {model.window} tokens")
 
 
 async def _embed_and_find(model: LocalModel) -> str:
@@ -147,18 +146,15 @@ async def _embed_and_find(model: LocalModel) -> str:
             if worker.state.status != "ready":
                 reason = worker.state.reason
                 raise VaultseekError(reason.text if reason else "it did not start in time")
-            return await _store_and_find(worker, Path(folder) / "store")
+            store = Path(folder) / "store"
+            deadline = DOCTOR_WORKER_SECONDS
+            vectors = await worker.embed([_TEXT], deadline=deadline)
+            if not np.isfinite(vectors).all():
+                raise VaultseekError("the model returned no numbers; fetch it again")
+            await worker.apply(store, NOTES, numbers=[1], notes=[1], vectors=vectors, deadline=deadline)
+            answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
+            if answer.note_ids.tolist() != [1]:
+                raise VaultseekError("a stored vector was not found; reinstall vaultseek")
+            return f"{vectors.shape[1]} numbers a vector; {worker.state.computing}"
         finally:
             await worker.stop()
-
-
-async def _store_and_find(worker: SemanticWorker, store: Path) -> str:
-    deadline = DOCTOR_WORKER_SECONDS
-    vectors = await worker.embed([_TEXT], deadline=deadline)
-    if not np.isfinite(vectors).all():
-        raise VaultseekError("the model returned no numbers; fetch it again")
-    await worker.apply(store, NOTES, numbers=[1], notes=[1], vectors=vectors, deadline=deadline)
-    answer = await worker.query(store, _TEXT, 1, collections=(None, NOTES), deadline=deadline)
-    if answer.note_ids.tolist() != [1]:
-        raise VaultseekError("a stored vector was not found; reinstall vaultseek")
-    return f"{vectors.shape[1]} numbers a vector; {worker.state.computing}"

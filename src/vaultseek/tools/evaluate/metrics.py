@@ -14,7 +14,6 @@ from string import ascii_lowercase
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vaultseek.tools.evaluate.judgements import Grades
 
@@ -82,7 +81,11 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Differ
     if not len(first):
         return Difference(0.0, 0.0, 0.0, 1.0)
     deltas = np.array(first, np.float64) - np.array(second, np.float64)
-    return Difference(*bootstrap_interval(deltas.tolist()), _p_value(deltas))
+    random = np.random.default_rng(_SEED)
+    observed = abs(deltas.sum()) - 1e-12
+    signs = (random.integers(0, 2, len(deltas)) * 2 - 1 for _ in range(RESAMPLES))
+    hits = sum(abs((deltas * sign).sum()) >= observed for sign in signs)
+    return Difference(*bootstrap_interval(deltas.tolist()), (float((hits + 1) / (RESAMPLES + 1))))
 
 
 def latency_percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:
@@ -94,15 +97,6 @@ def latency_percentiles(milliseconds: Sequence[float]) -> tuple[float, float]:
 
 
 _NAMES = {"MRR": "RR", "Hit@1": "Success@1", "Hit@5": "Success@5", "Recall@10": "R@10", "Recall@100": "R@100"}
-
-
-def _p_value(deltas: NDArray[np.float64]) -> float:
-    """Return the share of random sign flips whose sum is as far from 0."""
-    random = np.random.default_rng(_SEED)
-    observed = abs(deltas.sum()) - 1e-12
-    signs = (random.integers(0, 2, len(deltas)) * 2 - 1 for _ in range(RESAMPLES))
-    hits = sum(abs((deltas * sign).sum()) >= observed for sign in signs)
-    return float((hits + 1) / (RESAMPLES + 1))
 
 
 THRESHOLDS = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)

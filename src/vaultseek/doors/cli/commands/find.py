@@ -53,7 +53,9 @@ def find(
     vaultseek find tag:work pump
     vaultseek find | xargs -d '\\n' wc -w
     """
-    _check_terminal()
+    screen = sys.stdout.isatty() or sys.stderr.isatty()
+    if not (sys.stdin.isatty() and screen) or os.environ.get("TERM", "dumb") == "dumb":
+        raise UsageError("this needs a terminal; in a script, use `vaultseek search`")
     if all_vaults and invocation.vault:
         raise UsageError("--all-vaults searches every vault; leave --vault out")
     chosen = asyncio.run(_search(invocation, " ".join(map(unescaped, query)), mode, all_vaults=all_vaults))
@@ -95,9 +97,3 @@ async def _search(
         color = invocation.color and not os.environ.get("NO_COLOR")
         choice = await Screen(finder, offers, query=query, color=color).run()
     return choice and (finder.vault_path(choice[0]), *choice)
-
-
-def _check_terminal() -> None:
-    screen = sys.stdout.isatty() or sys.stderr.isatty()
-    if not (sys.stdin.isatty() and screen) or os.environ.get("TERM", "dumb") == "dumb":
-        raise UsageError("this needs a terminal; in a script, use `vaultseek search`")

@@ -155,16 +155,12 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     if not paths.runtime_directory().is_relative_to(paths.state_directory()):
         writable.append(paths.runtime_directory())
     sandboxed = may_make_namespaces() if sandbox is None else sandbox
-    network = _needs_network(invocation)
-    return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
-
-
-def _needs_network(invocation: Invocation) -> bool:
     from vaultseek.settings.load import examine
 
     settings, _ = examine(invocation.config)
     asked = (settings.model.class_name, settings.reranker.class_name)
-    return any((*asked, settings.team.listen, settings.team.metrics, settings.daemon.tcp))
+    network = any((*asked, settings.team.listen, settings.team.metrics, settings.daemon.tcp))
+    return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
 
 
 def _read_end(log: Path) -> str:
@@ -270,7 +266,11 @@ def write_file(file: Path, text: str) -> bool:
                 raise Unavailable(f"{file} was not written by vaultseek; move it away, then install again")
             if file.read_text(encoding="utf-8") == text:
                 return False
-        _make_folder(file.parent)
+        existing = next(parent for parent in (file.parent, *file.parent.parents) if parent.exists())
+        if existing.stat().st_uid != os.geteuid():
+            what = f"{existing} belongs to another user, but a service needs folders of your own"
+            raise Unavailable(f"{what}; run this as the owner")
+        file.parent.mkdir(parents=True, exist_ok=True)
         paths.write_atomically(file, text, mode=0o644)
     except OSError as error:
         message = f"cannot write {file}: {error.strerror}; nothing was started, check its permissions"
@@ -283,14 +283,6 @@ def is_ours(file: Path) -> bool:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return not file.is_symlink() and service_files.MARK in file.read_text(encoding="utf-8")
     return False
-
-
-def _make_folder(folder: Path) -> None:
-    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    if existing.stat().st_uid != os.geteuid():
-        what = f"{existing} belongs to another user, but a service needs folders of your own"
-        raise Unavailable(f"{what}; run this as the owner")
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _systemd() -> Manager:

@@ -93,7 +93,10 @@ def _lines(table: JSON, terminal: Terminal, answer: JSON) -> list[str]:
     shown = iter(rows)
     for group, members in _groups(table):
         if "value" in group:
-            lines += ["", _group_line(table, group, terminal)]
+            value = clean(cell_text(group["value"])) or "none"
+            head = f"{clean(table['group'])}: {value}"
+            number = f"({group['count']:,})"
+            lines += ["", f"{terminal.paint(head, 'bold')} {terminal.paint(number, 'dim')}"]
         for row in members:
             lines.append(_line(next(shown), widths, right, terminal, link=file_of(row, answer)))
         if group.get("summaries"):
@@ -118,13 +121,6 @@ def _columns_that_fit(number: int, terminal: Terminal) -> int:
     if not terminal.screen:
         return number
     return min(number, (terminal.width + len(_GAP)) // (LEAST_COLUMNS + len(_GAP)))
-
-
-def _group_line(table: JSON, group: JSON, terminal: Terminal) -> str:
-    value = clean(cell_text(group["value"])) or "none"
-    head = f"{clean(table['group'])}: {value}"
-    number = f"({group['count']:,})"
-    return f"{terminal.paint(head, 'bold')} {terminal.paint(number, 'dim')}"
 
 
 def _summary_line(summaries: Sequence[JSON], table: JSON) -> str:

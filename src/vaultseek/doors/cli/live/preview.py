@@ -131,7 +131,9 @@ def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
     elif (answer.get("index") or {}).get("notes") == 0:
         yield "warning", "the vault has no notes yet"
     else:
-        yield "warning", _none(answer)
+        nearest = answer.get("nearest")
+        advice = f"; the nearest is {clean(nearest['path'])}" if nearest else ""
+        yield "warning", f"No note matches{advice}"
     for lane in answer.get("partial") or ():
         yield "warning", missing_lane(lane, answer.get("mode"))
     if pending := (answer.get("index") or {}).get("pending"):
@@ -159,8 +161,3 @@ def _figures(answer: JSON) -> str:
         parts.append(f"{float(answer['took_ms']):.0f} ms")
     about = [clean(answer[key]) for key in ("search_method", "vault") if answer.get(key)]
     return " · ".join([*parts, *about])
-
-
-def _none(answer: JSON) -> str:
-    nearest = answer.get("nearest")
-    return f"No note matches; the nearest is {clean(nearest['path'])}" if nearest else "No note matches"
