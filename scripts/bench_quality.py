@@ -33,17 +33,10 @@ from vaultseek.core.search.ranking import DAY_SECONDS
 from vaultseek.semantic.models.choice import AUTO, choose_models
 from vaultseek.settings.model import Settings
 from vaultseek.store.ledger import NoteRow
-from vaultseek.tools.evaluate import (
-    Report,
-    cache_directory,
-    evaluate,
-    read_queries,
-    variants,
-)
-from vaultseek.tools.evaluate.judgements import ALL, read_qrels
+from vaultseek.tools.evaluate.judgements import ALL, read_qrels, read_queries
 from vaultseek.tools.evaluate.report import REFUSAL_HEAD, as_text
-from vaultseek.tools.evaluate.run import Outcome
-from vaultseek.tools.evaluate.variants import KEYWORD, SEMANTIC
+from vaultseek.tools.evaluate.run import Outcome, Report, cache_directory, evaluate
+from vaultseek.tools.evaluate.variants import KEYWORD, SEMANTIC, variants
 
 FOREIGN_QUESTIONS = 10
 """Questions of another set that are asked as ones without an answer."""

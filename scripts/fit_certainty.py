@@ -34,8 +34,8 @@ from vaultseek.core.search.request import SearchRequest
 from vaultseek.core.search.trace import Trace
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.search import SearchSettings
-from vaultseek.tools.evaluate import cache_directory, read_queries
-from vaultseek.tools.evaluate.judgements import JudgedQuery
+from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries
+from vaultseek.tools.evaluate.run import cache_directory
 
 FOREIGN_WEIGHT = 0.1
 """Weight of the questions without an answer, beside those of their set."""

@@ -14,7 +14,7 @@ from vaultseek.settings import describe
 from vaultseek.settings.model import ENV_DELIMITER, ENV_PREFIX, Settings, VaultSettings
 from vaultseek.settings.reference import capital, example, example_value, scalars, sections
 from vaultseek.settings.search import RecencyTier
-from vaultseek.settings.team import TokenSettings
+from vaultseek.settings.sections import TokenSettings
 from vaultseek.settings.toml import format_value
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from bench_quality import is_held_out, vault_of
 
-from vaultseek.tools.evaluate import JudgedQuery, read_queries
+from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries
 
 DATA = Path(__file__).parent / "data"
 SETS = sorted(path for part in ("judged", "held-out") for path in (DATA / part).iterdir())

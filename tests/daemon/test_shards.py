@@ -42,7 +42,7 @@ from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
-from vaultseek.settings.team import TeamSettings, TokenSettings
+from vaultseek.settings.sections import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
 from vaultseek.store.ledger.copies import NoteCopies
 from worlds import write_files

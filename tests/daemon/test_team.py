@@ -17,7 +17,7 @@ from vaultseek.daemon.team.gate import Quotas
 from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
 from vaultseek.errors import Busy
 from vaultseek.settings.model import Settings, VaultSettings
-from vaultseek.settings.team import TeamSettings, TokenSettings, address_of
+from vaultseek.settings.sections import TeamSettings, TokenSettings, address_of
 from vaultseek.tools.doctor.settings import check_team
 
 

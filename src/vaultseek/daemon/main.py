@@ -41,7 +41,7 @@ from vaultseek.semantic.models.service import sent_text
 from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from vaultseek.semantic.worker.pool import WorkerPool, log_name
 from vaultseek.settings.model import Settings
-from vaultseek.settings.team import TeamSettings, address_of
+from vaultseek.settings.sections import TeamSettings, address_of
 from vaultseek.settings.watch import SettingsFile
 
 LOG_FILES = 5

@@ -35,7 +35,12 @@ def readings(name: str) -> Iterator[Address]:
     link = _WIKILINK.fullmatch(name.strip())
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)
-    parts = [] if lines is None else [_lines(lines)]
+    parts: list[Address] = []
+    if lines is not None:
+        first = max(1, int(lines[2]))
+        parts.append(
+            Address(lines[1], first=first, last=int(lines[4]) if lines[4] else None if lines[3] else first)
+        )
     signs = islice(re.finditer("#", name), SIGNS_READ)
     parts += [
         Address(name[: sign.start()], name[sign.end() :]) for sign in signs if name[: sign.start()].strip()
@@ -55,7 +60,12 @@ def section(anchor: str, note: JSON) -> Address:
     headings = [Heading(each["level"], each["text"], each["line"]) for each in note["headings"]]
     span = heading_span([anchor], headings) or heading_span(anchor.split("#"), headings)
     if span is None:
-        raise NotFound(_no_heading(anchor, note))
+        names = [quote(heading["text"]) for heading in note["headings"]]
+        more = ", …" if len(names) > HEADINGS_NAMED else ""
+        known = (
+            f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}" if names else "it has no headings"
+        )
+        raise NotFound(f"{note['path']} has no heading {quote(anchor)}; {known}")
     start, end = span
     last = headings[end].line - 1 if end < len(headings) else int(note["lines"])
     return Address(note["path"], first=headings[start].line, last=last)
@@ -77,16 +87,3 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
         chunks = [chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"]][:1]
         chunks = chunks or [{"start_line": line, "end_line": line}]
     return Address(note["path"], first=chunks[0]["start_line"], last=chunks[-1]["end_line"])
-
-
-def _lines(match: re.Match[str]) -> Address:
-    first = max(1, int(match[2]))
-    last = int(match[4]) if match[4] else None if match[3] else first
-    return Address(match[1], first=first, last=last)
-
-
-def _no_heading(anchor: str, note: JSON) -> str:
-    names = [quote(heading["text"]) for heading in note["headings"]]
-    more = ", …" if len(names) > HEADINGS_NAMED else ""
-    known = f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}" if names else "it has no headings"
-    return f"{note['path']} has no heading {quote(anchor)}; {known}"

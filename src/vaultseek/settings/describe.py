@@ -143,11 +143,6 @@ def and_more(number: int) -> str:
     return f" ({number} more {'problem' if number == 1 else 'problems'})" if number else ""
 
 
-def unknown_key(name: str, owner: Model, table: Location = ()) -> str:
-    """Return the message that the section ``owner``, at ``table``, has no key ``name``."""
-    return unknown_name(name, owner.model_fields, table)
-
-
 def unknown_name(name: str, known: Collection[str], table: Location = ()) -> str:
     """Return the message that ``name`` is none of the ``known`` keys of ``table``, with the nearest."""
     close = get_close_matches(name, known, n=1)
@@ -211,7 +206,7 @@ def _message(detail: ErrorDetails, model: Model) -> str:
     location = detail["loc"]
     owner, field = _find(location, model)
     if detail["type"] == "extra_forbidden":
-        return unknown_key(str(location[-1]), owner, location[:-1])
+        return unknown_name(str(location[-1]), owner.model_fields, location[:-1])
     expected = allowed_values(field) if field else "something else"
     if detail["type"] == "missing":
         return f"expected {expected}, found nothing"

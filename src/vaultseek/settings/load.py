@@ -58,7 +58,9 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, .
     problems = _unknown_variables()
     # Found before ``Settings`` is called: pydantic has keyword arguments of its own.
     for name in data.keys() - Settings.model_fields:
-        problems.append(SettingProblem(str(file), (name,), describe.unknown_key(name, Settings)))
+        problems.append(
+            SettingProblem(str(file), (name,), describe.unknown_name(name, Settings.model_fields))
+        )
     for name, other in describe.named_twice(data.get("search"), SearchSettings):
         problems.append(SettingProblem(str(file), ("search", name), _also(other)))
     known = {name: value for name, value in data.items() if name in Settings.model_fields}

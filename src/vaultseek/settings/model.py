@@ -19,9 +19,7 @@ from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings import describe
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
-from vaultseek.settings.section import Section
-from vaultseek.settings.servers import ModelSettings, RerankerSettings
-from vaultseek.settings.team import TeamSettings
+from vaultseek.settings.sections import ModelSettings, RerankerSettings, Section, TeamSettings
 
 ENV_PREFIX = "VAULTSEEK_"
 ENV_DELIMITER = "__"

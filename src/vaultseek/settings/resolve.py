@@ -25,7 +25,7 @@ from vaultseek.settings.model import (
     Settings,
     VaultSettings,
 )
-from vaultseek.settings.servers import ServerSettings
+from vaultseek.settings.sections import ServerSettings
 
 
 def resolve_paths(

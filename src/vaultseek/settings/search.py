@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 from vaultseek.base import limits
 from vaultseek.base.model import Mode
 from vaultseek.settings import describe
-from vaultseek.settings.section import Section
+from vaultseek.settings.sections import Section
 
 Weight = Annotated[float, Field(ge=0.0, le=limits.WEIGHT)]
 

@@ -17,15 +17,7 @@ from vaultseek.core.library import index_vault, indexed_vault, open_vault
 from vaultseek.errors import UsageError
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.search import SearchSettings
-from vaultseek.tools.evaluate import (
-    as_json,
-    as_text,
-    cache_directory,
-    evaluate,
-    read_queries,
-    variants,
-)
-from vaultseek.tools.evaluate.judgements import JudgedQuery, read_qrels
+from vaultseek.tools.evaluate.judgements import JudgedQuery, read_qrels, read_queries
 from vaultseek.tools.evaluate.metrics import (
     THRESHOLDS,
     Refusal,
@@ -36,7 +28,9 @@ from vaultseek.tools.evaluate.metrics import (
     paired_difference,
     refusals,
 )
-from vaultseek.tools.evaluate.report import as_html
+from vaultseek.tools.evaluate.report import as_html, as_json, as_text
+from vaultseek.tools.evaluate.run import cache_directory, evaluate
+from vaultseek.tools.evaluate.variants import variants
 
 pytestmark = pytest.mark.slow
 

@@ -16,7 +16,7 @@ from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.errors import Busy, Forbidden, VaultseekError
 from vaultseek.protocol.wire.context import Handler, RequestContext
-from vaultseek.settings.team import TeamSettings
+from vaultseek.settings.sections import TeamSettings
 from vaultseek.store.ledger import Counts
 
 ALLOWED = frozenset((

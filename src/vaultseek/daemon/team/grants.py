@@ -14,7 +14,7 @@ from vaultseek.errors import Forbidden
 from vaultseek.protocol.wire.auth import Admission
 from vaultseek.protocol.wire.loopback import PROOF, TOKEN
 from vaultseek.settings.model import Settings
-from vaultseek.settings.team import TokenSettings
+from vaultseek.settings.sections import TokenSettings
 
 EVERY_VAULT = "*"
 

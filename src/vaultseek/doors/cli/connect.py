@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from vaultseek.base.model import JSON
     from vaultseek.client.caller import Caller
+    from vaultseek.doors.addresses import Address
     from vaultseek.doors.cli.invocation import Invocation
 
 DAEMON_START_SECONDS = 20.0
@@ -47,6 +48,23 @@ def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> 
     if file and invocation.vault is None:
         invocation.folder = os.path.dirname(file)
     return call_vault(invocation, method, note=file or note, **params)
+
+
+def find_part(invocation: Invocation, name: str) -> tuple[JSON, Address]:
+    """Return a note and the part of it that ``name`` has behind a hash: a heading, a block, a page and so on.
+
+    Raises NotFound, also for a name without a hash.
+    """
+    from vaultseek.doors.addresses import part
+
+    note, _, anchor = name.partition("#")
+    if not (note.strip() and anchor.strip()):
+        note, anchor = name, ""
+    answer = call_note(invocation, "note/get", note, end_line=1)
+    blocks: list[JSON] = []
+    if anchor.startswith("^"):
+        blocks = call_vault(invocation, "complete", kind="block", note=answer["path"], text=anchor)["items"]
+    return answer, part(anchor, answer, blocks)
 
 
 def note_file(note: str) -> str:

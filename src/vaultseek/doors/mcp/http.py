@@ -7,9 +7,7 @@ a web page sends, and only with the token, which stands in a file that nobody el
 from __future__ import annotations
 
 import hmac
-import os
 import secrets
-import stat
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -34,8 +32,6 @@ PATH = "/mcp"
 TOKEN_BYTES = 32
 GRACE_SECONDS = 2
 """Time for running requests at the end."""
-_READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def serve_http(
@@ -77,18 +73,16 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
 def read_token(file: Path) -> str:
     """Return the token in ``file``; write a new one if there is no file. Raises Forbidden or Unavailable."""
     try:
-        opened = os.open(file, _READ)
+        data = paths.read_private(file, 1024)
     except FileNotFoundError:
         token = secrets.token_urlsafe(TOKEN_BYTES)
         paths.write_atomically(file, f"{token}\n")
         return token
     except OSError as error:
         raise Unavailable(f"{file} cannot be read: {error.strerror}; remove it") from None
-    with os.fdopen(opened) as stream:
-        state = os.fstat(stream.fileno())
-        if state.st_uid != os.geteuid() or state.st_mode & _OTHERS:
-            raise Forbidden(f"others can read the token in {file}; remove it, and a new one is made")
-        token = stream.read(1024).strip()
+    if data is None:
+        raise Forbidden(f"others can read the token in {file}; remove it, and a new one is made")
+    token = data.decode("utf-8", "replace").strip()
     if len(token) < TOKEN_BYTES or not token.isascii():
         raise Unavailable(f"{file} has no token; remove it, and a new one is made")
     return token

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from vaultseek.base import limits
@@ -19,13 +20,8 @@ from vaultseek.protocol.wire.protocol import Rejected
 log = logging.getLogger(__name__)
 
 
-class AddClient(Protocol):
-    """A function that takes a connection, the bytes read from it so far, additions to the answer to
-    ``initialize``, the client's rights, and its principal."""
-
-    def __call__(
-        self, connection: socket.socket, received: bytes, about: JSON, grant: object, principal: str, /
-    ) -> None: ...
+AddClient = Callable[[socket.socket, bytes, JSON, object, str], None]
+"""A function that takes a connection, the bytes read from it so far, and the fields of its admission."""
 
 
 class Admission(NamedTuple):

@@ -20,7 +20,6 @@ from vaultseek.protocol.wire.context import ClientInfo, Handler, Limits, Request
 from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.session import Session
 
-ACCEPTED_AT_ONCE = 16
 ACCEPT_RETRY_SECONDS = 0.1
 """Pause after a failed accept, for example when no file descriptors are left."""
 
@@ -57,7 +56,7 @@ class Server:
         self._admits = admits
         self._numbers = count(1)
         self._sessions: dict[Session, asyncio.Task[None]] = {}
-        self._listeners: dict[int, asyncio.Future[None]] = {}
+        self._accepting: set[asyncio.Task[None]] = set()
         self._refused_before = False
         self._closed = asyncio.Event()
 
@@ -73,14 +72,15 @@ class Server:
         ``accept``, that gets each connection and calls ``add_client`` for those that it admits. Raises
         Unavailable if the socket fails.
         """
-        loop = asyncio.get_running_loop()
-        number = listening.fileno()
-        self._listeners[number] = closed = loop.create_future()
-        self._listen(listening, accept or self._accept_local)
+        accepting = asyncio.create_task(self._accept(listening, accept or self._accept_local))
+        self._accepting.add(accepting)
         try:
-            await closed
+            await asyncio.wait([accepting])
         finally:
-            self._stop_listening(number)
+            self._accepting.discard(accepting)
+            accepting.cancel()
+        if not accepting.cancelled():
+            accepting.result()
         await self._closed.wait()
 
     async def close(self, timeout: float) -> None:
@@ -88,10 +88,8 @@ class Server:
 
         A handler must not await this, because this waits for the handlers.
         """
-        for number, closed in list(self._listeners.items()):
-            self._stop_listening(number)
-            if not closed.done():  # it is if the task that serves was cancelled
-                closed.set_result(None)
+        for accepting in self._accepting:
+            accepting.cancel()
         reason = Unavailable("the daemon is shutting down; try again")
         sessions = dict(self._sessions)
         await asyncio.gather(*(session.close(timeout, reason) for session in sessions))
@@ -137,33 +135,19 @@ class Server:
             return Busy(f"{self._bounds.clients} clients are connected already; close one or try again")
         return None
 
-    def _listen(self, listening: socket.socket, accept: Accept) -> None:
-        number = listening.fileno()
-        if number in self._listeners:
-            asyncio.get_running_loop().add_reader(number, self._accept, listening, accept)
-
-    def _stop_listening(self, number: int) -> None:
-        if self._listeners.pop(number, None) is not None:
-            asyncio.get_running_loop().remove_reader(number)
-
-    def _accept(self, listening: socket.socket, accept: Accept) -> None:
-        for _ in range(ACCEPTED_AT_ONCE):
+    async def _accept(self, listening: socket.socket, accept: Accept) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
             try:
-                connection, _ = listening.accept()
-            except (BlockingIOError, InterruptedError):
-                break
+                connection, _ = await loop.sock_accept(listening)
             except OSError as error:
-                loop = asyncio.get_running_loop()
-                number = listening.fileno()
-                loop.remove_reader(number)
-                if error.errno in _TRANSIENT:
-                    log.warning("a client could not be accepted: %s", error.strerror)
-                    loop.call_later(ACCEPT_RETRY_SECONDS, self._listen, listening, accept)
-                else:
-                    failure = Unavailable(f"the socket no longer accepts connections: {error.strerror}")
-                    self._listeners[number].set_exception(failure)
-                break
-            accept(connection)
+                if error.errno not in _TRANSIENT:
+                    failure = f"the socket no longer accepts connections: {error.strerror}"
+                    raise Unavailable(failure) from None
+                log.warning("a client could not be accepted: %s", error.strerror)
+                await asyncio.sleep(ACCEPT_RETRY_SECONDS)
+            else:
+                accept(connection)
 
     def _accept_local(self, connection: socket.socket) -> None:
         if self._is_admitted(connection):

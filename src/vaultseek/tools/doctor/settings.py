@@ -12,7 +12,7 @@ from vaultseek.protocol.wire.loopback import is_of_this_machine
 from vaultseek.settings.load import examine
 from vaultseek.settings.model import Settings
 from vaultseek.settings.resolve import SettingProblem
-from vaultseek.settings.team import TokenSettings, address_of
+from vaultseek.settings.sections import TokenSettings, address_of
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 _ADVICE = "correct it; `vaultseek config check` names the line"

@@ -6,7 +6,7 @@ import os
 from functools import reduce
 from operator import getitem
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,8 +22,7 @@ from vaultseek.errors import ConfigError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vaultseek.settings.model import Settings
-    from vaultseek.settings.resolve import Origin, SettingProblem
+    from vaultseek.settings.resolve import SettingProblem
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 
@@ -78,14 +77,15 @@ def check(invocation: Invocation) -> int:
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
     from vaultseek.settings.load import examine
-    from vaultseek.settings.resolve import Origin, access_problems
+    from vaultseek.settings.resolve import Origin, access_problems, engine_in_vault
+    from vaultseek.settings.watch import read_registry
 
     file = _file(invocation)
     try:
         settings, wrong = examine(invocation.config)
         origin = Origin(file)
-        wrong = (*wrong, *_problems_of_added_vaults(settings, origin), *access_problems(settings, origin))
-        problems = _problems(wrong, file)
+        added = engine_in_vault(settings, read_registry().vaults, origin)
+        problems = _problems((*wrong, *([added] if added else ()), *access_problems(settings, origin)), file)
     except ConfigError as error:
         problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
     if invocation.json:
@@ -112,7 +112,9 @@ def show(invocation: Invocation) -> int:
     vaultseek config show
     vaultseek config show --json | jq '.settings["search.limit"]'
     """
+    from vaultseek.settings.describe import keys
     from vaultseek.settings.load import load, sources
+    from vaultseek.settings.model import Settings
     from vaultseek.settings.toml import format_value
     from vaultseek.settings.watch import read_registry
 
@@ -120,7 +122,12 @@ def show(invocation: Invocation) -> int:
     source = sources(invocation.config)
     vaults = [(vault, source(("vaults",))) for vault in settings.vaults]
     vaults += [(vault, "vaultseek vault add") for vault in read_registry().vaults]
-    entries = _effective(settings.model_dump(mode="json"), source)
+    values = settings.model_dump(mode="json")
+    entries: JSON = {}
+    for key, _ in keys(Settings):
+        if key != "vaults":
+            parts = tuple(key.split("."))
+            entries[key] = {"value": reduce(getitem, parts, values), "source": source(parts)}
     listed = [{**vault.model_dump(mode="json"), "source": origin} for vault, origin in vaults]
     answer = {"file": str(file) if file.exists() else None, "vaults": listed, "settings": entries}
     heading = f"file: {clean(file)}" + ("" if file.exists() else " (does not exist, so the defaults apply)")
@@ -148,14 +155,6 @@ def _file(invocation: Invocation) -> Path:
     return invocation.config or paths.config_file()
 
 
-def _problems_of_added_vaults(settings: Settings, origin: Origin) -> list[SettingProblem]:
-    from vaultseek.settings.resolve import engine_in_vault
-    from vaultseek.settings.watch import read_registry
-
-    problem = engine_in_vault(settings, read_registry().vaults, origin)
-    return [] if problem is None else [problem]
-
-
 def _problems(wrong: Sequence[SettingProblem], file: Path) -> list[JSON]:
     from vaultseek.settings.describe import dotted_key
     from vaultseek.settings.toml import lines_of, read_text
@@ -169,16 +168,3 @@ def _problems(wrong: Sequence[SettingProblem], file: Path) -> list[JSON]:
         message = f"{file}: line {line}: {key}: {one.message}" if line else str(one)
         problems.append({"where": one.source, "line": line, "key": key, "message": message})
     return sorted(problems, key=lambda problem: (problem["line"] or 0, problem["message"]))
-
-
-def _effective(values: JSON, source: Any) -> JSON:
-    from vaultseek.settings.describe import keys
-    from vaultseek.settings.model import Settings
-
-    entries: JSON = {}
-    for key, _ in keys(Settings):
-        if key == "vaults":
-            continue
-        parts = tuple(key.split("."))
-        entries[key] = {"value": reduce(getitem, parts, values), "source": source(parts)}
-    return entries

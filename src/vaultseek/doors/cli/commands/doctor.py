@@ -16,7 +16,7 @@ from vaultseek.doors.cli.terminal import Terminal, clean, count
 from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
-    from vaultseek.tools.doctor import Finding
+    from vaultseek.tools.doctor.finding import Finding
 
 _BROKEN_EXIT = 1
 _COLORS = {"ok": "green", "warning": "yellow", "broken": "red"}
@@ -41,7 +41,9 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
     vaultseek doctor --audit
     vaultseek doctor --report > report.md
     """
-    from vaultseek.tools.doctor import BROKEN, examine, report
+    from vaultseek.tools.doctor.examine import examine
+    from vaultseek.tools.doctor.finding import BROKEN
+    from vaultseek.tools.doctor.report import report
 
     if invocation.json and report_:
         raise UsageError("--json and --report cannot be combined; use one of them")

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.open_vault import VaultOptions
     from vaultseek.settings.model import Settings
     from vaultseek.store.ledger import Counts
-    from vaultseek.tools.evaluate import JudgedQuery, Report, Variant
+    from vaultseek.tools.evaluate.judgements import JudgedQuery
+    from vaultseek.tools.evaluate.run import Report
+    from vaultseek.tools.evaluate.variants import Variant
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -86,7 +88,9 @@ def evaluate(
     import asyncio
 
     from vaultseek.settings.load import load
-    from vaultseek.tools.evaluate import as_text, read_queries, variants
+    from vaultseek.tools.evaluate.judgements import read_queries
+    from vaultseek.tools.evaluate.report import as_text
+    from vaultseek.tools.evaluate.variants import variants
 
     require_extra("evaluate", "vaultseek evaluate")
     settings = load(invocation.config)
@@ -106,7 +110,7 @@ def evaluate(
             _write(report, as_html(measured))
     finally:
         if invocation.json:
-            from vaultseek.tools.evaluate import as_json
+            from vaultseek.tools.evaluate.report import as_json
 
             print_json(as_json(measured))
         else:
@@ -120,7 +124,7 @@ def _keep(root: Path, report: Report) -> None:
     import json
 
     from vaultseek.base import paths
-    from vaultseek.tools.evaluate import as_json
+    from vaultseek.tools.evaluate.report import as_json
 
     with contextlib.suppress(OSError):
         paths.write_atomically(paths.evaluation_directory(root) / paths.REPORT, json.dumps(as_json(report)))
@@ -151,8 +155,8 @@ async def _measure(
     from vaultseek.core.library import indexed_vault
     from vaultseek.doors.cli.progress import progress
     from vaultseek.semantic.models.choice import choose_models
-    from vaultseek.tools.evaluate import cache_directory
-    from vaultseek.tools.evaluate import evaluate as run
+    from vaultseek.tools.evaluate.run import cache_directory
+    from vaultseek.tools.evaluate.run import evaluate as run
 
     directory = cache_directory(options.root, cache)
     models = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)

@@ -6,17 +6,13 @@ import re
 
 import click
 
-from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.connect import call_note, find_part
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
 from vaultseek.doors.cli.output import print_json
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import NotFound, UsageError
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.base.model import JSON
 
 _RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 
@@ -38,28 +34,16 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> int:
     try:
         answer = call_note(invocation, "note/get", note, start_line=start, end_line=end)
     except NotFound:
-        name, _, anchor = note.partition("#")
-        if not (name.strip() and anchor.strip()) or lines is not None:
+        if lines is not None:
             raise
-        answer = _part(invocation, name, anchor)
+        found, part = find_part(invocation, note)
+        lines_of_part = {"start_line": part.first, "end_line": part.last}
+        answer = call_note(invocation, "note/get", found["path"], **lines_of_part)
     if invocation.json:
         print_json(answer)
     else:
         invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
     return SUCCESS
-
-
-def _part(invocation: Invocation, name: str, anchor: str) -> JSON:
-    """Return what a link leads to that has a heading, a block, a page or another part after a hash."""
-    from vaultseek.doors.addresses import part
-
-    note = call_note(invocation, "note/get", name, end_line=1)
-    blocks: list[JSON] = []
-    if anchor.startswith("^"):
-        blocks = call_vault(invocation, "complete", kind="block", note=note["path"], text=anchor)["items"]
-    address = part(anchor, note, blocks)
-    lines = {"start_line": address.first, "end_line": address.last}
-    return call_note(invocation, "note/get", note["path"], **lines)
 
 
 def _parse_range(lines: str | None) -> tuple[int | None, int | None]:

@@ -39,7 +39,7 @@ def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
     from vaultseek.errors import UsageError
     from vaultseek.protocol.wire.loopback import PROOF, TOKEN, TOKEN_LENGTH
     from vaultseek.settings.describe import first_problem
-    from vaultseek.settings.team import TokenSettings
+    from vaultseek.settings.sections import TokenSettings
     from vaultseek.settings.toml import format_value
 
     text = secrets.token_urlsafe(TOKEN_LENGTH)
