@@ -197,6 +197,22 @@ def test_a_neighbour_stays_below_the_leader_of_a_weak_lane():
     assert order(results).index("k") < order(results).index("n")
 
 
+def test_a_note_comes_up_to_the_better_one_with_which_it_answers_the_query():
+    lanes = [lane("keyword", {"a": 9.0, "b": 8.9, "c": 8.8, "d": 8.7, "e": 1.0})]
+    joined = Signals(joined={"d": {"a": 0.9}, "a": {"d": 0.9}})
+    results = fuse(lanes, signals=joined)
+    assert order(results) == ["a", "d", "b", "c", "e"]
+    assert results[1].score == pytest.approx(0.99)
+    alone = {each.note: each.score for each in fuse(lanes)}
+    assert {each.note: each.alone for each in results} == pytest.approx(alone)
+
+
+def test_a_note_without_any_word_of_the_query_does_not_come_up():
+    lanes = [lane("keyword", {"a": 9.0, "b": 8.9}), lane("semantic", {"a": 0.9, "b": 0.8, "c": 0.7})]
+    signals = Signals(joined={"c": {"a": 1.0}}, wordless={"c"})
+    assert order(fuse(lanes, signals=signals)) == order(fuse(lanes))
+
+
 def test_graph_evidence_adds_a_little_to_a_direct_hit():
     lanes = [lane("keyword", {"a": 9.0, "b": 8.9, "c": 1.0})]
     results = fuse(lanes, graph=lane("graph", {"b": 1.0, "c": 1.0}))
@@ -253,6 +269,7 @@ signals_ = st.builds(
     age_days=st.dictionaries(NAMES, st.floats(-10, 100) | st.just(math.nan), max_size=4),
     anchors=st.dictionaries(NAMES, st.floats(0, 1) | st.just(math.nan), max_size=4),
     exactly_named=st.sets(NAMES, max_size=2),
+    joined=st.dictionaries(NAMES, st.dictionaries(NAMES, st.floats(0, 1), max_size=3), max_size=3),
 )
 graphs = st.none() | st.builds(lane, st.just("graph"), scores, weights)
 

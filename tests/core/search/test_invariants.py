@@ -235,6 +235,7 @@ def recomputed(result: dict[str, Any], explain: dict[str, Any]) -> float:
             total += part["gain"]
     assert total == pytest.approx(steps["gain"])
     value = max(0.0, total + steps["company"]) * steps["recency"] * steps["anchors"] * steps["bound"]
+    value *= steps["joined"]
     return min(1.0, (value + steps["name"]) / steps["best"]) if steps["best"] else 1.0
 
 

@@ -15,7 +15,8 @@ In the order in which a search uses it:
 4. **Score regularization.** The best candidates share their scores with those most similar to them
    (:func:`affinities`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
 5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
-   :func:`link_evidence`) and stay below the leaders of the direct lanes.
+   :func:`link_evidence`) and stay below the leaders of the direct lanes. A note that has most of the query's
+   words together with a better one that it is linked with comes up to it (:func:`joined_score`).
 6. **Recency and anchors** multiply: anchors the score, recency a part of it (:func:`recency_factor`,
    :func:`anchor_factor`). Notes whose title, alias or file name is the query come first.
 7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
@@ -84,6 +85,9 @@ GRAPH_CEILING = 0.45
 """Share of the best score that a note found by links alone does not exceed."""
 GRAPH_BELOW_LEADER = 0.99
 """Share of a direct lane's leader that no neighbour by link exceeds."""
+JOINED_GAIN = 1.0
+"""Most that a note gains, as a share of its score, by the link with a better one if the two have all words of
+the query together."""
 CONTEXT_SHARE = 0.6
 """Share of the words around a link in the evidence for a neighbour; its own title and headings have the
 rest."""
@@ -264,6 +268,14 @@ def wordless_score(score: float, least: float) -> float:
 def final_score(gain: float, regularization: float, recency: float, anchor: float) -> float:
     """Return a note's score before it is divided by the best one; ``recency`` is the factor of its tier."""
     return max(0.0, gain + regularization) * recency_share(recency) * anchor
+
+
+def joined_score(score: float, share: float, better: float) -> float:
+    """Return the score of a note that a link joins to a ``better`` one: higher, but below that one.
+
+    ``share`` is the strength of the link times the share of the query's words that the two have together.
+    """
+    return max(score, min(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better))
 
 
 def shown_score(value: float, best: float) -> float:

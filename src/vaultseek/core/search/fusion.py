@@ -29,6 +29,7 @@ from vaultseek.core.search.formula import (
     anchor_factor,
     exact_name_score,
     final_score,
+    joined_score,
     link_bound,
     link_contribution,
     prefix_name_score,
@@ -56,7 +57,9 @@ class Signals:
     contains; ``exactly_named`` the notes whose title, alias or file name is the query (candidates even if no
     lane proposes them), and ``prefix_named`` those with one that begins with what is being typed, in the
     order in which they come first; ``similarity`` cosines between notes, both ways. ``certain`` are notes
-    whose words could hardly be there by chance, ``wordless`` those with none of the query's words.
+    whose words could hardly be there by chance, ``wordless`` those with none of the query's words. ``joined``
+    has by note those that a link joins to it, with the strength of the link times the share of the query's
+    words that the two have together.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
@@ -66,15 +69,16 @@ class Signals:
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     certain: Collection[str] = ()
     wordless: Collection[str] = ()
+    joined: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 class Candidate(NamedTuple):
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
     ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
-    ceiling, and one without any word of the query under those with rare ones; ``regularization`` the gain or
-    loss by similar candidates. ``name_bonus`` is added for the note's name; all scores are divided by
-    ``best``.
+    ceiling, and one without any word of the query under those with rare ones; ``joined`` the factor for a
+    note that a link joins to a better one; ``regularization`` the gain or loss by similar candidates.
+    ``name_bonus`` is added for the note's name; all scores are divided by ``best``.
     """
 
     note: str
@@ -85,6 +89,7 @@ class Candidate(NamedTuple):
     anchor: float = 1.0
     regularization: float = 0.0
     bound: float = 1.0
+    joined: float = 1.0
     exact: bool = False
     via_graph: bool = False
     name_bonus: float = 0.0
@@ -96,10 +101,15 @@ class Candidate(NamedTuple):
         return _gain(self.contributions)
 
     @property
+    def alone(self) -> float:
+        """The score without what the note gains by the link with a better one."""
+        return self.score / self.joined
+
+    @property
     def recomputed(self) -> float:
         """The score, made of the other figures."""
-        value = final_score(self.gain, self.regularization, self.recency, self.anchor) * self.bound
-        return shown_score(value + self.name_bonus, self.best)
+        value = final_score(self.gain, self.regularization, self.recency, self.anchor)
+        return shown_score(value * self.bound * self.joined + self.name_bonus, self.best)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,26 +213,27 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
     ]
     bound = _bound(dict(zip(notes, scores, strict=True)), graph_only, combined.parts)
     bounds = _with_words_first(notes, scores, [bound if link else 1.0 for link in graph_only], signals)
+    scores = [score * each for score, each in zip(scores, bounds, strict=True)]
+    joined = _joined(notes, scores, signals)
     shown, name_bonuses, best = _shown(
-        notes, [s * each for s, each in zip(scores, bounds, strict=True)], signals
+        notes, [score * each for score, each in zip(scores, joined, strict=True)], signals
     )
     candidates = [
         Candidate(
             note,
-            score,
+            shown[place],
             combined.lane_sum.get(note, 0.0) + _raw(neighbours.get(note, {})),
             {**combined.parts.get(note, {}), **neighbours.get(note, {})},
-            *each,
+            *factors[place],
             combined.regularization.get(note, 0.0),
-            bound,
+            bounds[place],
+            joined[place],
             note in signals.exactly_named,
-            link,
-            name_bonus,
+            graph_only[place],
+            name_bonuses[place],
             best,
         )
-        for note, score, each, (bound, link), name_bonus in zip(
-            notes, shown, factors, zip(bounds, graph_only, strict=True), name_bonuses, strict=True
-        )
+        for place, note in enumerate(notes)
     ]
     return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
 
@@ -309,6 +320,18 @@ def _with_words_first(
         else bound
         for note, score, bound in zip(notes, bounded, bounds, strict=True)
     ]
+
+
+def _joined(notes: Sequence[str], scores: Sequence[float], signals: Signals) -> Sequence[float]:
+    """Return the factors for notes that answer the query together with a better one, joined by a link."""
+    of = dict(zip(notes, scores, strict=True))
+    factors = [1.0] * len(notes)
+    for place, note in enumerate(notes):
+        own, others = of[note], signals.joined.get(note, {})
+        if own > 0 and note not in signals.wordless:
+            values = (joined_score(own, share, of.get(other, 0.0)) for other, share in others.items())
+            factors[place] = max(values, default=own) / own
+    return factors
 
 
 def _leads(parts: Parts) -> bool:

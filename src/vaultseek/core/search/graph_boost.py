@@ -34,13 +34,15 @@ class Neighbours:
     """Evidence in [0, 1] by path, and the rows of all notes that it names, by id.
 
     ``via``: the path of the leader whose link with the neighbour says most. ``mentioned``: the neighbours
-    that no link joins to it, only their name in its text.
+    that no link joins to it, only their name in its text. ``strengths``: of the link with each leader, by the
+    ids of neighbour and leader.
     """
 
     evidence: Mapping[str, float] = field(default_factory=dict)
     via: Mapping[str, str] = field(default_factory=dict)
     mentioned: Collection[str] = ()
     notes: Mapping[int, NoteRow] = field(default_factory=dict)
+    strengths: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
 
 def neighbour_evidence(
@@ -91,7 +93,7 @@ def neighbour_evidence(
         if leader in mentions.get(id, ()):
             mentioned.add(path)
         linked[id] = rows[id]
-    return Neighbours(evidence, via, mentioned, linked)
+    return Neighbours(evidence, via, mentioned, linked, strengths)
 
 
 class ShareOfWords:

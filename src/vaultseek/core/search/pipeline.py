@@ -219,7 +219,7 @@ class Searcher:
         reranking = reranking or Reranking(selection.results)
         results = reranking.results[: parsed.limit]
         certain = certainties(
-            [each.score for each in reranking.results],
+            [each.alone for each in reranking.results],
             [ranking.confidence[each.note] for each in reranking.results],
             weak=selection.weak,
         )

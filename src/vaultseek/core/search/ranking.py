@@ -119,6 +119,9 @@ def rank(
         notes = neighbours.notes
         known = [replace(lane, known=each.of(notes)) for lane, each in zip(direct, lanes, strict=True)]
         combined = complete(combined, known, fusion, signals)
+        found = {id: row for id, row in notes.items() if combined.lane_gain.get(row.path, 0.0) > 0}
+        unnamed = {id: row for id, row in found.items() if id not in with_name and id not in prefix_named}
+        signals = replace(signals, joined=_joined(neighbours.strengths, words, keyword, unnamed))
     signals = _with_certain_words(signals, lanes, keyword, notes)
     named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
     named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
@@ -219,6 +222,32 @@ def _with_certain_words(
     least = float(scores[:SCALE_NOTES].min())
     wordless = {row.path for id, row in notes.items() if id not in rows or scores[rows[id]] < least}
     return replace(signals, certain=certain, wordless=wordless)
+
+
+def _joined(
+    strengths: Mapping[int, Mapping[int, float]],
+    words: Mapping[str, float],
+    keyword: KeywordAnswer | None,
+    notes: Mapping[int, NoteRow],
+) -> dict[str, dict[str, float]]:
+    """Return by note those joined to it, with the strength of the link times the share of the query's words,
+    by weight, that the two have together."""
+    total = sum(words.values())
+    if keyword is None or total <= 0:
+        return {}
+    linked = {id: by_seed for id, by_seed in strengths.items() if id in notes}
+    ids = {*linked, *(seed for by_seed in linked.values() for seed in by_seed)}
+    matched = {id: {fold(word) for word in keyword.matched(id)} for id in ids}
+    return {
+        notes[id].path: {
+            notes[seed].path: strength
+            * sum(words.get(word, 0.0) for word in matched[id] | matched[seed])
+            / total
+            for seed, strength in by_seed.items()
+            if seed in notes
+        }
+        for id, by_seed in linked.items()
+    }
 
 
 def _ages(rows: Iterable[NoteRow], settings: SearchSettings) -> dict[str, float]:

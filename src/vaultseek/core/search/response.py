@@ -224,6 +224,7 @@ def _arithmetic(candidate: Candidate) -> JSON:
         "recency": recency_share(candidate.recency),
         "anchors": candidate.anchor,
         "bound": candidate.bound,
+        "joined": candidate.joined,
         "name": candidate.name_bonus,
         "best": candidate.best,
     }

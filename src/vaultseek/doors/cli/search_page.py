@@ -25,6 +25,7 @@ _STEPS = (
     ("recency", "x", "recency", 1.0),
     ("anchors", "x", "anchors", 1.0),
     ("by link", "x", "bound", 1.0),
+    ("joined", "x", "joined", 1.0),
     ("name", "+", "name", 0.0),
     ("best", "/", "best", None),
 )

@@ -100,8 +100,8 @@ class Reranked(Answer):
 class Arithmetic(Answer):
     """The figures that a score is made of.
 
-    ``score = min(1, (max(0, gain + company) * recency * anchors * bound + name) / best)``; 1 if ``best``
-    is 0.
+    ``score = min(1, (max(0, gain + company) * recency * anchors * bound * joined + name) / best)``; 1
+    if ``best`` is 0.
     """
 
     gain: float
@@ -114,6 +114,8 @@ class Arithmetic(Answer):
     """Factor for the identifiers, phrases and names of the query in it."""
     bound: float
     """Factor that keeps notes by link alone, or without any word, below others."""
+    joined: float
+    """Factor for a note that a link joins to a better one, if the two have much of the query together."""
     name: float
     """Gain of a note whose name is the query."""
     best: float

@@ -21,6 +21,7 @@ export function partsOf(result) {
   step("recency", value * sum.recency);
   step("names and phrases", value * sum.anchors);
   step("bounds", value * sum.bound);
+  step("linked with a better one", value * sum.joined);
   step("name of the note", value + sum.name * scale);
   step("limit", Math.min(value, 1));
   return parts.filter(([, part]) => round(part) !== 0);
