@@ -9,7 +9,7 @@ from typing import Any
 from near import Near
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.semantic_lane import Patience
+from vaultseek.core.indexing.spaces import Patience
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher

@@ -18,7 +18,7 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.advance import Advance
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.semantic_lane import Patience
+from vaultseek.core.indexing.spaces import Patience
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest

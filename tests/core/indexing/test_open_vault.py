@@ -19,7 +19,7 @@ from semantic_here import WorkerHere
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing import keyword_sync
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.semantic_lane import Patience
+from vaultseek.core.indexing.spaces import Patience
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.errors import AlreadyRunning, IndexDamaged, Unavailable

@@ -27,8 +27,7 @@ from vaultseek.core.indexing.keyword_sync import EmbeddedEngine
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.second_space import SecondSpace
-from vaultseek.core.indexing.semantic_lane import Patience, SemanticLane
-from vaultseek.core.indexing.spaces import Spaces
+from vaultseek.core.indexing.spaces import Patience, Spaces
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
@@ -147,7 +146,6 @@ class OpenVault:
         self._keyword = engine.keyword
         self._writer = writer
         self._patience = patience
-        self._semantic = SemanticLane(ledger, embedding, spaces, worker, patience)
         self._files = files
 
     @classmethod
@@ -202,6 +200,7 @@ class OpenVault:
             embedding = Embedding(
                 ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, pool
             )
+            patience = patience or Patience()
             return cls(
                 options,
                 worker,
@@ -209,10 +208,10 @@ class OpenVault:
                 engine,
                 Indexer(reader, ledger, keyword, crash_marker, options.exclude),
                 embedding,
-                Spaces(models, second, spec.count, ledger),
+                Spaces(models, embedding, second, ledger, worker, patience),
                 Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
                 writer,
-                patience or Patience(),
+                patience,
                 files.pop_all(),
             )
 
@@ -276,14 +275,14 @@ class OpenVault:
 
     def semantic_reason(self, text: str = "") -> Reason | None:
         """Return why the semantic lane cannot answer ``text``, or None."""
-        return self._semantic.reason(text)
+        return self.spaces.reason(text)
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
 
         One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
         """
-        return await self._semantic.ask(text, k, allowed)
+        return await self.spaces.ask(text, k, allowed)
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
@@ -310,14 +309,14 @@ class OpenVault:
 
     def lag_reason(self, text: str) -> Reason | None:
         """Return why the space that answers ``text`` lacks notes that others have, or None."""
-        return self._semantic.lag_reason(text)
+        return self.spaces.lag_reason(text)
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
         """Return the stored vectors of ``notes`` in the space that answers ``text``.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
-        return await self._semantic.note_vectors(notes, text)
+        return await self.spaces.note_vectors(notes, text)
 
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float

@@ -1,4 +1,4 @@
-"""The vector spaces of a vault: which of them answers a question, and why one may be answered badly.
+"""The vector spaces of a vault: which of them answers a question, how, and why one may be answered badly.
 
 A vault has the space of its own model. A vault in English may have a second one, of a model that reads other
 languages, for questions that the first does not read; a question is answered by exactly one of them, because
@@ -7,16 +7,25 @@ cosines of different models cannot be compared.
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from vaultseek.base.limits import QUERY_EMBED_SECONDS, SECOND_QUERY_SECONDS
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, folded_stop_words
+from vaultseek.core.indexing.embed import Embedding
 from vaultseek.core.indexing.second_space import SecondSpace
+from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.models.choice import VaultModels
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.store.ledger import Ledger
 
 JUDGED_TEXTS = 1000
@@ -25,21 +34,44 @@ NOT_YET = "the vectors for other languages than English are not computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
 """Notes that a space may lack without a word about it, if they are also no more than this share of all."""
+LAGGING_PASSAGES = 20
+LAGGING_PASSAGES_SHARE = 0.2
+"""Passages without a vector of which answers say nothing, if they are no more than this share of all."""
+_EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by their words")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Longest wait of a search for the model: by default as long as a person would."""
+
+    query_seconds: float = QUERY_EMBED_SECONDS
+    second_seconds: float = SECOND_QUERY_SECONDS
+    """The same for the model of the second space, which may have to be loaded."""
+    rerank_seconds: float | None = None
+    """None: as long as the search's own settings say."""
+    complete: bool = False
+    """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
 
 
 class Spaces:
-    """Chooses between the vault's own space and ``second``, if there is one.
-
-    ``count`` counts the pieces of a text for the model of the first.
-    """
+    """Answers each question by the vault's own space or second, without what the ledger has no more."""
 
     def __init__(
-        self, models: VaultModels, second: SecondSpace | None, count: Callable[[str], int], ledger: Ledger
+        self,
+        models: VaultModels,
+        embedding: Embedding,
+        second: SecondSpace | None,
+        ledger: Ledger,
+        worker: SemanticWorker,
+        patience: Patience,
     ) -> None:
         self.models = models
         self.second = second
+        self._embedding = embedding
         self._ledger = ledger
-        self._judge = lru_cache(JUDGED_TEXTS)(lambda text: language_support(text, count))
+        self._worker = worker
+        self._patience = patience
+        self._judge = lru_cache(JUDGED_TEXTS)(lambda text: language_support(text, embedding.spec.count))
 
     def second_for(self, text: str) -> SecondSpace | None:
         """Return the second space if it is the one to answer the text.
@@ -67,15 +99,72 @@ class Spaces:
         return Reason("unread_language", f"{unread}; {self.models.advice}" if self.models.advice else unread)
 
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the second space cannot answer the text yet, or lacks notes; None if it lacks few."""
-        space = self.second_for(text)
-        if space is None:
-            waits = self.second is not None and self._reads(text) == "poorly"
-            return Reason("being_built", NOT_YET) if waits else None
-        pending, notes = space.pending_count() or 0, self._ledger.counts().notes
-        if pending <= min(LAGGING_NOTES, LAGGING_SHARE * notes):
+        """Return why the space that answers ``text`` lacks notes that others have, or None if it lacks few.
+
+        Few passages without a vector are those of the last saves, of which nothing is said.
+        """
+        space, counts = self.second_for(text), self._ledger.counts()
+        if space is not None:
+            pending = space.pending_count() or 0
+            if pending <= min(LAGGING_NOTES, LAGGING_SHARE * counts.notes):
+                return None
+            words = f"{pending} of {counts.notes} notes have no vectors for this language yet"
+            return Reason("being_built", words)
+        few = max(LAGGING_PASSAGES, LAGGING_PASSAGES_SHARE * counts.chunks)
+        if not self._embedding.has_previous and counts.chunks - counts.embedded > few:
+            return _EMBEDDING
+        waits = self.second is not None and self._reads(text) == "poorly"
+        return Reason("being_built", NOT_YET) if waits else None
+
+    def reason(self, text: str = "") -> Reason | None:
+        """Return why the semantic lane cannot answer ``text``, or None."""
+        if text and self.second_for(text) is not None:
             return None
-        return Reason("being_built", f"{pending} of {notes} notes have no vectors for this language yet")
+        state = self._worker.state
+        if state.status != "ready" and not self._patience.complete:
+            if text:
+                self._worker.want()
+            return state.reason or Reason("worker_unavailable", f"the semantic worker is {state.status}")
+        if not self._embedding.ready:
+            return Reason("being_built", "the vectors are not ready yet")
+        if self._embedding.has_previous:
+            return None
+        counts = self._ledger.counts()
+        if not counts.chunks or counts.embedded:
+            return None
+        return Reason("not_embedded", "no passage is embedded yet")
+
+    async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
+        """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
+
+        One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
+        """
+        second = self.second_for(text)
+        space, seconds = (
+            (self._embedding, self._patience.query_seconds)
+            if second is None
+            else (second, self._patience.second_seconds)
+        )
+        try:
+            answer = await space.query(text, k, allowed, seconds)
+        except IndexDamaged as error:
+            await space.discard_store(str(error))
+            raise
+        return await asyncio.to_thread(self._without_removed, answer) if space.may_have_removed else answer
+
+    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
+        """Return the stored vectors of ``notes`` in the space that answers ``text``.
+
+        Raises WorkerUnavailable or IndexDamaged.
+        """
+        space = (self.second_for(text) if text else None) or self._embedding
+        return await space.note_vectors(notes, self._patience.query_seconds)
+
+    def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
+        notes = self._ledger.notes.by_id(answer.note_ids.tolist())
+        exist = np.isin(answer.note_ids, list(notes))
+        answer = replace(answer, note_ids=answer.note_ids[exist], note_scores=answer.note_scores[exist])
+        return answer.with_chunks(self._ledger.chunks.ids(answer.passage_numbers.tolist()))
 
     def as_json(self) -> JSON:
         """Return the models of the vault, and how far the second space is, as ``index/status`` has them."""
