@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from vaultseek.content.files.read import read_note
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
-from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReaderProcess, ReadJob, ReadNotes
+from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReadJob, ReadNotes
 from vaultseek.core.indexing.reading import NoteReader, content_digest, read_or_report
 from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
@@ -115,8 +115,10 @@ class BatchReader:
         if segment is None or not self._keyword.add(self._ledger, segment, notes):
             self._keyword.sync(self._ledger)
         if self._merging is None or self._merging.done():
-            index = self._keyword.index
-            self._merging = self._pool.merge(self._merge_step) if index.notes_to_merge() else None
+            index, merge = self._keyword.index, self._keyword.merge_step
+            self._merging = (
+                self._pool.merge(lambda reader: merge(reader.merge_files)) if index.notes_to_merge() else None
+            )
 
     def _numbered(self, paths: Sequence[str]) -> Iterator[tuple[int, str, bytes | None]]:
         numbers = self._ledger.notes.numbers(paths)
@@ -164,6 +166,3 @@ class BatchReader:
             elif note is not None:
                 unchanged.append(note)
         return Batch(indexed, unchanged, len(job.notes))
-
-    def _merge_step(self, reader: ReaderProcess) -> bool:
-        return self._keyword.merge_step(reader.merge_files)

@@ -110,18 +110,14 @@ def _chunks(parsed: _Parsed, path: str, lines: Sequence[str]) -> tuple[Chunk, ..
         heading_path, text = passage.heading_path, passage.text
         if not _are_ranges(passage.code, len(text)):
             raise ValueError("ranges of code that are not in their passage")
-        if not _is_at(text, lines, passage.start_line, passage.end_line):
+        first, last = passage.start_line, passage.end_line
+        has_them = last - first == text.count("\n", 0, -1)
+        if not (has_them and text in "\n".join((*lines[first - 1 : last], ""))):
             raise ValueError("a passage that is not in its lines")
         id = chunk_id(path, heading_path, text, seen[heading_path, text])
         seen[heading_path, text] += 1
-        first, last = passage.start_line, passage.end_line
         chunks.append(Chunk(id, heading_path, first, last, text, passage.code, passage.place))
     return tuple(chunks)
-
-
-def _is_at(text: str, lines: Sequence[str], first: int, last: int) -> bool:
-    """True if the text stands in the lines from ``first`` to ``last``, and in each of them."""
-    return last - first == text.count("\n", 0, -1) and text in "\n".join((*lines[first - 1 : last], ""))
 
 
 def _are_ranges(code: Sequence[tuple[int, int]], end: int) -> bool:

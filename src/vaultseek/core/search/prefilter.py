@@ -50,7 +50,11 @@ def prefilter(text: str) -> Prefilter | None:
     if not runs:
         return None
     run = max(runs, key=lambda run: (sum(map(_is_certain, run)), len(run)))
-    first, hidden = _like(run) if any(map(_is_certain, run)) else _glob(run)
+    if any(map(_is_certain, run)):
+        first, hidden = _like(run)
+    else:
+        letters = "".join(f"[{letter}{_origins().get(letter, '')}]" for letter in run)
+        first, hidden = ("GLOB", f"*{letters}*"), []
     others = dict.fromkeys([*hidden, *_parts(run), *_marks(run)])
     return Prefilter((first, *(("LIKE", f"%{character}%") for character in others)))
 
@@ -84,10 +88,6 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
         else:
             pattern += "_"
     return ("LIKE", f"%{pattern}%"), hidden
-
-
-def _glob(run: str) -> tuple[tuple[str, str], list[str]]:
-    return ("GLOB", "*" + "".join(f"[{letter}{_origins().get(letter, '')}]" for letter in run) + "*"), []
 
 
 def _marks(run: str) -> Iterator[str]:

@@ -97,7 +97,10 @@ def rank(
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
     proposed = {*best, *lanes.first(REGULARIZED_NOTES), *with_name, *prefix_named}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
-    exactly_named = _prefer_file_names(with_name, parsed.query.rank_text, notes)
+    # Of the notes called so, the files of that name; all of them if there is none.
+    name = parsed.query.rank_text
+    files = {id for id in with_name if id in notes and is_file_name(notes[id].path, name)}
+    exactly_named = files or with_name
     signals = Signals(
         age_days=_ages(notes.values(), settings),
         anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
@@ -175,11 +178,6 @@ def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
     )
     days = (f"{month}-", f"{month}.", f"{month}-[0-3][0-9]*")
     return tuple(row[0] for row in ledger.select(sql, month, *days, DAYS_OF_MONTH))
-
-
-def _prefer_file_names(ids: set[int], name: str, notes: Mapping[int, NoteRow]) -> set[int]:
-    """Return, of the notes called so, the files of that name; all of them if there is none."""
-    return {id for id in ids if id in notes and is_file_name(notes[id].path, name)} or ids
 
 
 def _fusion(settings: SearchSettings, reading: float) -> Fusion:

@@ -135,7 +135,7 @@ class Language:
         own = {"value", "index", *(["acc"] if name == "reduce" else [])}
         each = self.function(arguments[0], locals | own)
         first = self.function(arguments[1], locals) if name == "reduce" else _constant(None)
-        run = {"filter": _filter, "map": _map, "reduce": _reduce}[name]
+        run = _RUNS[name]
 
         def call(scope: Scope) -> Value:
             value = of(scope)
@@ -153,14 +153,6 @@ class Language:
         return call
 
 
-def _filter(scope: Scope, values: list[Value], keeps: Compiled, acc: Value) -> Value:
-    return [value for value in _elements(scope, values) if is_truthy(keeps(scope))]
-
-
-def _map(scope: Scope, values: list[Value], made: Compiled, acc: Value) -> Value:
-    return collected(made(scope) for _ in _elements(scope, values))
-
-
 def _reduce(scope: Scope, values: list[Value], combined: Compiled, acc: Value) -> Value:
     scope.locals["acc"] = acc
     for _ in _elements(scope, values):
@@ -174,6 +166,15 @@ def _elements(scope: Scope, values: list[Value]) -> Iterator[Value]:
         scope.around.budget.spend()
         scope.locals["value"], scope.locals["index"] = value, index
         yield value
+
+
+_RUNS: Mapping[str, Callable[[Scope, list[Value], Compiled, Value], Value]] = {
+    "filter": lambda scope, values, keeps, acc: [
+        value for value in _elements(scope, values) if is_truthy(keeps(scope))
+    ],
+    "map": lambda scope, values, made, acc: collected(made(scope) for _ in _elements(scope, values)),
+    "reduce": _reduce,
+}
 
 
 def _constant(value: Value) -> Compiled:
