@@ -101,6 +101,6 @@ def test_a_keyword_index_of_any_format_finds_the_notes(name, index, open_world):
 def test_a_keyword_index_of_any_format_opens_at_its_revision_or_counts_as_damaged(name, index):
     directory = copy_keyword(name, index)
     with contextlib.suppress(IndexDamaged) if name != CURRENT_KEYWORD else contextlib.nullcontext():
-        opened = KeywordIndex.open(directory, rules=LanguageRules("en"))
+        opened = KeywordIndex.open(directory, LanguageRules("en"))
         assert (opened.revision, len(opened)) == (f"{GENERATION}:3", 3)
         assert hits_of(opened.search("ferry quay", 1))[0].matched == ("ferry", "quay")

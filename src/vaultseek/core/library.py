@@ -24,7 +24,7 @@ from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import VaultMissing, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
-from vaultseek.semantic.models.choice import AUTO, ModelChoice, VaultModels, choose_models
+from vaultseek.semantic.models.choice import AUTO, VaultModels, choose_models
 from vaultseek.semantic.models.service import Service
 from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from vaultseek.semantic.worker.pool import WorkerPool
@@ -49,7 +49,7 @@ def _ignore_progress(phase: str, counts: Counts) -> None:
 async def indexed_vault(
     options: VaultOptions,
     cache: Path,
-    model: LocalModel | ModelChoice | None = None,
+    model: LocalModel | VaultModels | None = None,
     on_indexing: OnIndexing = _ignore_progress,
     questions: Sequence[str] = (),
     reranker: Service | None = None,
@@ -63,7 +63,7 @@ async def indexed_vault(
     log = paths.private_directory(cache) / "worker.log"
     of_worker = WorkerSettings(reranker=reranker)
     pool = WorkerPool(lambda model: SemanticWorker(model, log=log, settings=of_worker))
-    choice = ModelChoice(model) if isinstance(model, LocalModel) else model or choose_models(AUTO)
+    choice = VaultModels(model) if isinstance(model, LocalModel) else model or choose_models(AUTO)
     source = ModelSource(choice, pool)
     models = await asyncio.to_thread(source.of_vault, options, cache)
     vault = _open(options, cache, source, models)

@@ -21,7 +21,7 @@ from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.semantic.models.choice import ModelChoice, VaultModels, choose_models
+from vaultseek.semantic.models.choice import VaultModels, choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.engine import MilvusOptions
 from vaultseek.settings.search import SearchSettings
@@ -219,7 +219,7 @@ def test_a_space_that_is_switched_off_is_removed(world):
     ],
 )
 def test_the_language_of_the_vault_chooses_its_model(share, automatic, main, second):
-    choice = ModelChoice(find_model("hashing"), find_model("hashing-32"), automatic, only_english=True)
+    choice = VaultModels(find_model("hashing"), find_model("hashing-32"), True, automatic=automatic)
     models = choice.of_vault(share)
     assert (models.main.name, models.second.name if models.second else None) == (main, second)
     assert models.why == (

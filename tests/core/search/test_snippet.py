@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.core.search.snippet import Preview, TermMatcher, preview
-from vaultseek.store.keyword.analysis import Analyzer
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
-from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.keyword.spans import span_finder
 
 FILLER = "lorem ipsum dolor sit amet consectetur " * 8
-ENGLISH = SpanFinder(Analyzer("en"))
+ENGLISH = span_finder(LanguageRules("en", for_all=True), frozenset({"en"}))
 
 Highlight = Callable[..., str]
 
@@ -39,7 +39,7 @@ def highlight(tmp_path: Path) -> Highlight:
     """``highlight(text, query)``: the preview of a note with this text in the answer to the query."""
 
     def search(text: str, query: str, language: str | None = "en") -> str:
-        index = KeywordIndex.create(tmp_path / "index", language=language)
+        index = KeywordIndex.create(tmp_path / "index", LanguageRules(language, for_all=True))
         index.apply([KeywordDocument(1, "", "", chunks=(KeywordChunk("1.0", text),))], (), "first")
         matcher = TermMatcher.of_answer(index.search(query, 10), index.span_finder)
         return with_marks(preview(text, 80, matcher))

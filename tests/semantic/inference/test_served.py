@@ -230,7 +230,7 @@ def test_settings_that_cannot_be_used_say_what_to_do(encoder, class_name, option
 def test_a_served_model_takes_the_place_of_all_others():
     service = Service(CLASS, window=100)
     choice = choose_models("auto", "auto", service)
-    assert (choice.main.name, choice.main.window, choice.other) == ("OverHttp", 100, None)
+    assert (choice.main.name, choice.main.window, choice.second) == ("OverHttp", 100, None)
     assert counter_of(choice.main)("two words") == 2
     assert choose_models("auto", "auto", Service(CLASS, '{"api_key": "x"}')).main.fault
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyword_answers import KeywordHit, hits_of
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.segment import FIELDS
@@ -139,7 +140,7 @@ def indexed(
     directory: Path, rounds: list[tuple[dict[int, Content], set[int]]]
 ) -> tuple[KeywordIndex, dict[int, KeywordDocument]]:
     """Apply each round of changes; return the index and the documents that are left."""
-    index = KeywordIndex.create(directory, language=None)
+    index = KeywordIndex.create(directory, LanguageRules(None, for_all=True))
     vault: dict[int, KeywordDocument] = {}
     for number, (changed, deleted) in enumerate(rounds):
         upserts = [document(note, content) for note, content in changed.items()]

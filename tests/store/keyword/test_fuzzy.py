@@ -9,6 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.snapshot import Snapshot
 from vaultseek.store.keyword.strings import Strings
@@ -40,7 +41,7 @@ def test_one_typo_is_one_edit(one: str, other: str) -> None:
 )
 def test_every_word_one_typo_away_is_found(vault: set[str], word: str) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        index = KeywordIndex.create(Path(directory) / "index", language=None)
+        index = KeywordIndex.create(Path(directory) / "index", LanguageRules(None, for_all=True))
         index.apply([KeywordDocument(0, "", " ".join(sorted(vault)))], (), "1")
         snapshot: Snapshot = index._state.snapshot
         terms = set(TermIndex(snapshot).within_one_edit(word.replace("é", "e"), 1000))
@@ -57,7 +58,7 @@ def test_every_word_one_typo_away_is_found(vault: set[str], word: str) -> None:
 def test_the_most_frequent_words_with_a_beginning(batches: list[list[str]], prefix: str, limit: int) -> None:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as directory:
-        index = KeywordIndex.create(Path(directory) / "index", language=None)
+        index = KeywordIndex.create(Path(directory) / "index", LanguageRules(None, for_all=True))
         for number, words in enumerate(batches):
             notes = [KeywordDocument(10 * number, "", " ".join(words))]
             notes += [KeywordDocument(100 * number + at + 50, "", word) for at, word in enumerate(words[:3])]

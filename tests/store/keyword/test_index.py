@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from keyword_answers import hits_of
 from keyword_dump import dump
 from vaultseek.errors import IndexDamaged
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.answer import PASSAGES
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.merge import MERGE_FACTOR
@@ -29,7 +30,7 @@ def vault(tmp_path: Path) -> Make:
     """``vault("first note", "second note")``: an index of notes 0, 1, ... with these texts."""
 
     def make(*bodies: str, language: str | None = "en") -> KeywordIndex:
-        index = KeywordIndex.create(tmp_path / "index", language=language)
+        index = KeywordIndex.create(tmp_path / "index", LanguageRules(language, for_all=True))
         index.apply([note(number, body) for number, body in enumerate(bodies)], (), "first")
         return index
 
@@ -111,7 +112,7 @@ def vault_dump(index: KeywordIndex, documents: list[KeywordDocument]) -> str:
     directory = index._commits.directory.with_name(
         f"fresh-{len(list(index._commits.directory.parent.iterdir()))}"
     )
-    fresh = KeywordIndex.create(directory, language=index.language)
+    fresh = KeywordIndex.create(directory, LanguageRules(index.language, for_all=True))
     fresh.apply(documents, (), "fresh")
     return dump(fresh)
 
@@ -427,20 +428,20 @@ def test_searches_see_one_state_while_changes_go_on(vault: Make) -> None:
 
 
 def test_opening_again_gives_the_same(tmp_path: Path) -> None:
-    index = KeywordIndex.create(tmp_path / "index", language="de")
+    index = KeywordIndex.create(tmp_path / "index", LanguageRules("de", for_all=True))
     index.apply([note(1, "Die Häuser"), note(2, "Das Haus")], (), "stamp one")
     index.apply([note(3, "Ein Garten")], [2], "stamp two")
     expected = dump(index), hits_of(index.search("haus garten", 9))
     index.close()
-    again = KeywordIndex.open(tmp_path / "index", language="de")
+    again = KeywordIndex.open(tmp_path / "index", LanguageRules("de", for_all=True))
     assert (dump(again), hits_of(again.search("haus garten", 9))) == expected
     assert again.revision == "stamp two"
 
 
 def test_another_language_asks_for_a_refill(tmp_path: Path) -> None:
-    KeywordIndex.create(tmp_path / "index", language="de")
+    KeywordIndex.create(tmp_path / "index", LanguageRules("de", for_all=True))
     with pytest.raises(IndexDamaged, match="rebuilt"):
-        KeywordIndex.open(tmp_path / "index", language="en")
+        KeywordIndex.open(tmp_path / "index", LanguageRules("en", for_all=True))
 
 
 def test_a_closed_index_finds_nothing(vault: Make) -> None:

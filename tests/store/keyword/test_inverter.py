@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyword_dump import dump
-from vaultseek.store.keyword.analysis import Analyzer
+from vaultseek.store.keyword.analysis import Analyzer, LanguageRules
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 
 words = st.lists(st.sampled_from(["red", "green", "blue"]), max_size=6)
@@ -58,7 +58,7 @@ def test_a_phrase_is_found_where_its_words_follow_each_other(
         if any(contains(value, phrase) for value in (title, *bodies, *aliases))
     }
     with tempfile.TemporaryDirectory() as directory:
-        index = KeywordIndex.create(Path(directory) / "index", language=None)
+        index = KeywordIndex.create(Path(directory) / "index", LanguageRules(None, for_all=True))
         for at in range(0, len(documents), batch):
             index.apply(documents[at : at + batch], (), str(at))
         assert notes_with_phrase(index, " ".join(phrase), None) == expected

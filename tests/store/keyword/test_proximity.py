@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keyword_answers import hits_of
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.bm25f import FIELD_B, K1
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.proximity import WINDOW
@@ -81,7 +82,7 @@ def test_words_near_each_other_count_by_the_formula(
     changes: list[tuple[dict[int, Note], set[int]]], query: list[str]
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        index = KeywordIndex.create(Path(directory) / "index", language=None)
+        index = KeywordIndex.create(Path(directory) / "index", LanguageRules(None, for_all=True))
         vault: dict[int, Note] = {}
         for step, (upserts, deletes) in enumerate(changes):
             index.apply([document(n, note) for n, note in upserts.items()], deletes - set(upserts), str(step))
@@ -91,7 +92,7 @@ def test_words_near_each_other_count_by_the_formula(
 
 
 def test_a_note_with_the_words_together_comes_before_one_that_has_them_apart(tmp_path: Path) -> None:
-    index = KeywordIndex.create(tmp_path / "index", language="en")
+    index = KeywordIndex.create(tmp_path / "index", LanguageRules("en", for_all=True))
     apart = " ".join(["pressure", *["water"] * 20, "valve"])
     together = " ".join(["pressure valve", *["water"] * 20])
     texts = {1: apart, 2: together}
@@ -105,7 +106,7 @@ def test_a_note_with_the_words_together_comes_before_one_that_has_them_apart(tmp
 
 
 def test_a_word_is_not_near_itself_and_repeated_words_keep_their_places(tmp_path: Path) -> None:
-    index = KeywordIndex.create(tmp_path / "index", language=None)
+    index = KeywordIndex.create(tmp_path / "index", LanguageRules(None, for_all=True))
     texts = {1: "the form", 2: "giraffe user", 3: "forms and forts"}
     documents = [
         KeywordDocument(n, "", "", chunks=(KeywordChunk(str(n), text),)) for n, text in texts.items()
@@ -118,7 +119,7 @@ def test_a_word_is_not_near_itself_and_repeated_words_keep_their_places(tmp_path
 
 
 def test_scripts_without_spaces_have_their_pairs_as_terms_already(tmp_path: Path) -> None:
-    index = KeywordIndex.create(tmp_path / "index", language=None)
+    index = KeywordIndex.create(tmp_path / "index", LanguageRules(None, for_all=True))
     index.apply([KeywordDocument(1, "", "", chunks=(KeywordChunk("1", "知識管理方法"),))], (), "1")
     (hit,) = hits_of(index.search("知識管理", 10))
     assert hit.score > 0 == hit.proximity

@@ -7,11 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.content.languages.stems import LANGUAGES
-from vaultseek.store.keyword.analysis import Analyzer
-from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.keyword.spans import SpanFinder, span_finder
 
-ENGLISH = SpanFinder(Analyzer("en"))
-PLAIN = SpanFinder(Analyzer(None))
+
+def finder_of(language: str | None) -> SpanFinder:
+    return span_finder(LanguageRules(language, for_all=True), frozenset({language}))
+
+
+ENGLISH = finder_of("en")
+PLAIN = finder_of(None)
 
 
 def spans(text: str, finder: SpanFinder = PLAIN) -> str:
@@ -61,7 +66,7 @@ words = st.text("abcdeghilmnorstuyAEIOY", min_size=1, max_size=12) | st.text(
 def test_the_spans_of_some_terms_are_those_among_all(
     language: str | None, words: list[str], data: st.DataObject
 ) -> None:
-    finder, text = SpanFinder(Analyzer(language)), " ".join(words)
+    finder, text = finder_of(language), " ".join(words)
     spans = list(finder.spans(text))
     some = data.draw(st.sets(st.sampled_from([span.term for span in spans] or ["none"])))
     expected = sorted((span for span in spans if span.term in some), key=lambda span: span.start)
@@ -70,7 +75,7 @@ def test_the_spans_of_some_terms_are_those_among_all(
 
 @pytest.mark.parametrize("word", ["ъ", "съ", "Ъ", "съезд"])
 def test_a_hard_sign_that_the_stemmer_makes_a_soft_one_is_found(word: str) -> None:
-    finder = SpanFinder(Analyzer("ru"))
+    finder = finder_of("ru")
     (span,) = finder.spans(word)
     assert list(finder.spans(word, {span.term})) == [span]
 

@@ -128,7 +128,7 @@ class KeywordSync:
         with contextlib.suppress(FileNotFoundError):
             self._directory.rename(aside)
         failpoint("keyword.remake")
-        index = KeywordIndex.create(self._directory, rules=self._rules)
+        index = KeywordIndex.create(self._directory, self._rules)
         self._remove_aside()
         return index
 
@@ -142,7 +142,7 @@ class KeywordSync:
 
     def _open(self) -> KeywordIndex:
         try:
-            index = KeywordIndex.open(self._directory, rules=self._rules)
+            index = KeywordIndex.open(self._directory, self._rules)
         except IndexDamaged as error:
             if self._directory.exists():
                 self._log_rebuild(error)

@@ -20,7 +20,7 @@ from vaultseek.core.indexing.spaces import JUDGED_CHARS, foreign_share
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.catalogue import LocalModel
-from vaultseek.semantic.models.choice import ModelChoice, VaultModels, counter_of
+from vaultseek.semantic.models.choice import VaultModels, counter_of
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.store.ledger import Ledger
 
@@ -28,7 +28,7 @@ from vaultseek.store.ledger import Ledger
 class ModelSource:
     """Chooses the models of vaults by the settings' ``choice``, and has their workers in ``pool``."""
 
-    def __init__(self, choice: ModelChoice, pool: WorkerPool) -> None:
+    def __init__(self, choice: VaultModels, pool: WorkerPool) -> None:
         self.choice = choice
         self.pool = pool
 
@@ -68,7 +68,7 @@ class ModelSource:
         try:
             counter_of(models.main)
         except ConfigError as error:
-            return replace(self.choice, other=None, advice=str(error)).of_vault(share)
+            return replace(self.choice, second=None, advice=str(error)).of_vault(share)
         return models
 
 

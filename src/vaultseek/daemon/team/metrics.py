@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from vaultseek.base.model import JSON
 from vaultseek.protocol.wire.loopback import listen
@@ -81,14 +81,6 @@ _GAUGES = {
 }
 
 
-class _Answer(NamedTuple):
-    """The answer to one request."""
-
-    status: int
-    kind: str
-    body: bytes
-
-
 @asynccontextmanager
 async def serving_metrics(host: str, number: int, metrics: Metrics) -> AsyncIterator[None]:
     """Serve the ``metrics`` at this address for as long as the context lasts. Raises Unavailable."""
@@ -99,13 +91,10 @@ async def serving_metrics(host: str, number: int, metrics: Metrics) -> AsyncIter
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(thread, _answer, metrics, scope["path"])
-        headers = [
-            (b"content-type", answer.kind.encode()),
-            (b"content-length", str(len(answer.body)).encode()),
-        ]
-        await send({"type": "http.response.start", "status": answer.status, "headers": headers})
-        await send({"type": "http.response.body", "body": answer.body})
+        status, kind, body = await loop.run_in_executor(thread, _answer, metrics, scope["path"])
+        headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
     try:
         async with serving_http(app, listen(host, number)):
@@ -114,11 +103,12 @@ async def serving_metrics(host: str, number: int, metrics: Metrics) -> AsyncIter
         thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _answer(metrics: Metrics, path: str) -> _Answer:
+def _answer(metrics: Metrics, path: str) -> tuple[int, str, bytes]:
+    """Return status, type and body of the answer to a request."""
     if path == METRICS:
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
-        return _Answer(200, CONTENT_TYPE_LATEST, generate_latest(metrics.registry))
+        return 200, CONTENT_TYPE_LATEST, generate_latest(metrics.registry)
     healthy, state = metrics.health() if path == HEALTH else (False, {"status": "not found"})
     status = 200 if healthy else 503 if path == HEALTH else 404
-    return _Answer(status, "application/json", json.dumps(state).encode())
+    return status, "application/json", json.dumps(state).encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from vaultseek.base.extras import install_command
@@ -21,11 +21,12 @@ MIXED_SHARE = 0.25
 
 @dataclass(frozen=True, slots=True)
 class VaultModels:
-    """The models of one vault.
+    """The models that the settings allow, or those of one vault, which `of_vault` returns.
 
     ``only_english`` says that ``main`` reads nothing else. Then ``second`` fills a second vector space for
     questions in other languages, unless it is None; ``advice`` says how to get one, if there should be.
-    ``why`` says why ``main`` was chosen.
+    ``automatic`` lets the language of each vault decide between the two, and ``why`` says why ``main`` was
+    chosen.
     """
 
     main: LocalModel
@@ -33,6 +34,7 @@ class VaultModels:
     only_english: bool = False
     advice: str = ""
     why: str = ""
+    automatic: bool = False
 
     @property
     def in_words(self) -> str:
@@ -41,53 +43,37 @@ class VaultModels:
             return self.main.name
         return f"{self.main.name}, {self.second.name} for questions in other languages"
 
-
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
-    """The model of the settings, and ``other``, which reads more languages, if there is one.
-
-    ``automatic`` lets the language of each vault decide between the two.
-    """
-
-    main: LocalModel
-    other: LocalModel | None = None
-    automatic: bool = False
-    only_english: bool = False
-    advice: str = ""
-    why: str = ""
-    """The reason for ``main`` where the language of the vault does not decide."""
-
     def of_vault(self, foreign_share: float) -> VaultModels:
         """Return the models of a vault by the share of its notes that are not in English, in [0, 1]."""
         if not self.automatic:
-            return VaultModels(self.main, self.other, self.only_english, self.advice, self.why)
+            return self
         why = f"chosen by the notes, {foreign_share:.0%} of which are not in English"
-        if self.other is not None and foreign_share > MIXED_SHARE:
-            return VaultModels(self.other, why=why)
-        return VaultModels(self.main, self.other, self.only_english, self.advice, why)
+        if self.second is not None and foreign_share > MIXED_SHARE:
+            return VaultModels(self.second, why=why)
+        return replace(self, why=why, automatic=False)
 
 
-def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> ModelChoice:
+def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> VaultModels:
     """Return the models that the settings ``model.name`` and ``model.other_languages`` name.
 
     A ``service`` takes the place of both. A second model that is not installed is left out; a first one that
     is not, is replaced by one with a fault."""
     if service is not None:
-        return ModelChoice(served_model(service), why="set as model.class_name")
+        return VaultModels(served_model(service), why="set as model.class_name")
     automatic = name == AUTO
     why = "the only one there is" if automatic else "set as model.name"
     main = _readable(_find(BUNDLED if automatic else name))
     only_english = automatic or is_bundled(name) or other_languages not in (AUTO, OFF)
     if not only_english or other_languages == OFF:
-        return ModelChoice(main, only_english=only_english, why=why)
+        return VaultModels(main, only_english=only_english, why=why)
     other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
         install = f"`{install_command('multilingual')}` installs a model that does, then restart the daemon"
         advice = install if other_languages == AUTO else other.fault
-        return ModelChoice(main, only_english=only_english, advice=advice, why=why)
+        return VaultModels(main, only_english=only_english, advice=advice, why=why)
     if automatic and main.fault is not None:
-        return ModelChoice(_readable(other), why=why)
-    return ModelChoice(main, other, automatic, only_english, why=why)
+        return VaultModels(_readable(other), why=why)
+    return VaultModels(main, other, only_english, why=why, automatic=automatic)
 
 
 @cache

@@ -155,15 +155,10 @@ class SemanticWorker:
         return answer_of(await self._ask_urgently("query", store, header, arrays, deadline))
 
     async def vectors(
-        self,
-        store: Path,
-        notes: Sequence[int],
-        *,
-        collection: str = NOTES,
-        deadline: float | None = SEARCH_SECONDS,
+        self, store: Path, notes: Sequence[int], *, deadline: float | None = SEARCH_SECONDS
     ) -> dict[int, Vectors]:
         """Return the vectors of those notes that have one. Urgent, like ``query``."""
-        header, arrays = {"collection": collection}, (np.asarray(notes, dtype=np.int64),)
+        header, arrays = {"collection": NOTES}, (np.asarray(notes, dtype=np.int64),)
         numbers, matrix = (await self._ask_urgently("vectors", store, header, arrays, deadline)).arrays
         return dict(zip(numbers.tolist(), matrix, strict=True))
 

@@ -50,6 +50,9 @@ MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
 """Function that merges segment files, each given with its deleted notes."""
 
 
+_ENGLISH = LanguageRules("en", for_all=True)
+
+
 class KeywordIndex:
     """The keyword index of one vault; call ``open`` or ``create``."""
 
@@ -63,29 +66,18 @@ class KeywordIndex:
         self._merging = threading.Lock()
 
     @classmethod
-    def create(
-        cls, directory: Path, *, language: str | None = "en", rules: LanguageRules | None = None
-    ) -> KeywordIndex:
-        """Create an empty index in an empty or new directory.
-
-        Without ``rules``, all notes are in ``language``.
-
-        Raises ``ValueError`` for an unknown language.
-        """
-        rules = LanguageRules(language, for_all=True) if rules is None else rules
+    def create(cls, directory: Path, rules: LanguageRules = _ENGLISH) -> KeywordIndex:
+        """Create an empty index in an empty or new directory."""
         private_directory(directory)
         Commits(directory).create(_version(rules))
-        return cls.open(directory, rules=rules)
+        return cls.open(directory, rules)
 
     @classmethod
-    def open(
-        cls, directory: Path, *, language: str | None = "en", rules: LanguageRules | None = None
-    ) -> KeywordIndex:
+    def open(cls, directory: Path, rules: LanguageRules = _ENGLISH) -> KeywordIndex:
         """Open the index in the directory and verify every byte.
 
         Raises ``IndexDamaged`` if there is none, if it is damaged, or if it was made with other rules.
         """
-        rules = LanguageRules(language, for_all=True) if rules is None else rules
         commits = Commits(directory)
         state = _load(commits, {}, verify=True)
         if state.commit.analyzer_version != _version(rules):

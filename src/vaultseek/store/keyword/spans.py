@@ -43,11 +43,11 @@ class TermSpan:
 class SpanFinder:
     """Finds the terms of a text, by the rules of the language that its note is analysed in.
 
-    ``rules`` say which language that is. Without them, the rules of all languages of the query are tried.
+    ``rules`` say which language that is. Of an unknown note, those of all languages of the query are tried.
     """
 
-    def __init__(self, analyzer: QueryAnalyzer | Analyzer, rules: LanguageRules | None = None) -> None:
-        self.analyzer = analyzer if isinstance(analyzer, QueryAnalyzer) else QueryAnalyzer(analyzer.language)
+    def __init__(self, analyzer: QueryAnalyzer, rules: LanguageRules) -> None:
+        self.analyzer = analyzer
         self._rules = rules
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
         self._spans_of_text = lru_cache(maxsize=CACHED_TEXTS)(self._find_all)
@@ -60,7 +60,7 @@ class SpanFinder:
         ``own`` is the language of the text's note, "" if that is not clear, None if the note is not known.
         """
         analyzers = self.analyzer.analyzers
-        if own is not None and self._rules is not None and len(analyzers) > 1:
+        if own is not None and len(analyzers) > 1:
             analyzers = (analyzer_of(self._rules.language_of(own)),)
         for span in self._spans_of_text(text, analyzers):
             if terms is None or span.term in terms:

@@ -38,8 +38,8 @@ def check_models(settings: Settings) -> Iterator[Finding]:
         return
     choice = choose_models(settings.model.name, settings.model.other_languages)
     yield _model("model", BUNDLED if settings.model.name == AUTO else settings.model.name)
-    if choice.other is not None:
-        yield _model(_OTHER_LANGUAGES, choice.other.name)
+    if choice.second is not None:
+        yield _model(_OTHER_LANGUAGES, choice.second.name)
     elif choice.advice and settings.model.other_languages not in (AUTO, OFF):
         yield Finding(
             _OTHER_LANGUAGES,

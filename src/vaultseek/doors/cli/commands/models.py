@@ -216,7 +216,7 @@ def _used(settings: Settings) -> dict[str, str]:
     uses = {}
     if not settings.model.class_name:
         uses[BUNDLED if settings.model.name == AUTO else settings.model.name] = _IN_USE
-        other = choose_models(settings.model.name, settings.model.other_languages).other
+        other = choose_models(settings.model.name, settings.model.other_languages).second
         if other is not None:
             uses[other.name] = f"{_IN_USE} for other languages"
     if settings.search.rerank_enabled and settings.search.rerank_model != SERVER:
