@@ -129,7 +129,9 @@ async def _run(
         manager.stopping()
         for task in (reporting, opening, watching, serving):
             task.cancel()
-        await _close(server, registry, models.pool)
+        registry.stop_indexing()
+        await server.close(STOP_SECONDS / 3)
+        await asyncio.gather(models.pool.stop(), registry.close())
         methods.audit.close()
     log.info("stopped")
     return 0
@@ -203,12 +205,6 @@ async def _open(registry: VaultRegistry, file: SettingsFile, settings: Settings)
         await registry.follow_shards()
     except Exception:
         log.exception("opening the configured vaults failed")
-
-
-async def _close(server: Server, registry: VaultRegistry, pool: WorkerPool) -> None:
-    registry.stop_indexing()
-    await server.close(STOP_SECONDS / 3)
-    await asyncio.gather(pool.stop(), registry.close())
 
 
 def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:

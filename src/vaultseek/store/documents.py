@@ -14,12 +14,9 @@ def stored_documents(ledger: Ledger, ids: Sequence[int]) -> list[KeywordDocument
     """Return the documents of notes in the ledger; ids that no longer exist are left out."""
     notes = ledger.notes.by_id(ids)
     chunks = ledger.chunks.by_note(ids)
-    return [document_of(row, chunks[number]) for number, row in notes.items()]
-
-
-def document_of(row: NoteRow, chunks: Iterable[Chunk]) -> KeywordDocument:
-    """Return the document of a note with these chunks."""
-    return _document(row.id, row, chunks, row.properties, row.language)
+    return [
+        _document(number, row, chunks[number], row.properties, row.language) for number, row in notes.items()
+    ]
 
 
 def parsed_document(number: int, indexed: IndexedNote) -> KeywordDocument:

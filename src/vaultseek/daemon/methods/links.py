@@ -23,7 +23,6 @@ from vaultseek.protocol.messages.params import (
     Move,
     RenameParams,
     ResolveParams,
-    WrittenLink,
 )
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.ledger import NoteRow
@@ -78,7 +77,7 @@ def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
     targets = rename.Moves(moves, names, portable=portable) if moves else None
     items = []
     for written in call.links:
-        link = _link(written)
+        link = Link(written.kind, written.target, written.heading, written.block, None, 1)
         target = link_target(link, source, names, vault.ledger)
         message = target.problem and problem_message(target.problem, link, target.candidates)
         item = {**target.as_json(), "message": message, "moved": targets and targets.of(link, source)}
@@ -146,7 +145,3 @@ def checked_tag(tag: str) -> str:
 
 def _moves(moves: Iterable[Move]) -> dict[str, str]:
     return rename.as_moves((move.old, move.new) for move in moves)
-
-
-def _link(link: WrittenLink) -> Link:
-    return Link(link.kind, link.target, link.heading, link.block, None, 1)

@@ -102,7 +102,6 @@ def _note_sent(kind: type, name: str) -> None:
 
 for _kind, _name in ((socket.socket, "recv"), (socket.socket, "recv_into"), (ssl.SSLSocket, "read")):
     _count_received(_kind, _name)
-for _kind, _name in (
-    (_kind, _name) for _kind in (socket.socket, ssl.SSLSocket) for _name in ("send", "sendall")
-):
-    _note_sent(_kind, _name)
+for _kind in (socket.socket, ssl.SSLSocket):
+    for _name in ("send", "sendall"):
+        _note_sent(_kind, _name)

@@ -6,8 +6,8 @@ import asyncio
 import logging
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -84,11 +84,14 @@ class SemanticWorker:
 
         Background texts go in batches of similar length, at the lowest priority; urgent ones overtake them.
         """
-        remaining = _Deadline(deadline)
+        remaining, settings = _Deadline(deadline), self._settings
+        queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
         child = await self._supervisor.ready_child(0 if urgent else remaining.seconds)
         vectors = np.full((len(texts), self._supervisor.dimension), np.nan, dtype=np.float32)
         for batch in self._supervisor.poison_texts.batches(texts, limits.BATCH_TEXTS):
-            request = self._embedding([texts[i] for i in batch], urgent=urgent)
+            header: JSON = {"texts": [texts[i] for i in batch]}
+            doing = f"embedding {len(batch)} texts"
+            request = WorkerRequest("embed", queue, seconds, header, doing=doing)
             frame = await child.ask(request, remaining.seconds)
             rows = frame.arrays[0]
             if rows.shape[1] != vectors.shape[1]:  # a server told its dimension after the start
@@ -230,11 +233,6 @@ class SemanticWorker:
         except WorkerUnavailable as error:
             log.warning("the reranker is not loaded: %s", error)
 
-    def _embedding(self, texts: list[str], *, urgent: bool) -> WorkerRequest:
-        settings = self._settings
-        queue, seconds = (ANSWER, settings.answer_seconds) if urgent else (EMBED, settings.embed_seconds)
-        return WorkerRequest("embed", queue, seconds, {"texts": texts}, doing=f"embedding {len(texts)} texts")
-
     async def _ask_urgently(
         self, call: str, store: Path, header: JSON, arrays: Sequence[Array], deadline: float | None
     ) -> Frame:
@@ -278,56 +276,42 @@ CRASHES = 2
 """Children that a model may end by being loaded before it is not tried any more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Loading:
-    """A model that a child has or is given."""
-
-    child: Child
-    model: str
-    answer: asyncio.Future[Frame]
-
-
 class LoadedReranker:
     """The cross-encoder of one child after the other, for one event loop."""
 
     def __init__(self, seconds: float) -> None:
         """``seconds`` is the time after which loading counts as hung."""
         self._seconds = seconds
-        self._loading: _Loading | None = None
-        self._crashes: dict[str, int] = {}
+        self._loading: tuple[Child, str, asyncio.Future[Frame]] | None = None
+        self._crashes: Counter[str] = Counter()
 
     async def load(self, child: Child, model: str, seconds: float | None) -> None:
         """Return when the child has the model, which it loads only once.
 
         Raises `WorkerUnavailable` if that takes longer than ``seconds`` (the loading goes on) or fails.
         """
-        if self._crashes.get(model, 0) >= CRASHES:
+        if self._crashes[model] >= CRASHES:
             raise WorkerUnavailable(
                 f"{model!r} ends the semantic worker; choose another one", "model_unusable"
             )
-        loading = self._loading
-        if loading is None or loading.child is not child or loading.model != model:
-            loading = self._loading = _Loading(child, model, self._ask(child, model))
+        if self._loading is None or self._loading[:2] != (child, model):
+            doing = "loading the reranker"
+            request = WorkerRequest("load_reranker", RERANK, self._seconds, {"model": model}, doing=doing)
+            answer = asyncio.ensure_future(child.ask(request, None))
+            self._loading = child, model, answer
+            answer.add_done_callback(lambda done: self._record(child, model, done))
         try:
             async with asyncio.timeout(seconds):
-                await asyncio.shield(loading.answer)
+                await asyncio.shield(self._loading[2])
         except TimeoutError:
             raise WorkerUnavailable("the reranker is still being loaded", "loading") from None
-
-    def _ask(self, child: Child, model: str) -> asyncio.Future[Frame]:
-        request = WorkerRequest(
-            "load_reranker", RERANK, self._seconds, {"model": model}, doing="loading the reranker"
-        )
-        answer = asyncio.ensure_future(child.ask(request, None))
-        answer.add_done_callback(lambda done: self._record(child, model, done))
-        return answer
 
     def _record(self, child: Child, model: str, answer: asyncio.Future[Frame]) -> None:
         """Record how loading ended; what failed is tried again by the next search."""
         if not answer.cancelled() and answer.exception() is None:
             self._crashes.pop(model, None)
             return
-        if self._loading is not None and self._loading.answer is answer:
+        if self._loading is not None and self._loading[2] is answer:
             self._loading = None
         if child.exited.done():
-            self._crashes[model] = self._crashes.get(model, 0) + 1
+            self._crashes[model] += 1

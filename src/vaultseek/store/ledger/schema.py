@@ -196,11 +196,8 @@ def _move_aside(file: Path) -> None:
 def _create_tables(database: Database) -> None:
     connection = database.connection()
     database.file.chmod(0o600)
-    if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
-        _create_first_tables(connection)
-
-
-def _create_first_tables(connection: sqlite3.Connection) -> None:
+    if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
+        return
     meta = {"generation": uuid.uuid4().hex, "revision": "0", "embeddings_computed": "0", "store": ""}
     meta["made"] = str(time.time())
     tables = _TABLES + _TRIGGERS
