@@ -11,6 +11,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 
 from vaultseek.base import limits
@@ -295,7 +296,8 @@ class Child:
         """Write the child's output to a log file, and remember its end."""
         stream = self._process.stderr
         assert stream is not None
-        with contextlib.closing(_log_handler(self._log)) as handler:
+        path, size = self._log or Path(os.devnull), limits.LOG_BYTES
+        with contextlib.closing(_PrivateLog(path, maxBytes=size, backupCount=1, delay=True)) as handler:
             while data := await stream.read(4 * limits.KIB):
                 self._tail = (self._tail + data)[-_TAIL_BYTES:]
                 handler.handle(logging.makeLogRecord({"msg": data.decode("utf-8", "backslashreplace")}))
@@ -331,11 +333,14 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
     return {**base, **_OFFLINE, "OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
 
 
-def _log_handler(path: Path | None) -> logging.Handler:
-    """Return a handler that writes texts as they are, and goes on if they cannot be written."""
-    if path is None:
-        return logging.NullHandler()
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=limits.LOG_BYTES, backupCount=1, delay=True)
-    handler.terminator = ""
-    handler.handleError = lambda record: None  # type: ignore[method-assign]
-    return handler
+class _PrivateLog(logging.handlers.RotatingFileHandler):
+    """Writes texts as they are, and goes on if they cannot be written."""
+
+    terminator = ""
+
+    def _open(self) -> TextIOWrapper:
+        os.close(os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY, 0o600))
+        return super()._open()
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name of the base class
+        pass
