@@ -198,7 +198,7 @@ def test_one_long_note_does_not_crowd_out_the_others(way: Opener) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_history_of_writes_gives_what_a_dictionary_gives(
-    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     numbers = st.integers(0, 11)
     index = VectorIndex(tmp_path_factory.mktemp("store"), "chunks")
