@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from vaultseek.base.model import JSON
@@ -107,8 +106,3 @@ def _text(arguments: Sequence[Any], number: int, name: str) -> str:
 def _located(result: JSON, answer: JSON) -> JSON:
     root = result.get("vault_path") or answer["vault_path"]
     return {**result, "uri": from_fs_path(f"{root}/{result['path']}")}
-
-
-def choices(titles: Sequence[str]) -> list[types.MessageActionItem]:
-    """Return the titles as the choices of a message, each one different."""
-    return [types.MessageActionItem(f"{number} {title}") for number, title in enumerate(titles, 1)]

@@ -22,7 +22,7 @@ from vaultseek import __version__
 from vaultseek.base.model import JSON
 from vaultseek.base.text import printable
 from vaultseek.doors.lsp import actions, completion, diagnostics, navigation, renaming, symbols
-from vaultseek.doors.lsp.commands import Commands, choices
+from vaultseek.doors.lsp.commands import Commands
 from vaultseek.doors.lsp.daemon import Daemon
 from vaultseek.doors.lsp.documents import NoteWorkspace, start_of_line
 from vaultseek.doors.lsp.session import Options, Session
@@ -316,7 +316,8 @@ class _Editor:
     async def _choose(self, message: str, titles: Sequence[str]) -> int | None:
         if not self._session.can("window.show_document.support"):
             return None
-        items = choices(titles)
+        # Each one different: the client returns the title.
+        items = [types.MessageActionItem(f"{number} {title}") for number, title in enumerate(titles, 1)]
         params = types.ShowMessageRequestParams(types.MessageType.Info, message, items)
         chosen = await self._server.window_show_message_request_async(params)
         return next(

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from vaultseek.doors.cli.arguments import COMPLETE
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, shared_options, table_options
 from vaultseek.doors.cli.search_call import CompleteCall
@@ -32,7 +31,7 @@ def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @shared_options
 @click.pass_context
-def completion(context: click.Context, shell: str) -> int:
+def completion(context: click.Context, shell: str) -> None:
     """Print a script for shell completion of commands, options, notes, tags, properties and vaults.
 
     Notes, tags and properties are completed while the daemon runs. Completion never starts it.
@@ -45,4 +44,3 @@ def completion(context: click.Context, shell: str) -> int:
     from vaultseek.doors.cli.shell_completion import script
 
     print(script(shell, context.find_root().command))
-    return SUCCESS

@@ -42,7 +42,7 @@ def config() -> None:
 @click.option("--vault", "folder", type=_FOLDER, metavar="DIR", help="Add this folder of notes to the file.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @shared_options
-def init(file: Path | None, folder: Path | None) -> int:
+def init(file: Path | None, folder: Path | None) -> None:
     """Write a configuration file with every key as a comment.
 
     Never overwrites a file. FILE is the file to write, instead of the usual one.
@@ -60,7 +60,6 @@ def init(file: Path | None, folder: Path | None) -> int:
         raise UsageError(f"{root} contains your home directory; use the folder of your notes as --vault")
     create(file, example(root))
     print(f"wrote {clean(file)}")
-    return SUCCESS
 
 
 @config.command()
@@ -141,14 +140,13 @@ def show(invocation: Invocation) -> int:
 
 @config.command()
 @local_options
-def path(invocation: Invocation) -> int:
+def path(invocation: Invocation) -> None:
     """Print the path of the configuration file, whether or not it exists.
 
     \b
     $EDITOR "$(vaultseek config path)"
     """
     print(_file(invocation))
-    return SUCCESS
 
 
 def _file(invocation: Invocation) -> Path:

@@ -41,7 +41,7 @@ def serve(invocation: Invocation, role: Role) -> int:
 
 @click.command()
 @local_options
-def start(invocation: Invocation) -> int:
+def start(invocation: Invocation) -> None:
     """Start the daemon in the background.
 
     Waits until the daemon answers. Does nothing if it is already running. Its log is daemon.log in the
@@ -54,12 +54,11 @@ def start(invocation: Invocation) -> int:
     with client or start_daemon(invocation, by_user=True) as client:
         daemon = client.call("index/status", {}, timeout=limits.CALL_SECONDS).get("daemon") or {}
     print(f"{state}: pid {daemon.get('pid', '?')}, socket {daemon.get('socket') or paths.socket_file()}")
-    return SUCCESS
 
 
 @click.command()
 @shared_options
-def stop() -> int:
+def stop() -> None:
     """Stop the daemon.
 
     Waits until it has ended. One that does not answer is ended by SIGTERM, then by SIGKILL. Nothing is lost:
@@ -68,7 +67,6 @@ def stop() -> int:
     from vaultseek.doors.cli.connect import stop_daemon
 
     print(stop_daemon() or "no daemon is running")
-    return SUCCESS
 
 
 @click.command()

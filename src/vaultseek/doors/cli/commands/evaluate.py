@@ -12,7 +12,6 @@ import click
 from vaultseek.base import limits
 from vaultseek.base.extras import require_extra
 from vaultseek.base.text import count
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.local_vault import vault_of
 from vaultseek.doors.cli.options import json_option, local_options, vault_option
@@ -74,7 +73,7 @@ def evaluate(
     plain: bool,
     limit: int,
     cache: Path | None,
-) -> int:
+) -> None:
     """Measure the quality of the search results.
 
     Runs every query in several ways and compares the results with the judgements: with your settings, with
@@ -115,7 +114,6 @@ def evaluate(
             print_json(as_json(measured))
         else:
             print(as_text(measured))
-    return SUCCESS
 
 
 def _keep(root: Path, report: Report) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 import click
 
 from vaultseek.base import limits
-from vaultseek.doors.cli.commands.links import neighbors
+from vaultseek.doors.cli.commands.links import DIRECTIONS, neighbors
 from vaultseek.doors.cli.completion_values import complete_note
 from vaultseek.doors.cli.connect import call_note, call_vault, note_file
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, place, title_and_name
 from vaultseek.doors.cli.options import (
@@ -118,7 +117,7 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 @click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--format", "form", type=click.Choice(FORMATS), help="By default by the extension of FILE.")
 @daemon_options
-def export(invocation: Invocation, /, file: Path, form: str | None) -> int:
+def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
     """Write all notes and links to FILE, which Gephi, Cytoscape or a program reads.
 
     Each note has its title, rank (PageRank), cluster and time of change.
@@ -140,7 +139,6 @@ def export(invocation: Invocation, /, file: Path, form: str | None) -> int:
         raise UsageError(f"cannot write {file}: {error.strerror}; use another folder") from None
     notes, links = count(len(answer["nodes"]), "note"), count(len(answer["links"]), "link")
     invocation.show(clean(f"{file}: {notes}, {links}"))
-    return SUCCESS
 
 
 def _overview(answer: JSON, terminal: Terminal) -> str:
@@ -214,9 +212,8 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
             remark = f"~ no link, near in meaning ({step['cosine']:.2f})"
             yield f"    {terminal.paint(remark, 'yellow')}"
         elif step["by"] == "link":
-            sign = {"out": "->", "in": "<-", "both": "<->"}[step["direction"]]
             text = terminal.fit(clean(step["text"] or ""), LINE_CHARS)
-            yield f"    {sign} {terminal.paint(text, 'dim')}"
+            yield f"    {DIRECTIONS[step['direction']]} {terminal.paint(text, 'dim')}"
         note = {**step, "line": None}
         yield f"{place(note, terminal, answer)}  {title_and_name(note)}"
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 
-_DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
+DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 
 
 @click.command()
@@ -129,7 +129,7 @@ def _neighbors(answer: JSON, terminal: Terminal) -> str:
     if not answer["notes"]:
         lines.append("No note links to it, and it links to none.")
     for note in answer["notes"]:
-        sign = _DIRECTIONS.get(note["direction"] or "", "…")
+        sign = DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
         where = f"{sign:<3} {place(note, terminal, answer)}  {terminal.paint(via, 'dim')}"
         lines.append("  " * note["depth"] + where)

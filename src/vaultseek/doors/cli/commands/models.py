@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from vaultseek.base.model import JSON
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import json_option, local_options, shared_options
 from vaultseek.doors.cli.output import print_error, print_result
@@ -121,7 +120,7 @@ def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
 @click.argument("model", metavar="NAME|DIR")
 @json_option()
 @local_options
-def use(invocation: Invocation, model: str) -> int:
+def use(invocation: Invocation, model: str) -> None:
     """Use another model.
 
     Sets model.name in the configuration file and leaves the rest of the file as it is. The daemon then embeds
@@ -157,7 +156,6 @@ def use(invocation: Invocation, model: str) -> int:
     print_result(answer, invocation, *lines)
     if overruled and not invocation.json:
         print_error(f"the environment variable {overruled} overrides the file; unset it")
-    return SUCCESS
 
 
 # The table of models

@@ -8,7 +8,6 @@ import click
 
 from vaultseek.doors.cli.connect import call_note, find_part
 from vaultseek.doors.cli.editor import open_note
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, note_argument
 from vaultseek.errors import NotFound
@@ -20,7 +19,7 @@ _PLACE = re.compile(r"(.+\.(?:md|txt|org)):(\d{1,9})(?::\d+)?(?::.*)?", re.DOTAL
 @note_argument
 @click.option("--obsidian", is_flag=True, help="Open it in Obsidian, even if an editor is set.")
 @daemon_options
-def open(invocation: Invocation, /, note: str, obsidian: bool) -> int:
+def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
     """Open a note in $VISUAL or $EDITOR; if neither is set, in Obsidian.
 
     NOTE is a path or the end of one, a title, an alias or a file name; path:line, as other commands print
@@ -39,4 +38,3 @@ def open(invocation: Invocation, /, note: str, obsidian: bool) -> int:
         answer, part = find_part(invocation, name)
         line = part.first
     open_note(answer["vault_path"], {"path": answer["path"], "line": line}, obsidian=obsidian)
-    return SUCCESS

@@ -7,7 +7,6 @@ import re
 import click
 
 from vaultseek.doors.cli.connect import call_note, find_part
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
 from vaultseek.doors.cli.output import print_json
@@ -22,7 +21,7 @@ _RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 @click.option("--lines", metavar="A-B", help="Print only lines A to B.")
 @json_option("Print one JSON object with all details of the note.")
 @daemon_options
-def read(invocation: Invocation, /, note: str, lines: str | None) -> int:
+def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
     """Print a note, found by path, title, alias or file name, or a part of it.
 
     \b
@@ -43,7 +42,6 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> int:
         print_json(answer)
     else:
         invocation.show("\n".join(clean(line) for line in answer["text"].split("\n")))
-    return SUCCESS
 
 
 def _parse_range(lines: str | None) -> tuple[int | None, int | None]:

@@ -9,7 +9,6 @@ import click
 
 from vaultseek.base.extras import require_extra
 from vaultseek.doors.cli.connect import ensure_running
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options
@@ -30,7 +29,7 @@ DEFAULT_PORT = 7467
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
 )
 @daemon_options
-def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> int:
+def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> None:
     """Let an agent search and read notes, over the Model Context Protocol.
 
     The agent's host starts this command and talks to it over standard input and output. It ends when the host
@@ -58,7 +57,6 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
         from vaultseek.doors.mcp.server import serve
 
         serve(start, place, structured=structured)
-    return SUCCESS
 
 
 def _announce(address: str, token_file: Path) -> None:
@@ -70,7 +68,7 @@ def _announce(address: str, token_file: Path) -> None:
 @click.option("--code-lens", is_flag=True, help="Show the number of backlinks above notes and headings.")
 @click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks behind notes and headings.")
 @daemon_options
-def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> int:
+def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
     """Serve an editor: completion, links, backlinks, renaming, diagnostics, and search by meaning.
 
     The editor starts this command and talks to it over standard input and output, by the Language Server
@@ -86,4 +84,3 @@ def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> int:
     vault = invocation.params().get("vault")
     options = Options(code_lens=code_lens, inlay_hints=inlay_hints, vault=vault)
     serve(partial(ensure_running, invocation), options)
-    return SUCCESS

@@ -42,7 +42,7 @@ def service() -> None:
     help="Deny the daemon network and write access, with systemd. By default if users may do so.",
 )
 @local_options
-def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> int:
+def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
     """Write the files of the service and start it.
 
     Writes only in your own folders. Run it again to update the files.
@@ -54,7 +54,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> i
             print(f"# {clean(file)}\n{text}")
         for command in manager.start:
             print(f"$ {clean(' '.join(command))}")
-        return SUCCESS
+        return
     check_reachable(manager)
     for folder in (paths.data_directory(), paths.state_directory()):
         paths.private_directory(folder)
@@ -72,18 +72,17 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> i
     if names := sorted(name for name in os.environ if name.startswith("VAULTSEEK_")):
         variables = ", ".join(map(clean, names))
         print(f"the service does not see {variables} of this shell; put these settings into config.toml")
-    return SUCCESS
 
 
 @service.command()
 @shared_options
-def remove() -> int:
+def remove() -> None:
     """Stop the service and delete its files. Indexes, logs and settings stay."""
     manager = service_manager()
     files = [file for file in manager.files if is_ours(file)]
     if not files:
         print(f"the service is not installed: vaultseek has no files in {clean(manager.folder)}")
-        return SUCCESS
+        return
     for command in manager.stop:
         try_run(command)
     for file in files:
@@ -93,7 +92,6 @@ def remove() -> int:
         try_run(command)
     print("the daemon is no longer a service; indexes, logs and settings are unchanged")
     print("to start it by hand: vaultseek start; to install the service again: vaultseek service install")
-    return SUCCESS
 
 
 @service.command()
@@ -122,11 +120,11 @@ def status() -> int:
 @click.option("-n", "--lines", default=LOG_LINES, type=click.IntRange(1), metavar="N", show_default=True)
 @click.option("--journal", "journal_", is_flag=True, help="Show the journal of systemd: starts, crashes.")
 @local_options
-def logs(invocation: Invocation, /, lines: int, journal_: bool) -> int:
+def logs(invocation: Invocation, /, lines: int, journal_: bool) -> None:
     """Show the end of the daemon's log."""
     if journal_:
         invocation.show(journal(lines))
-        return SUCCESS
+        return
     log = paths.log_file()
     try:
         text = _read_end(log)
@@ -135,7 +133,6 @@ def logs(invocation: Invocation, /, lines: int, journal_: bool) -> int:
     except OSError as error:
         raise Unavailable(f"cannot read the log {log}: {error.strerror}; check its permissions") from None
     invocation.show("\n".join(clean(line) for line in text.splitlines()[-lines:]))
-    return SUCCESS
 
 
 def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:

@@ -13,7 +13,6 @@ import click
 from vaultseek.base import limits
 from vaultseek.doors.cli.connect import connect, ensure_running
 from vaultseek.doors.cli.editor import open_window, user_editor
-from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options
@@ -33,7 +32,7 @@ WINDOWED = (
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--all-vaults", is_flag=True, help="Search every vault first, instead of one.")
 @daemon_options
-def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) -> int:
+def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.
 
     Serves one page on a port of this computer and opens it. Only the browser that opens the address gets
@@ -62,7 +61,6 @@ def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) ->
         editor=_editor(),
         port=port,
     )
-    return SUCCESS
 
 
 def _first_vault(invocation: Invocation) -> str | None:
