@@ -25,7 +25,7 @@ _GROUPS = {
     ),
     "Links": ("links", "neighbors", "unlinked", "broken-links", "orphans", "graph", "duplicates"),
     "Vaults and their index": ("vault", "index", "status", "compact", "inspect"),
-    "Browser, editors and agents": ("ui", "lsp", "mcp", "complete", "completion"),
+    "Browser, editors and agents": ("ui", "lsp", "mcp", "skill", "complete", "completion"),
     "Set up and measure": ("config", "models", "doctor", "evaluate", "start", "stop", "service"),
     "For administrators": ("serve", "team", "backend"),
 }

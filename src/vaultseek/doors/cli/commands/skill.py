@@ -1,0 +1,74 @@
+"""``vaultseek skill``: how an agent with a shell searches the notes, as a file that agents read."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from vaultseek.doors.cli.exit_codes import SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.options import local_options
+from vaultseek.errors import UsageError
+
+AGENTS = (
+    ((".claude",), ".claude/skills"),
+    ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
+)
+"""Folders in the home folder by which an agent is known to be there, and where it looks for skills."""
+
+
+@click.command()
+@click.option("--install", is_flag=True, help="Write the file where the agents on this computer look for it.")
+@click.option("--yes", is_flag=True, help="With --install, write without asking.")
+@local_options
+def skill(invocation: Invocation, /, install: bool, yes: bool) -> int:
+    """Print instructions for agents that can run commands: when and how to search the notes.
+
+    --install shows which files it would write, asks, and writes them. Agents that speak MCP need none:
+    `vaultseek mcp` tells them.
+
+    \b
+    vaultseek skill --install
+    """
+    text = files("vaultseek.doors").joinpath("SKILL.md").read_text("utf-8")
+    if not install:
+        print(text, end="")
+        return SUCCESS
+    places = [place for place in skill_files(Path.home()) if _content(place) != text]
+    if not places:
+        print("The skill is installed, and up to date.")
+        return SUCCESS
+    for place in places:
+        print(f"{'replace' if place.exists() else 'write'} {place} ({len(text.encode()):,} bytes)")
+    if not yes and not click.confirm("Write this?"):
+        return SUCCESS
+    for place in places:
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(text, "utf-8")
+        except OSError as error:
+            raise UsageError(
+                f"cannot write {place}: {error.strerror}; print it with `vaultseek skill`"
+            ) from None
+    print("Written. An agent reads it when it next starts.")
+    return SUCCESS
+
+
+def skill_files(home: Path) -> list[Path]:
+    """Return where the skill goes for each agent found in ``home``. Raises UsageError if there is none."""
+    folders = [folder for signs, folder in AGENTS if any((home / sign).is_dir() for sign in signs)]
+    if not folders:
+        raise UsageError(
+            "no agent was found in your home folder; put the output of `vaultseek skill` into a file SKILL.md"
+            " where yours looks for skills"
+        )
+    return [home / folder / "vaultseek" / "SKILL.md" for folder in folders]
+
+
+def _content(place: Path) -> str | None:
+    try:
+        return place.read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
