@@ -109,9 +109,12 @@ def test_questions_of_each_format_find_their_evidence(name, write, questions, tm
     lines = capsys.readouterr().out.splitlines()
     (by_word,) = (line for line in lines if line.startswith("| all | keyword |"))
     assert by_word.startswith(f"| all | keyword | {questions} | 1.000 (")
-    if name != "limit":
-        (packed,) = (line for line in lines if line.startswith("| context |"))
-        assert packed.startswith("| context | 1.000 of ")
+    if name == "limit":
+        return
+    ways = [line.split(" | ")[0] for line in lines if " of " in line][1:]
+    assert ways == ["| context", "| search and read", "| grep and read"]
+    (read,) = (line for line in lines if line.startswith("| grep and read |"))
+    assert read.startswith("| grep and read | 1.000 of ")
 
 
 def test_notes_have_the_dates_of_their_sessions(tmp_path):
