@@ -113,7 +113,7 @@ EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
 PREFIX_NAME_CONFIDENCE = 0.5
 """Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
-NEAR_MEANING, NEAR_COVERAGE = 0.045, 0.5
+NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
 """Confidence by meaning alone, or share of the query's words by idf, that one of the best notes has, lest
 the answer be called weak: one common word of several is not enough."""
 
