@@ -10,8 +10,9 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from vaultseek.doors.mcp.http import http_app, read_token
+from vaultseek.doors.mcp.http import http_app
 from vaultseek.doors.mcp.server import Place, server
+from vaultseek.doors.token_file import read_token
 from vaultseek.errors import Forbidden, Unavailable
 
 TOKEN = "t" * 43

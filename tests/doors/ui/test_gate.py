@@ -19,10 +19,10 @@ CALL = {"method": "search", "params": {"vault": "/notes", "query": "x"}}
 class Page:
     """The server with a daemon that knows one vault, and a client that is a browser's page."""
 
-    def __init__(self):
+    def __init__(self, session=None):
         self.asked = []
         self.used = 0
-        self.session = Session()
+        self.session = session or Session()
         api = API(self.ask, "/notes", None, lambda vault, note: None)
         self.app = application(api, self.session, PORT, self.use)
         self.client = httpx2.AsyncClient(transport=httpx2.ASGITransport(self.app), base_url=ROOT)
@@ -73,6 +73,22 @@ async def test_the_token_works_once(page):
     again = await page.open()
     assert again.status_code == 403
     assert "set-cookie" not in again.headers
+
+
+def test_a_session_that_lasts_admits_the_browser_of_before():
+    before, after, other = Session("secret"), Session("secret"), Session("another")
+    assert after.admits(before.cookie, before.key)
+    assert not after.admits(before.cookie, before.cookie)
+    assert not other.admits(before.cookie, before.key)
+    assert not Session().admits(before.cookie, before.key)
+
+
+async def test_a_session_that_lasts_is_for_one_user(monkeypatch):
+    page = Page(Session("secret"))
+    page.client.cookies.set(f"vaultseek-{PORT}", page.session.cookie)
+    assert (await page.call()).status_code == 200
+    monkeypatch.setattr("vaultseek.doors.ui.gate.is_welcome", lambda client, server: False)
+    assert (await page.call()).status_code == 403
 
 
 async def test_nobody_gets_in_before_the_token_is_exchanged(page):

@@ -7,7 +7,6 @@ a web page sends, and only with the token, which stands in a file that nobody el
 from __future__ import annotations
 
 import hmac
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -22,14 +21,13 @@ from vaultseek.base import paths
 from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Place
 from vaultseek.doors.mcp.server import server
-from vaultseek.errors import Forbidden, Unavailable
+from vaultseek.doors.token_file import read_token
 from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 
 NAMES = (HOST, "localhost")
 """Names of this computer that a request may be sent to."""
 PATH = "/mcp"
-TOKEN_BYTES = 32
 GRACE_SECONDS = 2
 """Time for running requests at the end."""
 
@@ -68,24 +66,6 @@ def http_app(server: Any, token: str, port: int) -> ASGIApp:
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
     )
     return _TokenGate(app, token)
-
-
-def read_token(file: Path) -> str:
-    """Return the token in ``file``; write a new one if there is no file. Raises Forbidden or Unavailable."""
-    try:
-        data = paths.read_private(file, 1024)
-    except FileNotFoundError:
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        paths.write_atomically(file, f"{token}\n")
-        return token
-    except OSError as error:
-        raise Unavailable(f"{file} cannot be read: {error.strerror}; remove it") from None
-    if data is None:
-        raise Forbidden(f"others can read the token in {file}; remove it, and a new one is made")
-    token = data.decode("utf-8", "replace").strip()
-    if len(token) < TOKEN_BYTES or not token.isascii():
-        raise Unavailable(f"{file} has no token; remove it, and a new one is made")
-    return token
 
 
 class _TokenGate:

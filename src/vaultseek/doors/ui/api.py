@@ -164,6 +164,21 @@ class API:
         await asyncio.to_thread(self._open_editor, note["vault_path"], place)
         return {}
 
+    async def missing(self, body: JSON) -> JSON:
+        """Return where the missing note ``target`` of a link would be; with ``edit``, open it in the editor.
+
+        Nothing is written: that is for the editor.
+        """
+        vault = await self._known(_text(body, "vault"))
+        links = [{"target": _text(body, "target")}]
+        asked = {"vault": vault, "source": _text(body, "note"), "links": links}
+        path = (await self._ask("links/resolve", asked))["links"][0].get("create")
+        if path is None:
+            raise NotFound("this link leads to no note of the vault; check the link")
+        if body.get("edit") and self._editor:
+            await asyncio.to_thread(self._open_editor, vault, {"path": path, "line": 1})
+        return {"path": path}
+
     async def _known(self, vault: str) -> str:
         """Return the folder of a vault that the daemon has; the page cannot make it index another."""
         if vault not in self._folders:

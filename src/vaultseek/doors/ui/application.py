@@ -21,15 +21,21 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from vaultseek.base import paths
 from vaultseek.base.model import JSON
 from vaultseek.client.asynchronous import on_demand
+from vaultseek.doors.token_file import read_token
 from vaultseek.doors.ui.api import API, OpenEditor
-from vaultseek.doors.ui.gate import OPEN_SESSION, Gate, Session, cookie_name, is_welcome
+from vaultseek.doors.ui.gate import CONNECTIONS, OPEN_SESSION, Gate, Session, cookie_name, is_welcome
 from vaultseek.doors.ui.pictures import Picture
-from vaultseek.errors import UsageError, VaultseekError
+from vaultseek.errors import Unavailable, UsageError, VaultseekError
 from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 
+PORT = 7468
+"""The port of the page where it is free, so that a bookmark stays right."""
+COOKIE_SECONDS = 400 * 86400
+"""Time that a browser keeps a session that lasts: the most that browsers allow."""
 BODY_BYTES = 64 * 1024
 """Largest body of a request."""
 TYPES = {
@@ -57,6 +63,7 @@ def application(api: API, session: Session, port: int, used: Callable[[], object
         "map": api.map,
         "report": api.report,
         "open": api.open,
+        "missing": api.missing,
     }
     routes = [
         *(Route(path, _file(name), methods=["GET"]) for path, name in page_files().items()),
@@ -90,7 +97,14 @@ def _opening(session: Session, port: int) -> Respond:
         if not session.exchange(body.get("token")):
             return _refusal("this address was used already, or is not whole; run `vaultseek ui` again")
         opened = JSONResponse({"key": session.key})
-        opened.set_cookie(cookie_name(port), session.cookie, httponly=True, samesite="strict", path="/")
+        opened.set_cookie(
+            cookie_name(port),
+            session.cookie,
+            max_age=COOKIE_SECONDS if session.lasts else None,
+            httponly=True,
+            samesite="strict",
+            path="/",
+        )
         return opened
 
     return respond
@@ -159,27 +173,47 @@ GRACE_SECONDS = 2
 
 def serve(
     start: Callable[[], object],
-    announce: Callable[[str], object],
+    announce: Callable[[str, bool], object],
     open_editor: OpenEditor,
     *,
     vault: str | None = None,
     editor: str | None = None,
-    port: int = 0,
+    port: int | None = None,
     unused_seconds: float = UNUSED_SECONDS,
 ) -> None:
     """Serve the page until a signal, the end of the parent process, or ``unused_seconds`` without use.
 
-    ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token. ``vault`` is the
-    folder that the page searches first, None for all. Raises Unavailable if the port is taken.
+    ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token, and whether a
+    browser that was let in once needs none. ``vault`` is the folder that the page searches first, None for
+    all. Raises Unavailable if ``port`` is taken; without one, another is used.
     """
-    session, life = Session(), _Life(unused_seconds)
-    with listen_on(port) as listening:
+    session, life = Session(_kept_secret()), _Life(unused_seconds)
+    with _listen(port) as listening:
         number: int = listening.getsockname()[1]
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
         app = application(api, session, number, life.use)
         server = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
         with closing(api), suppress(KeyboardInterrupt):
-            asyncio.run(_serve(server, life, listening, lambda: announce(_address(number, session))))
+            asyncio.run(
+                _serve(server, life, listening, lambda: announce(_address(number, session), session.lasts))
+            )
+
+
+def _kept_secret() -> str | None:
+    """Return the secret of a session that lasts, None where no kernel says who is at the other end.
+
+    There another user could take the port while it is free, and so get what the browser keeps for it.
+    """
+    if not CONNECTIONS.exists():
+        return None
+    return read_token(paths.private_directory(paths.state_directory()) / "ui.token")
+
+
+def _listen(port: int | None) -> socket.socket:
+    if port is None:
+        with suppress(Unavailable):
+            return listen_on(PORT)
+    return listen_on(port or 0)
 
 
 def _address(port: int, session: Session) -> str:

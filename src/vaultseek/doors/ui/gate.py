@@ -104,7 +104,10 @@ class Gate:
                 return 0, ""
             cookie = cookie_parser(headers.get("cookie", "")).get(self._cookie)
             if not self._session.admits(cookie, headers.get(KEY)):
-                return 401, "run `vaultseek ui` again: this page is not open any more"
+                return 401, "run `vaultseek ui` again, and open the address that it prints"
+            # Whoever had the port before may have seen what the browser sends to it.
+            if self._session.lasts and not is_welcome(scope.get("client"), scope.get("server")):
+                return 403, "this page belongs to another user of the computer"
             return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
             return 405, "this path is for reading"
@@ -127,13 +130,14 @@ class Session:
 
     The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
     Cookies are sent to every port of a computer, so another user's server could see the cookie; it never
-    sees the key.
+    sees the key. With ``kept``, a secret that outlives the server, cookie and key are the same each time.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept: str | None = None) -> None:
         self.token = secrets.token_urlsafe(SECRET_BYTES)
-        self.cookie = secrets.token_urlsafe(SECRET_BYTES)
-        self.key = secrets.token_urlsafe(SECRET_BYTES)
+        secret = kept or secrets.token_urlsafe(SECRET_BYTES)
+        self.cookie, self.key = (_derived(secret, name) for name in ("cookie", "key"))
+        self.lasts = kept is not None
         self._spent = False
 
     def exchange(self, token: object) -> bool:
@@ -144,8 +148,12 @@ class Session:
         return True
 
     def admits(self, cookie: object, key: object) -> bool:
-        """True for the browser that has exchanged the token."""
-        return self._spent and _same(cookie, self.cookie) and _same(key, self.key)
+        """True for the browser that has exchanged the token, now or, if the session lasts, once."""
+        return (self._spent or self.lasts) and _same(cookie, self.cookie) and _same(key, self.key)
+
+
+def _derived(secret: str, name: str) -> str:
+    return hmac.new(secret.encode(), name.encode(), "sha256").hexdigest()
 
 
 def _same(value: object, secret: str) -> bool:

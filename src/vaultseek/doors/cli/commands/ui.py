@@ -27,17 +27,19 @@ WINDOWED = (
 
 @click.command()
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Port; by default any free one."
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="Port; by default 7468, or any free one if that is taken.",
 )
 @click.option("--no-browser", is_flag=True, help="Print the address only.")
 @click.option("--all-vaults", is_flag=True, help="Search every vault first, instead of one.")
 @daemon_options
-def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) -> None:
+def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.
 
     Serves one page on a port of this computer and opens it. Only the browser that opens the address gets
-    in, and only once. The page ends with this command: with Ctrl-C, with the terminal, or after an hour
-    without use.
+    in. The page ends with this command: with Ctrl-C, with the terminal, or after an hour without use.
 
     \b
     vaultseek ui
@@ -47,9 +49,11 @@ def ui(invocation: Invocation, port: int, no_browser: bool, all_vaults: bool) ->
 
     collect_as_usual()
 
-    def announce(address: str) -> None:
+    def announce(address: str, lasts: bool) -> None:
         click.echo(f"Your notes are at {address}")
-        click.echo("The address works once. Ctrl-C ends the page.")
+        place = address.partition("#")[0]
+        click.echo(f"It lets one browser in{f', for which then {place} is enough' if lasts else ''}.")
+        click.echo("Ctrl-C ends the page.")
         if not no_browser and not webbrowser.open(address):
             click.echo("No browser could be opened; copy the address into one.")
 

@@ -37,6 +37,14 @@ export function splitQuery(query, whole = true) {
 
 export const quoted = (value) => (/[\s()"]/.test(value) ? `"${value.replaceAll('"', '\\"')}"` : value);
 
+/** Return a filter in words: the name of a tag or folder, or the value of a property. */
+export function worded(filter) {
+  const [, not, rest] = /^(-?)(.*)$/s.exec(filter);
+  const tag = /^tag:#?(.+)$/.exec(rest), folder = /^path:"?(.+?)\/?"?$/.exec(rest), property = /^\[([^:]+):(.*)\]$/.exec(rest);
+  const words = tag ? `#${tag[1]}` : folder ? folder[1] : property ? `${property[1]}: ${property[2]}` : rest;
+  return not ? `not ${words}` : words;
+}
+
 const named = (items, typed, form) =>
   items.map((item) => ({
     text: form(item.text.replace(/^#/, "")),

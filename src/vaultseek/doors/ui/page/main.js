@@ -2,7 +2,7 @@
 
 import { ask, call, openSession } from "/api.js";
 import { byId, counted, el, settled } from "/dom.js";
-import { completions, foldersOf, narrowing, quoted, splitQuery } from "/filters.js";
+import { completions, foldersOf, narrowing, quoted, splitQuery, worded } from "/filters.js";
 import { markOpen, redraw, showGraph } from "/graph.js";
 import { select, showList } from "/list.js";
 import { showNote } from "/note.js";
@@ -12,6 +12,7 @@ import { verdict } from "/why.js";
 
 const RESULTS = 30, FOLDERS = 100;
 const EVERY_NOTE = "ext:md";
+const KEPT_QUERIES = 20;
 const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
 const ALL = "*";
 const NO_NOTE = { note: "", of: "", line: 0, anchor: "" };
@@ -129,6 +130,17 @@ const page = {
   open: (number) => openOutside(answer.results[number]),
   obsidian: ({ of, note }) => `obsidian://open?path=${encodeURIComponent(`${of}/${note}`)}`,
   edit: (target) => ask("open", { vault: target.of, note: target.note, line: target.line || 1 }).catch(trouble),
+  /** Make a note that a link misses: in Obsidian, or where the editor opens what is not there yet. */
+  make: async (target, source) => {
+    try {
+      const edit = Boolean(about.editor) && !page.inObsidian(source.vault);
+      const { path } = await ask("missing", { vault: source.vault, note: source.path, target, edit });
+      if (!edit) location.href = `obsidian://new?vault=${encodeURIComponent(source.vault.split("/").pop())}&file=${encodeURIComponent(path)}`;
+    } catch (error) {
+      trouble(error);
+    }
+  },
+  canMake: (vault) => page.inObsidian(vault) || Boolean(about.editor),
   passage: ({ of, line, anchor }, path) => {
     const result = resultOf(of, path);
     const meant = result?.preview && !result.property && !anchor && (!line || (result.start_line <= line && line <= result.end_line));
@@ -150,12 +162,27 @@ const noteVault = () => vaultNamed(place.of)?.path ?? place.of;
 
 const read = settled(0, () => showNote({ ...place, of: noteVault() }, page));
 
+/** Keep a query whose result was opened, in this browser alone. */
+function keepQuery() {
+  const query = place.query.trim();
+  if (query) localStorage.setItem("queries", JSON.stringify([query, ...keptQueries().filter((each) => each !== query)].slice(0, KEPT_QUERIES)));
+}
+
+const keptQueries = () => JSON.parse(localStorage.getItem("queries") ?? "[]");
+
+function offerQueries() {
+  const items = keptQueries().slice(0, 8).map((text) => ({ text, replaced: 0, about: "" }));
+  if (!queryInBox()) offer(items);
+}
+
 function beside(result, kind) {
+  if (result) keepQuery();
   if (result) go({ note: result.path, of: result.vault_path, line: result.line ?? 0, anchor: "" }, kind);
 }
 
 function openOutside(result) {
   if (!result) return;
+  keepQuery();
   const target = { of: result.vault_path, note: result.path, line: result.line ?? 1 };
   if (about.editor && !page.inObsidian(target.of)) return void page.edit(target);
   const link = el("a", { href: page.obsidian(target), hidden: true });
@@ -215,7 +242,7 @@ function showFacets() {
   const plain = chips.length || !/\bOR\b|(^|\s)-?\(/.test(input.value);
   const filters = plain && !page.everything ? narrowing(answer.results, chips) : [];
   byId("facets").replaceChildren(...filters.map(([filter, many]) =>
-    el("button", { type: "button", title: `Only ${filter}: ${counted(many, "result")}`, onclick: () => page.narrow(filter) }, filter, " ", el("small", {}, many))));
+    el("button", { type: "button", title: `Only ${filter}: ${counted(many, "result")}`, onclick: () => page.narrow(filter) }, worded(filter), " ", el("small", {}, many))));
 }
 
 function trouble(error) {
@@ -239,7 +266,7 @@ function fillBox(query) {
 
 function showChips() {
   byId("chips").replaceChildren(...chips.map((chip, number) =>
-    el("li", {}, chip, el("button", { type: "button", "aria-label": `Remove ${chip}`, onclick: () => removeChip(number) }, "×"))));
+    el("li", { title: chip }, worded(chip), el("button", { type: "button", "aria-label": `Remove ${worded(chip)}`, onclick: () => removeChip(number) }, "×"))));
 }
 
 function removeChip(number) {
@@ -326,6 +353,7 @@ input.addEventListener("keydown", (event) => {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (event.isComposing) return;
   if (step && many && offers.active + step >= -1) offer(offers.items, (offers.active + step) % many);
+  else if (event.key === "ArrowUp" && !queryInBox()) offerQueries();
   else if (step) move(step);
   else if (event.key === "Tab" && many && !event.shiftKey) accept(Math.max(0, offers.active));
   else if (event.key === "Enter" && offers.active >= 0) accept(offers.active);
@@ -380,6 +408,7 @@ document.addEventListener("keydown", (event) => {
 
 byId("search").addEventListener("submit", (event) => event.preventDefault());
 byId("box").addEventListener("click", (event) => event.target === byId("box") && input.focus());
+input.addEventListener("click", offerQueries);
 byId("less-certain").addEventListener("click", unfold);
 byId("why").addEventListener("click", KEYS.e);
 byId("help").addEventListener("click", KEYS["?"]);

@@ -126,13 +126,20 @@ function around(title, method, place, page, items) {
         const target = { note: note.path, of: place.of, line: note.line ?? 0, anchor: "" };
         return el("li", {},
           el("a", { href: page.address(target), onclick: page.follow(target) }, note.title),
-          text ? el("p", {}, text) : null);
+          text ? el("p", {}, read(text)) : null);
       }));
       box.open = true;
     })
     .catch(() => box.classList.add("empty"));
   return box;
 }
+
+/** Return a line of Markdown as it reads: without marks, of links the words. */
+const read = (line) => line
+  .replace(/^[\s>]*(?:(?:[-*+]|\d+[.)])\s+(?:\[.\]\s+)?|#{1,6}\s+)?/, "")
+  .replace(/!?\[\[([^[\]|]*)(?:\|([^[\]]*))?\]\]/g, (_, target, words) => words || target.replaceAll("#", " › "))
+  .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
+  .replace(/\*\*|__|==|~~|`/g, "");
 
 /** Make the links of a rendered text lead where they say, within the page. */
 function wire(article, here, page) {
@@ -142,7 +149,16 @@ function wire(article, here, page) {
   }
   for (const link of article.querySelectorAll("a.tag")) link.href = page.address({ query: `tag:${link.dataset.tag}`, note: "" });
   for (const link of article.querySelectorAll("a.outside")) link.target = "_blank";
-  for (const link of article.querySelectorAll("a.lost")) link.title = "No file has this name";
+  for (const link of article.querySelectorAll("a.lost")) {
+    link.title = "No file has this name";
+    if (!link.dataset.target || !page.canMake(here.vault)) continue;
+    Object.assign(link, { href: "#", title: "No file has this name: make the note" });
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      event.stopPropagation();
+      page.make(link.dataset.target, here);
+    });
+  }
   for (const code of article.querySelectorAll("pre")) code.tabIndex = 0;
   article.addEventListener("click", (event) => {
     const link = event.target.closest("a");

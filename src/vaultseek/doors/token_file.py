@@ -1,0 +1,29 @@
+"""The token of a door, in a file that nobody else can read."""
+
+from __future__ import annotations
+
+import secrets
+from pathlib import Path
+
+from vaultseek.base import paths
+from vaultseek.errors import Forbidden, Unavailable
+
+TOKEN_BYTES = 32
+
+
+def read_token(file: Path) -> str:
+    """Return the token in ``file``; write a new one if there is no file. Raises Forbidden or Unavailable."""
+    try:
+        data = paths.read_private(file, 1024)
+    except FileNotFoundError:
+        token = secrets.token_urlsafe(TOKEN_BYTES)
+        paths.write_atomically(file, f"{token}\n")
+        return token
+    except OSError as error:
+        raise Unavailable(f"{file} cannot be read: {error.strerror}; remove it") from None
+    if data is None:
+        raise Forbidden(f"others can read the token in {file}; remove it, and a new one is made")
+    token = data.decode("utf-8", "replace").strip()
+    if len(token) < TOKEN_BYTES or not token.isascii():
+        raise Unavailable(f"{file} has no token; remove it, and a new one is made")
+    return token
