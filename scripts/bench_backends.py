@@ -1,8 +1,9 @@
-"""Measure the embedded engine and Milvus Lite side by side: bulk load, searches, memory, disk, and ranking.
+"""Measure the embedded engine and another one side by side: bulk load, searches, memory, disk, and ranking.
 
-    scripts/bench_backends.py speed --passages 100000 [--folder DIR]
-    scripts/bench_backends.py ranking VAULT QUERIES QRELS
+    scripts/bench_backends.py speed --passages 100000 [--folder DIR] [--uri postgresql://HOST/DATABASE]
+    scripts/bench_backends.py ranking VAULT QUERIES QRELS [--uri postgresql://HOST/DATABASE]
 
+Without an address the other engine is a file of Milvus Lite.
 ``speed`` makes a vault of random words, with three passages to a note, and vectors by the model "hashing".
 The second engine is filled from the ledger of the first, as ``vaultseek backend migrate`` does. ``ranking``
 compares the orders, and nDCG@10 where there are judgements: QUERIES has a JSON object a line, ``id`` and
@@ -32,7 +33,7 @@ from vaultseek.core.library import indexed_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.semantic.models.choice import choose_models
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions, kind_of
 from vaultseek.settings.model import Settings
 
 WORDS = 50_000
@@ -58,24 +59,39 @@ def main() -> None:
     ranking.add_argument("--model", default="bundled")
     ranking.add_argument("--folder", type=Path)
     ranking.add_argument("--most", type=int, default=1000)
+    for command in (speed, ranking):
+        command.add_argument("--uri")
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="backends-"))
     if arguments.command == "speed":
-        asyncio.run(measure_speed(arguments.passages, folder))
+        asyncio.run(measure_speed(arguments.passages, folder, engines_of(folder, arguments.uri)))
     else:
         queries = read_queries(arguments.queries)[: arguments.most]
         asyncio.run(
-            measure_ranking(arguments.vault, queries, read_qrels(arguments.qrels), arguments.model, folder)
+            measure_ranking(
+                arguments.vault,
+                queries,
+                read_qrels(arguments.qrels),
+                arguments.model,
+                folder,
+                engines_of(folder, arguments.uri),
+            )
         )
 
 
-async def measure_speed(passages: int, folder: Path) -> None:
+def engines_of(folder: Path, uri: str | None) -> dict[str, EngineOptions | None]:
+    """Return the engines to be compared, by name."""
+    uri = uri or str(folder / "engine.db")
+    other = EngineOptions(uri=uri, kind=kind_of(uri), prefix="bench", shard=folder.name, seconds=60)
+    return {"embedded": None, other.title: other}
+
+
+async def measure_speed(passages: int, folder: Path, engines: Mapping[str, EngineOptions | None]) -> None:
     vault = folder / "vault"
     if not vault.is_dir():
         write_vault(vault, passages // PASSAGES)
     words = random.Random(7)
     queries = [" ".join(random_words(words, 3)) for _ in range(SEARCHES)]
-    engines = {"embedded": None, "Milvus Lite": MilvusOptions(uri=str(folder / "engine.db"), seconds=60)}
     for name, engine in engines.items():
         cache = folder / name.replace(" ", "-")
         if engine is not None and not cache.exists():
@@ -101,10 +117,14 @@ async def measure_speed(passages: int, folder: Path) -> None:
 
 
 async def measure_ranking(
-    vault: Path, queries: Mapping[str, str] | Sequence[tuple[str, str]], qrels: Any, model: str, folder: Path
+    vault: Path,
+    queries: Mapping[str, str] | Sequence[tuple[str, str]],
+    qrels: Any,
+    model: str,
+    folder: Path,
+    engines: Mapping[str, EngineOptions | None],
 ) -> None:
     orders: dict[str, dict[tuple[str, str], list[str]]] = {}
-    engines = {"embedded": None, "Milvus Lite": MilvusOptions(uri=str(folder / "engine.db"), seconds=60)}
     for name, engine in engines.items():
         cache = folder / name.replace(" ", "-")
         if engine is not None and not cache.exists():
@@ -121,7 +141,9 @@ async def measure_ranking(
         for name, of_engine in orders.items():
             values = [ndcg(of_engine[id, mode], qrels[id]) for id, _ in queries if id in qrels]
             figures.append(f"{name} {statistics.mean(values):.4f}" if values else name)
-        same = sum(orders["embedded"][id, mode] == orders["Milvus Lite"][id, mode] for id, _ in queries)
+        same = sum(
+            len({tuple(of_engine[id, mode]) for of_engine in orders.values()}) == 1 for id, _ in queries
+        )
         print(
             f"{mode}: nDCG@10 {', '.join(figures)}; same first ten for {same} of {len(queries)}", flush=True
         )
@@ -172,11 +194,11 @@ def copy_ledger(source: Path, target: Path) -> None:
         shutil.copy2(file, target / file.name)
 
 
-def parts_of(cache: Path, engine: MilvusOptions | None) -> list[Path]:
+def parts_of(cache: Path, engine: EngineOptions | None) -> list[Path]:
     """Return the folders of an engine, without the ledger."""
     if engine is None:
         return [cache / "keyword", cache / "semantic"]
-    return [engine.file, cache / "engine"]
+    return [cache / "engine", *([engine.file] if engine.is_lite else [])]
 
 
 def memory() -> int:

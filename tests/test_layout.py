@@ -33,6 +33,7 @@ ENGINES = {
         "engines/milvus/client.py",
     },
     "milvus_lite": {"engines/milvus/lite_main.py"},
+    "psycopg": {"engines/postgres/server.py", "engines/postgres/database.py"},
     "mcp": {"doors/mcp/http.py", "doors/mcp/server.py"},
     "uvicorn": {"doors/ui/application.py", "protocol/wire/http.py"},
     "starlette": {"doors/mcp/http.py", "doors/ui/application.py", "doors/ui/gate.py"},
@@ -90,6 +91,7 @@ HEAVY_FOR_THE_DAEMON = (
     "sentence_transformers",
     "transformers",
     "pymilvus",
+    "psycopg",
 )
 
 

@@ -30,7 +30,7 @@ from vaultseek.engines.milvus import client as milvus_client
 from vaultseek.engines.milvus import connection as milvus_connection
 from vaultseek.engines.milvus.lite import lite_server
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
@@ -39,7 +39,7 @@ NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRose
 
 
 @pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineOptions]:
     with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=30.0) as options:
         yield options
 
@@ -62,7 +62,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 @pytest.fixture
-async def follow(tmp_path: Path, lite: MilvusOptions) -> AsyncIterator[Callable[..., VaultFollower]]:
+async def follow(tmp_path: Path, lite: EngineOptions) -> AsyncIterator[Callable[..., VaultFollower]]:
     followers: list[VaultFollower] = []
     root = write_files(tmp_path / "vault", NOTES)
     model = find_model("hashing")
@@ -107,7 +107,7 @@ async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
         write_files(tmp_path / "vault", {f"lamp {number}.md": f"# Lamp {number}\n\nA lighthouse."})
         await until(lambda: follower.vault.ledger.counts().notes == 3 + number)  # noqa: B023
     await until(follower.vault.keyword_reason)
-    assert "syncing to Milvus for" in follower.vault.keyword_reason().text
+    assert "syncing to the engine for" in follower.vault.keyword_reason().text
     assert not follower.status().as_json()["lanes"]["keyword"]["up"]
     assert len(await paths_of(follower, "path:lamp")) == 3
     await follower.rescan()  # all is read, and the engine says why it is behind

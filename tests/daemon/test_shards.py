@@ -7,7 +7,6 @@ import contextlib
 import json
 import re
 import resource
-import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from engines import NEEDS_MILVUS
+from postgres_server import PostgresServer, postgres_server
 from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek.base import paths
@@ -33,10 +32,8 @@ from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.engines.administration import shard_of
 from vaultseek.engines.heartbeat import STOPPED, Heartbeat
-from vaultseek.engines.milvus import client as milvus_client
-from vaultseek.engines.milvus import connection as milvus_connection
-from vaultseek.engines.milvus.backend import MilvusBackend
-from vaultseek.engines.milvus.lite import LiteServer, lite_server
+from vaultseek.engines.postgres import server as server_module
+from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
@@ -44,26 +41,27 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
 from vaultseek.settings.sections import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
-from vaultseek.store.ledger.copies import NoteCopies
 from worlds import write_files
 
-pytestmark = NEEDS_MILVUS
+pytestmark = pytest.mark.long
 NAMES = ("boats", "garden", "wiki")
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "COPY_SECONDS", 0.05)
-    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
 
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    file = tmp_path_factory.mktemp("milvus") / "engine.db"
-    server = lite_server(file)
-    server.use()
-    yield Settings(index=IndexSettings(backend="milvus", uri=str(file), seconds=20.0))
-    server.release()
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def settings(server: PostgresServer) -> Settings:
+    return Settings(index=IndexSettings(backend="postgres", uri=server.uri, seconds=20.0))
 
 
 @pytest.fixture
@@ -81,11 +79,7 @@ def indexers(tmp_path: Path, settings: Settings) -> Iterator[dict[str, OpenVault
             say(vault, "ready")
         yield vaults
         for vault in vaults.values():
-            if vault.engine is not None:
-                with contextlib.suppress(Unavailable):  # its connection was lost
-                    vault.engine.backend.drop()
-                vault.engine.backend.drop()
-                vault.engine.backend.states.forget()
+            vault.engine.backend.delete()
 
 
 def say(vault: OpenVault, state: str, reason: Reason | None = None) -> None:
@@ -129,7 +123,7 @@ async def searcher(settings: Settings, indexers: dict[str, OpenVault]) -> AsyncI
     await registry.close()
 
 
-async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers, monkeypatch):
+async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers, server):
     assert await searcher.partial() == (set(NAMES), {})
     await asyncio.to_thread(indexers["boats"].engine.backend.drop)
     being_read = Reason("being_read", "40 of 90 notes are still to be read")
@@ -141,67 +135,20 @@ async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers,
     assert "its shard is missing: the engine has no shard boats-" in partial["boats"]
     assert partial["garden"].startswith("its indexer on far reports: 40 of 90 notes are still to be read")
 
-    with monkeypatch.context() as gone:
-        gone.setattr(LiteServer, "_start", _refuse)
-        lite_server(searcher.registry.settings.index.engine.file).stop()
+    await asyncio.to_thread(server.stop)
+    try:
         await searcher.look()
-        found, partial = await searcher.partial("path:pump OR path:a")
-        assert found == {"boats", "garden"}, "filters are answered from the copies"
-        assert partial.keys() == set(NAMES)
-        with pytest.raises(Unavailable, match="cannot be opened"):
+        with pytest.raises(Unavailable, match="does not answer"):
             await searcher.partial()
+        statuses = (await searcher.call("index/status"))["vaults"]
+        assert all("does not answer" in each["reason"] for each in statuses)
+    finally:
+        await asyncio.to_thread(server.start)
     for name in ("boats", "garden"):
         await asyncio.to_thread(go_on, indexers[name])
     await searcher.look()
     await searcher.look()
     assert await searcher.partial() == (set(NAMES), {})
-
-
-async def test_nothing_is_counted_for_a_save_a_search_a_start_or_the_copy_of_a_change(
-    searcher, indexers, monkeypatch, tmp_path
-):
-    """An engine may go through all it has to count."""
-    counted: list[str] = []
-    monkeypatch.setattr(milvus_client.MilvusClient, "count", lambda client, name, *_: counted.append(name))
-    wiki = indexers["wiki"]
-    write_files(wiki.options.root, {"new.md": "# Another pump", "old.md": "# Old pump"})
-    await index_vault(wiki)
-    await searcher.look()
-    assert await searcher.partial() == ({*NAMES, "new", "old"}, {})
-    (wiki.options.root / "old.md").unlink()
-    write_files(wiki.options.root, {"late.md": "# Late pump"})
-    await index_vault(wiki)
-    await searcher.look()
-    assert await searcher.partial() == ({*NAMES, "new", "late"}, {})
-    await asyncio.to_thread(wiki.close)
-    spec = EmbeddingSpec(choose_models("hashing").main.fingerprint, lambda text: len(text) // 4 + 1, 254)
-    again = OpenVault.open(wiki.options, tmp_path / "index of wiki", WorkerHere(), spec)
-    with contextlib.closing(again):
-        await index_vault(again)
-        assert again.keyword_reason() is None
-        assert len(again.keyword_index) == 3
-        assert counted == []
-        assert again.engine is not None
-        await asyncio.to_thread(again.engine.backend.drop)
-        await asyncio.to_thread(again.engine.backend.states.forget)
-    indexers.pop("wiki")
-
-
-async def test_a_copy_that_the_disk_has_no_room_for_is_behind_until_there_is(searcher, indexers, monkeypatch):
-    def fill(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    with monkeypatch.context() as full:
-        full.setattr(NoteCopies, "put", fill)
-        write_files(indexers["wiki"].options.root, {"new.md": "# Another pump"})
-        await index_vault(indexers["wiki"])
-        await searcher.look()
-        found, partial = await searcher.partial()
-        assert found == set(NAMES)
-        assert partial.keys() == {"wiki"}
-        assert "the disk is full" in partial["wiki"]
-    await searcher.look()
-    assert await searcher.partial() == ({*NAMES, "new"}, {})
 
 
 @pytest.mark.parametrize(
@@ -224,8 +171,7 @@ async def test_a_searcher_has_the_names_of_the_indexers(settings, tmp_path, name
             vault = OpenVault.open(options, tmp_path / f"index {number}", WorkerHere(), spec)
             closing.enter_context(contextlib.closing(vault))
             await index_vault(vault)
-            closing.callback(vault.engine.backend.states.forget)
-            closing.callback(vault.engine.backend.drop)
+            closing.callback(vault.engine.backend.delete)
         found = await asyncio.to_thread(with_shards, settings)
         assert len(found.vaults) == len(names)
         for pattern in shown:
@@ -249,10 +195,6 @@ def go_on(vault: OpenVault) -> None:
             say(vault, "ready")
         vault.indexer.catch_up_again()
     say(vault, "ready")
-
-
-def _refuse(*_: object) -> None:
-    raise Unavailable("the file cannot be opened: it is not there")
 
 
 async def test_a_searcher_has_no_folders(searcher, tmp_path):
@@ -292,13 +234,12 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     await searcher.call("vault/remove", vault="garden", delete_index=True)
     await searcher.look()
     assert await searcher.partial() == ({"wiki"}, {})
-    statistics = await asyncio.to_thread(indexers["garden"].engine.backend.statistics)
-    assert (statistics.notes, statistics.passages, statistics.vectors) == (0, 0, {})
+    assert await asyncio.to_thread(indexers["garden"].engine.backend.position) is None
 
 
-async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, tmp_path, monkeypatch):
+async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, server, tmp_path, monkeypatch):
     engine = settings.index.engine
-    monkeypatch.setenv("VAULTSEEK_INDEX__BACKEND", "milvus")
+    monkeypatch.setenv("VAULTSEEK_INDEX__BACKEND", "postgres")
     monkeypatch.setenv("VAULTSEEK_INDEX__URI", engine.uri)
     root = write_files(tmp_path / "vault", {"a.md": "# A pump"})
     models = ModelSource(choose_models("hashing"), WorkerPool(lambda model: WorkerHere()))
@@ -309,22 +250,20 @@ async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, tmp
     follower = await registry.find("vault", None)
     await follower.rescan()
     shard = shard_of(paths.vault_data_directory(root))
-    with contextlib.closing(MilvusBackend(replace(engine, shard=shard))) as backend:
+    with contextlib.closing(PostgresBackend(replace(engine, shard=shard))) as backend:
         assert (await asyncio.to_thread(backend.statistics)).notes == 1
         remove = {"vault": "vault", "delete_index": True}
-        with monkeypatch.context() as gone:
-            gone.setattr(LiteServer, "_start", _refuse)
-            lite_server(engine.file).stop()
+        await asyncio.to_thread(server.stop)
+        try:
             with pytest.raises(Unavailable, match="nothing was removed"):
                 await handlers["vault/remove"](remove, RequestContext())
+        finally:
+            await asyncio.to_thread(server.start)
         assert paths.vault_data_directory(root).exists()
         await handlers["vault/remove"](remove, RequestContext())
         await registry.close()  # waits until it is done
         assert not paths.vault_data_directory(root).exists()
-        with contextlib.suppress(Unavailable):  # its connection was lost
-            await asyncio.to_thread(backend.statistics)
-        assert (await asyncio.to_thread(backend.statistics)).notes == 0
-        assert not await asyncio.to_thread(backend.states.names)
+        assert await asyncio.to_thread(backend.position) is None
 
 
 class Team:
@@ -385,7 +324,7 @@ async def indexer_and_searcher(settings: Settings, root: Path, token: TokenSetti
             if role == "all":
                 vault = registry.followers[0].vault
                 await asyncio.to_thread(say, vault, "ready")
-                closing.push_async_callback(asyncio.to_thread, vault.engine.backend.drop)
+                closing.push_async_callback(asyncio.to_thread, vault.engine.backend.delete)
         yield Team(Grant(token), **registries)
 
 

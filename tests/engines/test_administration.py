@@ -17,7 +17,7 @@ from vaultseek.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek.engines.milvus import schema
 from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.milvus.client import MilvusClient
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 
 pytestmark = [NEEDS_MILVUS, pytest.mark.long]
 
@@ -37,13 +37,13 @@ def say(backend: MilvusBackend, at: float, state: str) -> None:
 
 def test_collections_of_an_older_format_are_listed_and_dropped_and_nothing_else(tmp_path, monkeypatch):
     file = tmp_path / "engine.db"
-    options = MilvusOptions(str(file), shard="wiki-1")
+    options = EngineOptions(str(file), shard="wiki-1")
     old, new = schema.VERSION - 1, schema.VERSION
     with closing(MilvusBackend(options)) as backend, monkeypatch.context() as before:
         backend.set_state("wiki-1", "g:1:1")
         for prefix, versions in (("vaultseek", (old, new + 1)), (f"vaultseek_{old}", (new,))):
             for version in versions:
-                client = MilvusClient(MilvusOptions(str(file), prefix=prefix), version=version)
+                client = MilvusClient(EngineOptions(str(file), prefix=prefix), version=version)
                 with closing(client):
                     for name, fields in (("notes", schema.NOTES), ("state", schema.STATE)):
                         if not client.has(name):

@@ -29,7 +29,7 @@ from vaultseek.engines import sync as engine_sync
 from vaultseek.engines import writer as shard_writer
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.errors import Unavailable, WorkerUnavailable
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
@@ -52,7 +52,7 @@ Usage = namedtuple("Usage", "total used free")
 
 
 @pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineOptions]:
     with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=20.0, write_seconds=20.0) as options:
         yield options
 
@@ -66,7 +66,7 @@ def _no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.contextmanager
-def opened(root: Path, directory: Path, engine: MilvusOptions) -> Iterator[OpenVault]:
+def opened(root: Path, directory: Path, engine: EngineOptions) -> Iterator[OpenVault]:
     spec = EmbeddingSpec("test", lambda text: len(text) // 4 + 1, 254)
     vault = OpenVault.open(VaultOptions(root.name, root, engine=engine), directory, WorkerHere(), spec)
     with contextlib.closing(vault):
@@ -144,7 +144,7 @@ class Trouble:
         monkeypatch.setattr(MilvusClient, "upsert", with_trouble)
 
 
-def process(options: MilvusOptions) -> int:
+def process(options: EngineOptions) -> int:
     from vaultseek.engines.milvus.lite import lite_server
 
     number = lite_server(options.file).process
@@ -152,7 +152,7 @@ def process(options: MilvusOptions) -> int:
     return number
 
 
-@pytest.mark.parametrize("written", ["copies", "state", "_passages"])
+@pytest.mark.parametrize("written", ["notes", "state", "_passages"])
 def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, lite, monkeypatch, written):
     root = write_files(tmp_path / "vault", NOTES)
     options = replace(lite, shard=f"killed{written}")
@@ -174,7 +174,7 @@ def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, lite, monkeyp
         assert vault.ledger.vectors.embeddings_computed() == embedded + 4
 
 
-@pytest.mark.parametrize("written", ["copies", "_passages"])
+@pytest.mark.parametrize("written", ["notes", "_passages"])
 def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, lite, monkeypatch, written):
     root = write_files(tmp_path / "vault", NOTES)
     options = replace(lite, shard=f"slow{written}", seconds=1.0, write_seconds=1.0)
@@ -186,7 +186,7 @@ def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, lite, monkeypatch
             trouble = Trouble(during, written, lambda: os.kill(number, signal.SIGSTOP))
             index(vault)
             assert trouble.happened
-        if written == "copies":
+        if written == "notes":
             reason = vault.keyword_reason()
             assert reason is not None
             assert "does not answer" in reason.text
@@ -205,11 +205,11 @@ def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, lite, monke
         index(vault)
         write_files(root, LATER)
         assert vault.keyword_reason() is None
-        Trouble(monkeypatch, "copies", lambda: said.append(search(vault, "lighthouse", "keyword")))
+        Trouble(monkeypatch, "notes", lambda: said.append(search(vault, "lighthouse", "keyword")))
         index(vault)
         [(notes, partial)] = said
         assert notes == []
-        assert "some changes are not in the engine yet: syncing to Milvus for" in partial["keyword"].text
+        assert "some changes are not in the engine yet: syncing to the engine for" in partial["keyword"].text
         assert search(vault, "lighthouse", "keyword") == (["lamp.md"], {})
 
 
@@ -341,7 +341,7 @@ def test_a_server_that_is_too_old_is_one_line_and_nothing_is_lost(tmp_path, lite
 
 
 @pytest.fixture(scope="module")
-def server(lite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
+def server(lite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineOptions]:
     """The way to a server, which several indexers may use."""
     folder = tmp_path_factory.mktemp("server")
     command = [
@@ -353,7 +353,7 @@ def server(lite, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOpt
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         port = int(running.stdout.readline())
-        yield MilvusOptions(uri=f"http://127.0.0.1:{port}", seconds=20.0, write_seconds=20.0)
+        yield EngineOptions(uri=f"http://127.0.0.1:{port}", seconds=20.0, write_seconds=20.0)
         running.communicate()
 
 

@@ -17,7 +17,7 @@ from engines import NEEDS_MILVUS
 from vaultseek.engines.milvus import connection as milvus_connection
 from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.errors import Unavailable
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 
 pytestmark = [NEEDS_MILVUS, pytest.mark.long]
 VAULTS, THREADS = 4, 2
@@ -61,7 +61,7 @@ def ask(backend: MilvusBackend) -> str:
 
 def test_a_frozen_engine_holds_up_no_request_of_any_vault(server, monkeypatch):
     monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.1)
-    options = [MilvusOptions(uri=server.uri, seconds=1.0, shard=str(n)) for n in range(VAULTS)]
+    options = [EngineOptions(uri=server.uri, seconds=1.0, shard=str(n)) for n in range(VAULTS)]
     with ExitStack() as files:
         backends = [files.enter_context(closing(MilvusBackend(each))) for each in options]
         assert [ask(backend) for backend in backends] == [""] * VAULTS

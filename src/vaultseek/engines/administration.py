@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import disk_usage
 
+from vaultseek.base.extras import require_extra
 from vaultseek.base.limits import MIB
+from vaultseek.engines.engine import backend_of
 from vaultseek.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek.engines.milvus import schema
-from vaultseek.engines.milvus.backend import MilvusBackend
 from vaultseek.engines.milvus.client import MilvusClient
 from vaultseek.engines.milvus.connection import LEAST_FREE, check_installed, existing_folder
 from vaultseek.engines.port import ENGINE_FOLDER
-from vaultseek.engines.writer import fact_of, own_runs, writer_name
+from vaultseek.engines.writer import own_runs, writer_name
 from vaultseek.errors import ConfigError, Unavailable
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import POSTGRES, EngineOptions
 
 BUSY_SECONDS = 3600.0
 """Silence of the indexers of a format after which it may be dropped: not all machines are updated at once."""
@@ -47,7 +48,7 @@ class OldFormat:
     busy: str = ""
 
 
-def old_formats(options: MilvusOptions) -> list[OldFormat]:
+def old_formats(options: EngineOptions) -> list[OldFormat]:
     """Return the formats before this one that an engine has. Raises Unavailable."""
     with closing(MilvusClient(options, only_looks=True)) as client:
         versions = [version for version in client.other_versions() if version < schema.VERSION]
@@ -55,7 +56,7 @@ def old_formats(options: MilvusOptions) -> list[OldFormat]:
     return [each for each in formats if each is not None]
 
 
-def drop_format(options: MilvusOptions, old: OldFormat) -> None:
+def drop_format(options: EngineOptions, old: OldFormat) -> None:
     """Delete the collections of a format, that of the shards last. Raises Unavailable if it is in use."""
     if old.busy:
         raise Unavailable(
@@ -66,11 +67,11 @@ def drop_format(options: MilvusOptions, old: OldFormat) -> None:
             client.drop(name)
 
 
-def check_reachable(options: MilvusOptions, index: Path) -> None:
+def check_reachable(options: EngineOptions, index: Path) -> None:
     """Raise Unavailable if the engine does not answer that has the notes of the index in a folder."""
     if shard := shard_of(index):
         try:
-            with closing(MilvusBackend(replace(options, shard=shard))) as backend:
+            with closing(backend_of(replace(options, shard=shard))) as backend:
                 backend.position()
         except Unavailable as error:
             raise Unavailable(
@@ -78,7 +79,7 @@ def check_reachable(options: MilvusOptions, index: Path) -> None:
             ) from error
 
 
-def drop_shard(options: MilvusOptions, index: Path) -> None:
+def drop_shard(options: EngineOptions, index: Path) -> None:
     """Delete from the engine what the index in a folder has there, unless another indexer has taken it over.
 
     Raises Unavailable.
@@ -87,11 +88,10 @@ def drop_shard(options: MilvusOptions, index: Path) -> None:
     if not shard:
         return
     folder = index / ENGINE_FOLDER
-    with closing(MilvusBackend(replace(options, shard=shard))) as backend:
+    with closing(backend_of(replace(options, shard=shard))) as backend:
         owner = backend.state(writer_name(shard)).get("position")
         if not owner or owner in own_runs(folder):
-            backend.drop()
-            backend.states.forget()
+            backend.delete()
 
 
 def shard_of(index: Path) -> str:
@@ -102,36 +102,34 @@ def shard_of(index: Path) -> str:
         return ""
 
 
-def names_of_shards(options: MilvusOptions) -> tuple[dict[str, str], str]:
+def names_of_shards(options: EngineOptions) -> dict[str, str]:
     """Return the names of the vaults by the shards of an engine, "" where an indexer has given none.
 
-    And, if there are none, why another version of vaultseek may see some. Raises Unavailable.
+    Raises Unavailable.
     """
-    with closing(MilvusBackend(replace(options, shard="-"))) as backend:
-        shards = backend.shards()
-        rows = backend.states.of([writer_name(shard) for shard in shards])
-        names = {shard: fact_of(rows.get(writer_name(shard), {}), "name") for shard in shards}
-        return names, "" if shards else backend.copies.other_version()
+    with closing(backend_of(replace(options, shard="-"))) as backend:
+        return backend.shards()
 
 
-def delete_shard(options: MilvusOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
+def delete_shard(options: EngineOptions, shard: str, check: Callable[[bool], None], *, drop: bool) -> None:
     """Delete a shard, if ``drop``, after ``check`` was told whether it is there. Raises what that does."""
-    with closing(MilvusBackend(replace(options, shard=shard))) as backend:
+    with closing(backend_of(replace(options, shard=shard))) as backend:
         check(backend.position() is not None)
         if drop:
-            backend.drop()
-            backend.states.forget()
+            backend.delete()
 
 
-def check_usable(options: MilvusOptions) -> None:
+def check_usable(options: EngineOptions) -> None:
     """Raise ConfigError for settings that cannot work; asks no server."""
-    check_installed()
+    require_extra(options.kind, options.title)
     options.check()
     options.token()
 
 
-def look_at_engine(options: MilvusOptions, vaults: Mapping[str, Path]) -> str:
+def look_at_engine(options: EngineOptions, vaults: Mapping[str, Path], *, tries: bool = False) -> str:
     """Return the version of an engine that can be used; nothing is created or changed.
+
+    With ``tries`` a collection is written, searched and deleted again there.
 
     Raises ConfigError or Unavailable, one line each: an address where nobody answers, a server that is too
     old or refuses the token, collections of others, a file that cannot be written or is in a vault.
@@ -141,14 +139,14 @@ def look_at_engine(options: MilvusOptions, vaults: Mapping[str, Path]) -> str:
         look_at_file(options, vaults)
         if not options.file.exists():
             return "Milvus Lite"
-    client = MilvusClient(options, only_looks=True)
-    try:
+    if tries or options.kind == POSTGRES:
+        with closing(backend_of(options)) as backend:
+            return backend.check()
+    with closing(MilvusClient(options, only_looks=True)) as client:
         return client.version
-    finally:
-        client.close()
 
 
-def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
+def look_at_file(options: EngineOptions, vaults: Mapping[str, Path]) -> None:
     """Raise ConfigError or Unavailable if a file of Milvus Lite cannot be where it is to be."""
     check_installed()
     options.check()
@@ -165,7 +163,7 @@ def look_at_file(options: MilvusOptions, vaults: Mapping[str, Path]) -> None:
         )
 
 
-def _format_of(options: MilvusOptions, version: int) -> OldFormat | None:
+def _format_of(options: EngineOptions, version: int) -> OldFormat | None:
     with closing(MilvusClient(options, only_looks=True, version=version)) as client:
         names = [name for name in client.names() if _OURS.fullmatch(name)]
         if "state" not in names or not client.fields("state") >= _FIELDS:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from dataclasses import replace
 from pathlib import Path
 
+from vaultseek.base import paths
+from vaultseek.base.extras import require_extra
 from vaultseek.engines.heartbeat import Heartbeat, heartbeat_name
-from vaultseek.engines.milvus.backend import open_backend
-from vaultseek.engines.replica import ShardReplica
+from vaultseek.engines.milvus.backend import MilvusBackend
+from vaultseek.engines.milvus.vocabulary import StoredVocabulary
+from vaultseek.engines.port import ShardSource
+from vaultseek.engines.postgres.backend import PostgresBackend
+from vaultseek.engines.postgres.database import ShardLedger
+from vaultseek.engines.postgres.replica import LiveShard
+from vaultseek.engines.shard_names import shard_name
 from vaultseek.engines.sync import EngineSync, EngineThread
 from vaultseek.engines.vectors import EngineVectors
+from vaultseek.engines.vocabulary import VocabularyTables
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.semantic.worker import SemanticWorker
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import POSTGRES, EngineOptions
 from vaultseek.store.ledger import Ledger
 
 SYNC_POLL_SECONDS = 0.02
@@ -31,7 +40,7 @@ class OpenEngine:
 
     def __init__(
         self,
-        options: MilvusOptions,
+        options: EngineOptions,
         name: str,
         folder: Path,
         ledger: Ledger,
@@ -40,12 +49,12 @@ class OpenEngine:
         is_replica: bool = False,
     ) -> None:
         """``is_replica``: another daemon writes to the engine, and the ledger is a copy of what is there."""
-        self.backend = open_backend(options, name, folder)
+        self.backend, vocabulary = open_backend(options, name, folder)
         self._writer: ShardWriter | None = None
         try:
             if not is_replica:
                 self._writer = ShardWriter(self.backend, folder, name)
-            self.keyword = EngineSync(folder, language, self.backend, writer=self._writer)
+            self.keyword = EngineSync(folder, language, self.backend, vocabulary, writer=self._writer)
         except BaseException:
             (self._writer or self.backend).close()
             raise
@@ -103,11 +112,11 @@ class OpenEngine:
         """Return what keeps the vectors that a worker computes."""
         return EngineVectors(worker, self.backend, self._ledger, writer=self._writer)
 
-    def replica(self, space: str) -> ShardReplica | None:
-        """Return what keeps the ledger a copy of the engine, None if this daemon writes to it."""
-        if not self._is_replica:
-            return None
-        return ShardReplica(self.backend, self._ledger, space, self.keyword.set_language)
+    def replica(self, space: str) -> ShardSource | None:
+        """Return what keeps the ledger up to the engine, None if this daemon writes to it."""
+        if isinstance(self._ledger, ShardLedger) and isinstance(self.backend, PostgresBackend):
+            return LiveShard(self.backend, self._ledger, space, self.keyword.set_language)
+        return None
 
     @property
     def name(self) -> str:
@@ -117,7 +126,7 @@ class OpenEngine:
 
     @property
     def is_shared(self) -> bool:
-        """True if searchers can read it: a file belongs to one daemon."""
+        """True if others can look at it: a file belongs to one daemon."""
         return not self._is_replica and not self.backend.options.is_lite
 
     def publish(self, beat: Heartbeat) -> None:
@@ -132,3 +141,25 @@ class OpenEngine:
         if self._prober is not None:
             self._prober.close(0.0)
         (self._writer or self.backend).close()
+
+
+def backend_of(options: EngineOptions) -> MilvusBackend | PostgresBackend:
+    """Return the engine of the settings, which connects when it is asked first.
+
+    Raises ConfigError, one line, for settings that cannot work.
+    """
+    require_extra(options.kind, options.title)
+    options.check()
+    options.token()
+    return PostgresBackend(options) if options.kind == POSTGRES else MilvusBackend(options)
+
+
+def open_backend(
+    options: EngineOptions, name: str, folder: Path
+) -> tuple[MilvusBackend | PostgresBackend, VocabularyTables]:
+    """Return the engine of a vault, and its vocabulary. Raises ConfigError as ``backend_of`` does."""
+    paths.private_directory(folder)
+    backend = backend_of(replace(options, shard=options.shard or shard_name(name, folder)))
+    if isinstance(backend, PostgresBackend):
+        return backend, backend.vocabulary
+    return backend, StoredVocabulary(folder / "vocabulary.sqlite")

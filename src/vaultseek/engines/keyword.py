@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
-from vaultseek.engines.milvus.vocabulary import StoredVocabulary
 from vaultseek.engines.port import Backend, ByWords
+from vaultseek.engines.vocabulary import VocabularyTables
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.analysis import LanguageRules, analyzer_of
 from vaultseek.store.keyword.answer import KeywordAnswer
@@ -29,7 +29,7 @@ POOL_SHARE = 1.25
 class EngineKeyword:
     """The part of a keyword index that searches use, answered by an engine and a vocabulary."""
 
-    def __init__(self, backend: Backend, vocabulary: StoredVocabulary) -> None:
+    def __init__(self, backend: Backend, vocabulary: VocabularyTables) -> None:
         self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
         self._backend = backend
         self._vocabulary = vocabulary

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +25,12 @@ if TYPE_CHECKING:
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
+    from vaultseek.settings.engine import EngineOptions
     from vaultseek.store.keyword.analysis import LanguageRules
     from vaultseek.store.keyword.answer import KeywordAnswer
     from vaultseek.store.keyword.merge import PreparedSegment
     from vaultseek.store.keyword.spans import SpanFinder
-    from vaultseek.store.ledger import Ledger
+    from vaultseek.store.ledger import Ledger, NoteCopy
 
 Kind = Literal["passages", "notes"]
 """The two kinds of vectors: one for each passage, and one for each note."""
@@ -74,6 +76,14 @@ class Hits:
         """Return no candidates."""
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
+    def of_first_notes(self, k: int) -> Hits:
+        """Return the candidates of the first ``k`` notes."""
+        _, firsts = np.unique(self.notes, return_index=True)
+        if len(firsts) <= k:
+            return self
+        inside = np.isin(self.notes, self.notes[np.sort(firsts)[:k]])
+        return Hits(self.numbers[inside], self.notes[inside], self.scores[inside], False)
+
     def __len__(self) -> int:
         """Return the number of candidates."""
         return len(self.numbers)
@@ -85,8 +95,8 @@ class NoteEntry:
 
     note: int
     passages: int
-    copy: str
-    """All that the ledger has of the note, for a searcher that has no folder; see ``NoteCopy``."""
+    copy: NoteCopy
+    """All that the ledger has of the note, for a searcher that has no folder."""
     revision: int
     terms: Mapping[int, float]
     """The score of each term, by its number, without the idf; see ``keyword.candidates.term_number``."""
@@ -150,6 +160,44 @@ class Backend(Protocol):
 
     def drop(self, *parts: str) -> None:
         """Delete parts of this vault: ``NOTES_AND_TEXT``, or the vectors of a space; without any, all."""
+
+
+class StateRows(Protocol):
+    """Rows with the state of a shard, by name. Every method raises ``Unavailable``."""
+
+    def of(self, names: Sequence[str]) -> dict[str, dict[str, Any]]: ...
+
+    def names(self) -> list[str]: ...
+
+    def forget(self) -> None: ...
+
+
+class ShardRows(Backend, Protocol):
+    """An engine as whoever keeps a shard, or lists shards, uses it. Every method raises ``Unavailable``."""
+
+    options: EngineOptions
+
+    @property
+    def states(self) -> StateRows: ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a transaction in which nobody else writes to the shard, of an engine that has any."""
+
+    def position(self) -> str | None: ...
+
+    def state(self, name: str | None = None) -> dict[str, Any]: ...
+
+    def set_state(self, name: str, position: str, facts: str = "{}") -> None: ...
+
+    def vectors(self, space: str, kind: Kind, notes: Sequence[int]) -> dict[int, Vectors]: ...
+
+    def count(self, space: str, kind: Kind) -> int: ...
+
+    def has_any(self, space: str, kind: Kind) -> bool: ...
+
+    def optimize(self) -> None: ...
+
+    def close(self) -> None: ...
 
 
 class KeywordLane(Protocol):

@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,8 @@ from vaultseek.base.failpoints import failpoint
 from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.engines.keyword import EngineKeyword
-from vaultseek.engines.milvus.vocabulary import StoredVocabulary
 from vaultseek.engines.port import NOTES_AND_TEXT, Backend, Batch, NoteEntry
+from vaultseek.engines.vocabulary import VocabularyTables
 from vaultseek.errors import Unavailable
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules
@@ -43,6 +44,10 @@ SLOW_SECONDS = 2.0
 """Time that an engine may take to be level with the ledger before answers say that it is not."""
 END_SECONDS = 0.5
 """Longest wait for a batch that is being written when a vault is closed; it is written again later."""
+FEW_NOTES = 200
+"""Notes that are candidates of any search together, so that it does not matter how they are weighed."""
+DRIFT = 0.1
+"""Share by which a mean length may differ from the one that terms are weighed by."""
 LOOKS = 2
 """Times that an engine may have another number of notes than it was given before it is filled again."""
 
@@ -118,6 +123,7 @@ class EngineSync:
         directory: Path,
         language: str | None,
         backend: Backend,
+        vocabulary: VocabularyTables,
         *,
         writer: ShardWriter | None = None,
     ) -> None:
@@ -125,13 +131,17 @@ class EngineSync:
         vocabulary is kept here."""
         self._writer = writer
         self._is_replica = writer is None
+        self._is_followed = writer is None and vocabulary.is_shared
+        """True if another daemon keeps the vocabulary, too."""
         self._directory = paths.private_directory(directory)
         self._configured = language
         self._backend = backend
-        self._vocabulary = StoredVocabulary(self._directory / "vocabulary.sqlite")
+        self._vocabulary = vocabulary
         self._lexicon = Lexicon()
+        self._new_averages: Any = None
+        """The mean lengths of fields while all terms are weighed by them again."""
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
-        self.rebuilding = self._vocabulary.position is None
+        self.rebuilding = not self._is_followed and self._known_revision(None) < 0
         """True while there is less in the engine than in the ledger, because it is filled anew."""
         self.stopped = threading.Event()
         """Set when the vault is being closed: the engine stays behind until the next start."""
@@ -156,7 +166,7 @@ class EngineSync:
         began = self._began
         seconds = 0.0 if began is None or self._is_replica else time.monotonic() - began
         if self._problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
-            return Unavailable(f"syncing to Milvus for {seconds:.0f} s", "behind")
+            return Unavailable(f"syncing to the engine for {seconds:.0f} s", "behind")
         return self._problem
 
     @property
@@ -166,7 +176,9 @@ class EngineSync:
 
     def pending_count(self, ledger: Ledger) -> int:
         """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
-        return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
+        if self._is_followed:
+            return 0
+        return pending_count(ledger, Position(self._known_revision(ledger)), CATCH_UP_NOTES)
 
     @property
     def is_synced(self) -> bool:
@@ -181,7 +193,7 @@ class EngineSync:
 
     def synced_revision(self, ledger: Ledger) -> int:
         """Return the revision that the engine has; 0 of one that is to be filled anew."""
-        return max(0, self._revision(ledger))
+        return ledger.revision if self._is_followed else max(0, self._known_revision(ledger))
 
     def start_background_writer(self, name: str, ledger: Ledger) -> None:
         """Write in a thread of its own from now on: the one that writes to the ledger waits for no engine."""
@@ -192,8 +204,10 @@ class EngineSync:
         """Bring the engine to the ledger's revision, as far as it answers."""
         if self._thread is not None:
             self._thread.wake()
-            return
-        self._sync(ledger)
+        elif self._is_followed:
+            self._choose_language(ledger)
+        else:
+            self._sync(ledger)
 
     def _follow(self, ledger: Ledger) -> None:
         """Bring the engine up in a thread of its own, where no error has anybody to go to."""
@@ -268,14 +282,40 @@ class EngineSync:
         self._write_changes(ledger)
         if self.rebuilding and not self._is_replica and not self.stopped.is_set():
             self._compare_counts()
-        notes = self._vocabulary.given_other_language(self._rules)
-        for start in range(0, len(notes), CATCH_UP_NOTES):
-            if self.stopped.is_set():
-                return
-            part = notes[start : start + CATCH_UP_NOTES]
-            self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
+        self._write_again(ledger, self._vocabulary.given_other_language(self._rules))
+        self._weigh_again(ledger)
         if self._writer is not None:
             self._writer.optimize()
+
+    def _write_again(self, ledger: Ledger, notes: Sequence[int]) -> bool:
+        """Write notes that have not changed; false if that was interrupted."""
+        for start in range(0, len(notes), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return False
+            part = notes[start : start + CATCH_UP_NOTES]
+            self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
+        return True
+
+    def _weigh_again(self, ledger: Ledger) -> None:
+        """Write all terms again if they are weighed by mean lengths that are no longer those of the vault.
+
+        Notes come in any order, and the first may be unlike the rest. This happens rarely, as the means of
+        many notes change little.
+        """
+        now, then = self._vocabulary.averages, self._vocabulary.weighed_by
+        if (
+            self._is_replica
+            or then is None
+            or self._vocabulary.count < FEW_NOTES
+            or np.all(np.abs(now - then) <= DRIFT * then)
+        ):
+            return
+        self._new_averages = now
+        try:
+            if self._write_again(ledger, self._vocabulary.notes()):
+                self._vocabulary.set_weighed_by(now)
+        finally:
+            self._new_averages = None
 
     def _write_changes(self, ledger: Ledger) -> None:
         """Write what changed in the ledger since the engine's revision, in pages; all of it if need be.
@@ -305,7 +345,7 @@ class EngineSync:
         too. These are marked first, so that a crash leaves the same difference.
         """
         stored, own = writer.acquire(), self._vocabulary.position
-        is_own = stored == own or writer.has_begun(stored)
+        is_own = (stored == own and not self._vocabulary.is_shared) or writer.has_begun(stored)
         if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
             _forget_vectors(ledger)
@@ -332,7 +372,7 @@ class EngineSync:
             raise Unavailable(f"{numbers}; it is filled again", "behind")
         raise Unavailable(
             f"{numbers}, also after it was filled again; see that nobody else deletes or writes there, then "
-            "run `vaultseek backend migrate --to milvus`",
+            "run `vaultseek backend migrate` to there again",
             "behind",
         )
 
@@ -346,12 +386,13 @@ class EngineSync:
         gone = [*removed, *(set(ids) - {entry.note for entry in analysed.entries})]
         new = [entry.note for entry in analysed.entries]
         size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
-        if self._writer is not None:
-            self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
-        failpoint("keyword.applied")
-        if self._closed.is_set():
-            raise Unavailable("the vault was closed meanwhile; try again", "behind")
-        self._vocabulary.apply(analysed.segment, gone, position)
+        with nullcontext() if self._writer is None else self._writer.transaction():
+            if self._writer is not None:
+                self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
+            failpoint("keyword.applied")
+            if self._closed.is_set():
+                raise Unavailable("the vault was closed meanwhile; try again", "behind")
+            self._vocabulary.apply(analysed.segment, gone, position)
 
     def _analyse(self, ledger: Ledger, ids: Sequence[int]) -> _Analysed:
         documents = stored_documents(ledger, ids)
@@ -360,15 +401,19 @@ class EngineSync:
         self._lexicon.shrink()
         segment = segment_of(documents, self._rules, self._lexicon)
         terms = note_terms(
-            segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._averages(segment)
+            segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._mean_lengths(segment)
         )
         return _Analysed(segment, entries_of(ledger, documents, terms, segment.tables))
 
-    def _averages(self, segment: MemorySegment) -> Any:
-        """Return the mean lengths of the vault's fields; at first those of the notes at hand."""
-        if self._vocabulary.count >= CATCH_UP_NOTES:
-            return self._vocabulary.averages
-        return Snapshot([(segment, np.ones(len(segment), np.bool_))]).averages
+    def _mean_lengths(self, segment: MemorySegment) -> Any:
+        """Return the mean lengths that terms are weighed by; at first those of the notes at hand."""
+        if self._new_averages is not None:
+            return self._new_averages
+        averages = self._vocabulary.weighed_by
+        if averages is None:
+            averages = Snapshot([(segment, np.ones(len(segment), np.bool_))]).averages
+            self._vocabulary.set_weighed_by(averages)
+        return averages
 
     def _choose_language(self, ledger: Ledger) -> None:
         self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
@@ -380,6 +425,15 @@ class EngineSync:
     @property
     def _version(self) -> str:
         return f"{ANALYZER_VERSION}.{self._rules.version}".replace(":", "-")
+
+    def _known_revision(self, ledger: Ledger | None) -> int:
+        """Return the ledger revision that the engine holds, -1 without any, or if it does not answer."""
+        try:
+            if ledger is None:
+                return -1 if self._vocabulary.position is None else 0
+            return self._revision(ledger)
+        except Unavailable:
+            return -1
 
     def _revision(self, ledger: Ledger) -> int:
         """Return the ledger revision that the engine holds, -1 if it was filled otherwise."""
@@ -412,7 +466,7 @@ def entries_of(
         NoteEntry(
             document.note,
             len(copies[document.note].chunks),
-            copies[document.note].as_text(),
+            copies[document.note],
             revisions[document.note],
             {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
         )

@@ -12,8 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.engines.milvus.backend import MilvusBackend
-from vaultseek.engines.port import Batch, ByMeaning, Hits, Kind, VectorEntries
+from vaultseek.engines.port import Batch, ByMeaning, Hits, Kind, ShardRows, VectorEntries
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
@@ -44,7 +43,7 @@ class EngineVectors:
     def __init__(
         self,
         worker: SemanticWorker,
-        backend: MilvusBackend,
+        backend: ShardRows,
         ledger: Ledger,
         *,
         writer: ShardWriter | None = None,

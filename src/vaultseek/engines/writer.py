@@ -13,14 +13,14 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 from vaultseek.base import paths
 from vaultseek.engines.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat, heartbeat_name
-from vaultseek.engines.milvus.backend import MilvusBackend, forget_name
-from vaultseek.engines.port import NOTES_AND_TEXT, Batch
+from vaultseek.engines.port import NOTES_AND_TEXT, Batch, ShardRows
+from vaultseek.engines.shard_names import forget_name
 from vaultseek.errors import Unavailable
 
 RUNS = 10
@@ -42,7 +42,7 @@ class ShardWriter:
 
     def __init__(
         self,
-        backend: MilvusBackend,
+        backend: ShardRows,
         folder: Path,
         name: str = "",
         on_unverified: Callable[[Unavailable], None] = lambda error: None,
@@ -107,9 +107,9 @@ class ShardWriter:
         self._positions = {None}
 
     def has_begun(self, position: str | None) -> bool:
-        """True if this index has begun to write up to a position last; also if that is not known."""
+        """True if this index has written up to a position last, or begun to; also if that is not known."""
         try:
-            return (self._folder / POSITION_FILE).read_text() == position
+            return position in (self._folder / POSITION_FILE).read_text().split("\n")
         except FileNotFoundError:
             return True
         except (OSError, UnicodeDecodeError):
@@ -127,7 +127,7 @@ class ShardWriter:
         if owner == self._run and position in (self._positions or ()):
             return
         self._positions = None
-        error = Unavailable("the Milvus shard changed outside vaultseek; re-checking it", "behind")
+        error = Unavailable("the shard changed outside vaultseek; re-checking it", "behind")
         self.on_unverified(error)
         raise error
 
@@ -142,8 +142,13 @@ class ShardWriter:
 
     def set_state(self, name: str, position: str, facts: str = "{}") -> None:
         """See ``MilvusBackend.set_state``."""
-        self.check()
-        self._backend.set_state(name, position, facts)
+        with self._backend.transaction():
+            self.check()
+            self._backend.set_state(name, position, facts)
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return a transaction of the engine, if it has any, in which nobody else writes to the shard."""
+        return self._backend.transaction()
 
     def optimize(self) -> None:
         """Index what was written last, so that it is as fast to search as the rest."""
@@ -158,14 +163,16 @@ class ShardWriter:
 
     def _write(self, position: str | None, write: Callable[[], None], *, is_new: bool = False) -> None:
         """Write, which leaves the engine at ``position`` unless that is None and not new."""
-        self.check()
-        if position is None and not is_new:
+        with self._backend.transaction():
+            self.check()
+            if position is None and not is_new:
+                write()
+                return
+            self._positions = {*(self._positions or ()), position}  # whichever, if it fails
+            if position is not None:
+                before = next((each for each in self._positions if each not in (None, position)), "")
+                paths.write_atomically(self._folder / POSITION_FILE, f"{before}\n{position}")
             write()
-            return
-        self._positions = {*(self._positions or ()), position}  # whichever, if it fails
-        if position is not None:
-            paths.write_atomically(self._folder / POSITION_FILE, position)
-        write()
         self._positions = {position}
 
     def _forget(self) -> None:

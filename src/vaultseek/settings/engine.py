@@ -12,7 +12,8 @@ from urllib.parse import urlsplit
 from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 
-EMBEDDED, MILVUS = "embedded", "milvus"
+EMBEDDED, MILVUS, POSTGRES = "embedded", "milvus", "postgres"
+_TITLES = {MILVUS: "Milvus", POSTGRES: "PostgreSQL"}
 Consistency = Literal["Strong", "Bounded", "Session", "Eventually"]
 LITE_SUFFIX = ".db"
 TOKEN_BYTES = 10_000
@@ -20,14 +21,15 @@ TOKEN_BYTES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class MilvusOptions:
-    """Where Milvus is and how it is used; see the section ``[index]`` of the settings.
+class EngineOptions:
+    """Where an engine is and how it is used; see the section ``[index]`` of the settings.
 
     ``shard`` names this vault's part of the collections; no two vaults of one engine have the same.
     """
 
     uri: str
     shard: str = ""
+    kind: str = MILVUS
     prefix: str = "vaultseek"
     database: str = ""
     token_variable: str = ""
@@ -44,9 +46,19 @@ class MilvusOptions:
     index_parameters: tuple[tuple[str, int], ...] = field(default=(("M", 16), ("efConstruction", 200)))
 
     @property
+    def title(self) -> str:
+        """The name of the engine, for people."""
+        return _TITLES[self.kind]
+
+    @property
+    def has_searchers(self) -> bool:
+        """True if daemons without a folder can answer from it."""
+        return self.kind == POSTGRES
+
+    @property
     def is_lite(self) -> bool:
         """True for a file of Milvus Lite, which a process of our own serves."""
-        return self.uri.endswith(LITE_SUFFIX) and "://" not in self.uri
+        return self.kind == MILVUS and self.uri.endswith(LITE_SUFFIX) and "://" not in self.uri
 
     @property
     def file(self) -> Path:
@@ -63,14 +75,14 @@ class MilvusOptions:
             return self.uri
         host = parts.hostname or ""
         port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{host}{port}"
+        return f"{parts.scheme}://{host}{port}{parts.path if self.kind == POSTGRES else ''}"
 
     @property
     def sends(self) -> str:
         """The place that text is kept in, in words."""
         if self.is_lite:
             return f"notes are kept in Milvus Lite, {self.place}"
-        return f"the text of notes is kept in Milvus at {self.place}, and sent there"
+        return f"the text of notes is kept in {self.title} at {self.place}, and sent there"
 
     def check(self) -> None:
         """Raise ConfigError, one line, for what cannot work."""
@@ -82,7 +94,7 @@ class MilvusOptions:
         """Raise ConfigError, one line, if there is no address, or one that cannot be."""
         if not self.uri:
             raise ConfigError(
-                'index.uri is missing: index.backend = "milvus" needs the address of a server, '
+                f'index.uri is missing: index.backend = "{self.kind}" needs the address of a server, '
                 'such as "https://milvus.example:19530", or a file for Milvus Lite that ends in .db'
             )
         if self.is_lite:
@@ -90,6 +102,13 @@ class MilvusOptions:
                 raise ConfigError(f"index.uri is {self.uri!r}, not a whole path; start it with / or ~")
             return
         parts = urlsplit(self.uri)
+        if self.kind == POSTGRES:
+            if parts.scheme not in ("postgresql", "postgres") or not parts.hostname or parts.password:
+                raise ConfigError(
+                    "index.uri has to be postgresql://HOST/DATABASE for PostgreSQL; put user:password into a "
+                    "file of mode 0600 and name it as index.token_file"
+                )
+            return
         if parts.scheme not in ("http", "https", "tcp") or not parts.hostname:
             actual = self.place if "@" in self.uri else self.uri
             raise ConfigError(
@@ -134,6 +153,11 @@ class MilvusOptions:
                 )
             return token
         return _token_of_file(Path(self.token_file).expanduser()) if self.token_file else ""
+
+
+def kind_of(uri: str) -> str:
+    """Return the engine that an address is of."""
+    return POSTGRES if uri.startswith("postgres") else MILVUS
 
 
 def _token_of_file(file: Path) -> str:

@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 from vaultseek.base import limits
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings import describe
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EMBEDDED, EngineOptions, kind_of
 from vaultseek.settings.search import SearchSettings
 from vaultseek.settings.sections import ModelSettings, RerankerSettings, Section, TeamSettings
 
@@ -74,19 +74,20 @@ class IndexSettings(Section):
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
     """Kinds of files that are read beside notes; of others only the names are known. "ocr" reads pictures and
     scanned PDFs, which is slow and needs the extra vaultseek[ocr]."""
-    backend: Literal["embedded", "milvus"] = "embedded"
-    """The engine that proposes what matches: "embedded" is part of vaultseek; "milvus" is a server or a file
-    of Milvus Lite, and needs the extra vaultseek[milvus]."""
+    backend: Literal["embedded", "milvus", "postgres"] = "embedded"
+    """The engine that proposes what matches: "embedded" is part of vaultseek; "postgres" is a server of
+    PostgreSQL with pgvector, by the extra vaultseek[postgres]; "milvus" is a server of Milvus or a file of
+    Milvus Lite, by the extra vaultseek[milvus]."""
     uri: str = ""
-    """Address of Milvus, "https://milvus.example:19530", or a file of Milvus Lite, "~/a.db". The text of
-    notes is then sent there."""
+    """Address of the engine: "postgresql://db.example/notes", "https://milvus.example:19530", or a file of
+    Milvus Lite, "~/a.db". The text of notes is then sent there."""
     token_variable: str = ""
-    """Environment variable of the daemon that holds the token for Milvus."""
+    """Environment variable of the daemon that holds the token."""
     token_file: str = ""
     """File with the token, which only you can read (mode 0600), if it is not in a variable."""
     certificate: str = ""
-    """File with the certificate that Milvus is trusted by, in PEM; without one, https:// asks those of the
-    system."""
+    """File with the certificate that the engine is trusted by, in PEM; without one, https:// asks those of
+    the system."""
     database: str = ""
     """Database of Milvus; empty for its default one."""
     collections: str = Field(
@@ -94,7 +95,7 @@ class IndexSettings(Section):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,60}$",
         title="letters, digits and _, and no digit first",
     )
-    """Beginning of the names of the collections."""
+    """Beginning of the names of collections or schemas."""
     consistency: Literal["Strong", "Bounded", "Session", "Eventually"] = "Strong"
     """Delay until a search sees what was written: "Strong" has none, the others are faster."""
     shards: int = Field(default=1, ge=1, le=64)
@@ -105,18 +106,19 @@ class IndexSettings(Section):
     """Index of vectors in new collections. "AUTOINDEX" is exact in Milvus Lite, and what a server chooses
     elsewhere."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit of a request of a search to Milvus."""
+    """Time limit of a request of a search to the engine."""
 
     @property
-    def engine(self) -> MilvusOptions | None:
+    def engine(self) -> EngineOptions | None:
         """The engine; None for the embedded one."""
-        return None if self.backend == "embedded" else self.milvus
+        return None if self.backend == "embedded" else self.options
 
     @property
-    def milvus(self) -> MilvusOptions:
-        """The way to Milvus, in use or not."""
-        return MilvusOptions(
+    def options(self) -> EngineOptions:
+        """The way to an engine, in use or not."""
+        return EngineOptions(
             uri=self.uri,
+            kind=kind_of(self.uri) if self.backend == EMBEDDED else self.backend,
             prefix=self.collections,
             database=self.database,
             token_variable=self.token_variable,

@@ -195,7 +195,7 @@ def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
 
 
 def _of_engine(index: IndexSettings) -> Iterator[tuple[Location, str]]:
-    options = index.milvus
+    options = index.options
     checks: dict[str, Callable[[], None]] = {
         "token_file": options.check_token_file,
         "certificate": options.check_certificate,

@@ -23,7 +23,7 @@ from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.choice import VaultModels, choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
 
 NOTES = {f"n{i}.md": f"# Note {i}\n\nThe stone number {i} is granite.\n" for i in range(5)} | {
@@ -39,7 +39,7 @@ class World:
         self.root = root
         self.first, self.second = WorkerHere(), WorkerHere(32)
         self.directory, self.models = directory, models
-        self.engine: MilvusOptions | None = None
+        self.engine: EngineOptions | None = None
         self.runner = asyncio.Runner()
         self.vault = self._open()
 
@@ -273,7 +273,7 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
 
     before, computed = numbers(), world.vault.ledger.vectors.embeddings_computed()
     assert before["second vectors of notes"] == (6, 6)
-    for engine in (MilvusOptions(str(tmp_path / "engine.db"), seconds=30.0), None):
+    for engine in (EngineOptions(str(tmp_path / "engine.db"), seconds=30.0), None):
         world.engine = engine
         world.reopen()
         world.index(RUSSIAN)

@@ -21,7 +21,7 @@ from vaultseek.core.search.filter import filter_notes
 from vaultseek.engines.milvus import backend as milvus_backend
 from vaultseek.engines.milvus.vocabulary import StoredVocabulary
 from vaultseek.engines.port import Batch, ByMeaning, ByWords, VectorEntries
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.candidates import note_terms, segment_of
 from vaultseek.store.keyword.inverter import Lexicon
@@ -38,7 +38,7 @@ SPACE = "space"
 
 
 @pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MilvusOptions]:
+def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineOptions]:
     with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=60.0) as options:
         yield options
 
@@ -56,7 +56,7 @@ def backend(lite, request):
 
 
 @contextlib.contextmanager
-def milvus(options: MilvusOptions, shard: str):
+def milvus(options: EngineOptions, shard: str):
     from vaultseek.engines.milvus.backend import MilvusBackend
 
     engine = MilvusBackend(replace(options, shard=shard))

@@ -12,7 +12,7 @@ import pytest
 
 from vaultseek.engines.administration import look_at_engine
 from vaultseek.errors import ConfigError, Unavailable
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.tools.doctor.engine import in_words
 
 
@@ -37,7 +37,7 @@ class Server:
         milvus_pb2_grpc.add_MilvusServiceServicer_to_server(Servicer(self._database), self._server)
         port = self._server.add_insecure_port("127.0.0.1:0")
         self._server.start()
-        self.options = MilvusOptions(f"http://127.0.0.1:{port}")
+        self.options = EngineOptions(f"http://127.0.0.1:{port}")
 
     def collections(self) -> list[str]:
         from pymilvus import MilvusClient
@@ -64,7 +64,7 @@ def test_a_look_creates_nothing(server, tmp_path):
     assert look_at_engine(server.options, {}) == "v2.5.4"
     assert server.collections() == []
     file = tmp_path / "new.db"
-    assert look_at_engine(MilvusOptions(str(file)), {"notes": tmp_path / "notes"}) == "Milvus Lite"
+    assert look_at_engine(EngineOptions(str(file)), {"notes": tmp_path / "notes"}) == "Milvus Lite"
     assert not file.exists()
 
 
@@ -94,12 +94,12 @@ def test_a_file_has_to_be_outside_of_vaults_and_on_a_disk_with_space(server, tmp
     (tmp_path / "link").symlink_to(notes)
     for place in (notes / "a.db", tmp_path / "link" / "deep" / "a.db"):
         with pytest.raises(ConfigError, match="inside the vault mine, where nothing is written"):
-            look_at_engine(MilvusOptions(str(place)), {"mine": notes})
+            look_at_engine(EngineOptions(str(place)), {"mine": notes})
     from vaultseek.engines import administration
 
     monkeypatch.setattr(administration, "LEAST_FREE", 1 << 62)
     with pytest.raises(Unavailable, match=r"the disk of .* is full"):
-        look_at_engine(MilvusOptions(str(tmp_path / "a.db")), {})
+        look_at_engine(EngineOptions(str(tmp_path / "a.db")), {})
 
 
 def test_numbers_in_words():

@@ -78,8 +78,10 @@ class Indexer:
         self._keyword.sync(self._ledger)
 
     def load_graph(self) -> None:
-        """Read the graph from the ledger, unless that is done."""
-        if self.graph is None and not self._stopped.is_set():
+        """Read the graph from the ledger, or sync it if that is done."""
+        if self.graph is not None:
+            self.graph.sync(self._ledger)
+        elif not self._stopped.is_set():
             self.graph = Graph.of(self._ledger)
 
     def reconcile(self, paths: Iterable[str] | None = None) -> Changes:

@@ -38,7 +38,7 @@ from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
 from vaultseek.semantic.worker.pool import WorkerPool
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.concept_vocabulary import FILE_NAME, Concept
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -95,7 +95,7 @@ class VaultOptions:
     """Answer from the index as it is and do not follow the vault."""
     expansion: bool = False
     """Keep the concept vocabulary from the start: queries are expanded by default."""
-    engine: MilvusOptions | None = None
+    engine: EngineOptions | None = None
     """The engine that notes and vectors are kept in; None for the embedded one."""
     is_replica: bool = False
     """True for a searcher's vault: it has no folder, and its ledger is a copy of what the engine has."""
@@ -168,9 +168,10 @@ class OpenVault:
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
-            ledger = Ledger(directory / "ledger.sqlite")
+            ledger = _open_ledger(options, directory)
             files.callback(ledger.close)
-            ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
+            if not options.is_replica:
+                ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
             engine = _open_engine(options, directory, ledger)
             files.callback(engine.close)
             keyword = engine.keyword
@@ -183,7 +184,7 @@ class OpenVault:
             reader = NoteReader(options.root, spec.count, spec.window, options.max_note_bytes, files_of_vault)
             models = models or VaultModels(LocalModel(spec.model, None, spec.fingerprint, spec.window))
             second = None
-            if models.second is not None and pool is not None:
+            if models.second is not None and pool is not None and not options.is_replica:
                 second = SecondSpace(
                     ledger,
                     pool,
@@ -194,7 +195,7 @@ class OpenVault:
                     engine.vector_store,
                     is_remote=engine.is_remote,
                 )
-            else:
+            elif not options.is_replica:
                 ledger.second_space.end()
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
             embedding = Embedding(
@@ -336,6 +337,14 @@ class OpenVault:
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
+
+
+def _open_ledger(options: VaultOptions, directory: Path) -> Ledger:
+    if options.engine is None or not options.is_replica:
+        return Ledger(directory / "ledger.sqlite")
+    from vaultseek.engines.postgres.replica import open_ledger
+
+    return open_ledger(options.engine)
 
 
 def _open_engine(options: VaultOptions, directory: Path, ledger: Ledger) -> Engine:

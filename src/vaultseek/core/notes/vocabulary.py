@@ -180,7 +180,7 @@ class SyncedNames:
     """
 
     def __init__(
-        self, ledger: Ledger, columns: str, names: NamesOfRow, condition: str = "1", grades: int = GRADES
+        self, ledger: Ledger, columns: str, names: NamesOfRow, condition: str = "1 = 1", grades: int = GRADES
     ) -> None:
         self._ledger = ledger
         self._columns = columns

@@ -34,7 +34,7 @@ from vaultseek.protocol.messages.params import (
 )
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.settings.engine import EMBEDDED, MILVUS
+from vaultseek.settings.engine import EMBEDDED
 
 Remember = Callable[[VaultFollower], Awaitable[bool]]
 """A function that adds an open vault to the vaults of this user; false if it is one already."""
@@ -165,7 +165,7 @@ class IndexMethods:
         return about_vault(
             vault,
             {
-                "engine": MILVUS if engine else EMBEDDED,
+                "engine": engine.kind if engine else EMBEDDED,
                 "place": engine.place if engine else None,
                 "numbers": [number.as_json() for number in comparison.numbers],
                 "pending": follower.pending,

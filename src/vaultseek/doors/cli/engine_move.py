@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +22,7 @@ from vaultseek.doors.cli.connect import connect, daemon_pid
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.progress import progress
 from vaultseek.errors import Cancelled, ConfigError, Unavailable, UsageError
-from vaultseek.settings.engine import EMBEDDED, MILVUS
+from vaultseek.settings.engine import EMBEDDED
 
 POLL_SECONDS = 0.5
 STALLED_SECONDS = 30.0
@@ -35,6 +37,9 @@ FEWEST_SEARCHES = 5
 EVERY_NOTE = "after:1900"
 LISTED = 200
 FIRST_NOTES = 10
+SEARCH_WORDS, LEAST_CHARS = 3, 4
+"""Words of a search, and letters of each."""
+_WORD = re.compile(r"[^\W\d_]+")
 LEAST_SHARE = 0.9
 """Share of the first notes that the same searches have to find again."""
 SETTLE_SECONDS = 3.0
@@ -89,7 +94,7 @@ class EngineMove:
         from vaultseek.settings.load import load
 
         if uri is not None and target == EMBEDDED:
-            raise UsageError("--uri goes with --to milvus; leave it out")
+            raise UsageError("--uri goes with another engine than the embedded one; leave it out")
         self._invocation = invocation
         self._quiet = quiet
         self._pid: int | None = None
@@ -110,7 +115,7 @@ class EngineMove:
     @property
     def place(self) -> str:
         """The engine in words."""
-        return f"Milvus at {self.engine.place}" if self.engine else "the embedded engine"
+        return f"{self.engine.title} at {self.engine.place}" if self.engine else "the embedded engine"
 
     @property
     def is_there(self) -> bool:
@@ -179,12 +184,14 @@ class EngineMove:
         if self.engine is not None:
             listed = self._call("vault/list", {})["vaults"]
             try:
-                look_at_engine(self.engine, {str(each["name"]): Path(each["path"]) for each in listed})
+                look_at_engine(
+                    self.engine, {str(each["name"]): Path(each["path"]) for each in listed}, tries=True
+                )
             except Unavailable as error:
                 raise Unavailable(f"{error}; nothing was changed") from None
 
     def _prepare(self) -> None:
-        """Wait until all is indexed, and search for the titles of some notes.
+        """Wait until all is indexed, and search for words of some notes.
 
         An engine that is left need not answer any more: the ledger has everything.
         """
@@ -209,8 +216,15 @@ class EngineMove:
         listed = self._call("search", asked)["results"]
         most = max(FEWEST_SEARCHES, SEARCHES // len(self.vaults))
         step = max(1, len(listed) // most)
-        titles = list(dict.fromkeys(str(each["title"]) for each in listed[::step]))[:most]
-        return [(title, self._first_notes(vault, title)) for title in titles]
+        queries = [self._words_of(vault, str(each["path"])) for each in listed[::step][:most]]
+        return [(query, self._first_notes(vault, query)) for query in queries]
+
+    def _words_of(self, vault: VaultMove, note: str) -> str:
+        """Return some words of a note, chosen at random but always the same: titles are found too easily."""
+        text = str(self._call("note/get", {"vault": vault.address, "note": note})["text"])
+        words = sorted({word for word in _WORD.findall(text) if len(word) >= LEAST_CHARS})
+        chosen = random.Random(note).sample(words, min(len(words), SEARCH_WORDS))
+        return " ".join(chosen) or Path(note).stem
 
     def _first_notes(self, vault: VaultMove, query: str) -> list[str]:
         """Return the first notes for a query, of all lanes if these answer in time."""
@@ -349,7 +363,7 @@ def _absolute(uri: str) -> str:
 def _refuse_variables(file: Path, target: str, uri: str) -> None:
     """Raise ConfigError if a variable of the environment counts more than the file that is to be changed."""
     wanted = {"VAULTSEEK_INDEX__BACKEND": target} | (
-        {"VAULTSEEK_INDEX__URI": uri} if target == MILVUS else {}
+        {"VAULTSEEK_INDEX__URI": uri} if target != EMBEDDED else {}
     )
     for variable, value in wanted.items():
         if os.environ.get(variable, value) != value:

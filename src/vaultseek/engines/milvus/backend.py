@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import threading
-import uuid
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from vaultseek.base import paths
 from vaultseek.engines.milvus import schema
 from vaultseek.engines.milvus.client import MilvusClient
-from vaultseek.engines.milvus.connection import MilvusConnection, check_installed
+from vaultseek.engines.milvus.connection import MilvusConnection
 from vaultseek.engines.milvus.schema import ID_MASK
 from vaultseek.engines.milvus.shard_rows import (
     KINDS,
     NOTES_IN_FILTER,
-    CopyTable,
     ShardRows,
     StateTable,
     parts,
@@ -43,9 +38,10 @@ from vaultseek.engines.port import (
     Query,
     VectorEntries,
 )
+from vaultseek.engines.writer import fact_of, writer_name
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.keyword.candidates import term_number
 
 UNINDEXED_NOTES, UNINDEXED_VECTORS = 50, 500
@@ -55,15 +51,13 @@ UNINDEXED_NOTES, UNINDEXED_VECTORS = 50, 500
 class MilvusBackend:
     """One vault in Milvus. It connects when it is asked first, and again after it was lost."""
 
-    def __init__(self, options: MilvusOptions) -> None:
+    def __init__(self, options: EngineOptions) -> None:
         self.options = options
         self.shard = shard_number(options.shard)
         self._client = MilvusClient(options)
         self.connection: MilvusConnection = self._client
         self._rows = ShardRows(self._client, self.shard)
         self._search = ShardSearch(self._rows)
-        self.copies = CopyTable(self._rows)
-        """The copies of notes, for searchers."""
         self.states = StateTable(self._client, self.shard)
         """Names with what is said of the shard, by its writer among others."""
         self._writing = threading.RLock()
@@ -137,12 +131,11 @@ class MilvusBackend:
         )
         return dict(rows[0]) if rows else {}
 
-    def shards(self) -> list[str]:
-        """Return the names of all shards of the engine, of this vault and of others."""
-        names = [
-            row["name"] for row in self._client.rows("state", "", ["name", "position"]) if row["position"]
-        ]
-        return sorted(name for name in names if "/" not in name)
+    def shards(self) -> dict[str, str]:
+        """Return the names of the vaults by all shards of the engine, "" where none was given."""
+        rows = {row["name"]: row for row in self._client.rows("state", "", ["name", "position", "facts"])}
+        found = [name for name, row in rows.items() if row["position"] and "/" not in name]
+        return {name: fact_of(rows.get(writer_name(name), {}), "name") for name in sorted(found)}
 
     # -- writing ---------------------------------------------------------------------------------------
 
@@ -166,12 +159,6 @@ class MilvusBackend:
                 self._client.index_rows(UNINDEXED_VECTORS)
 
     def _put_notes(self, entries: Sequence[NoteEntry]) -> None:
-        """Replace notes whole; of their copies the parts that are no longer needed are deleted."""
-        ids = [entry.note for entry in entries]
-        copies = [row for entry in entries for row in schema.copy_values(self.shard, entry)]
-        old = {row["id"] for row in self._rows.of_notes("copies", ids, ["id"])}
-        self._client.upsert("copies", copies)
-        self._client.delete("copies", list(old - {row["id"] for row in copies}))
         self._client.upsert("notes", [schema.note_values(self.shard, entry) for entry in entries])
 
     def _put_vectors(self, entries: VectorEntries) -> None:
@@ -184,11 +171,30 @@ class MilvusBackend:
         )
 
     def _remove(self, notes: Sequence[int]) -> None:
-        names = ["copies", *self._rows.vector_collections()]
+        names = self._rows.vector_collections()
         for part in parts(notes, NOTES_IN_FILTER):
             for name in names:
                 self._client.delete_where(name, self._rows.within(f"note in {part}"))
         self._client.delete("notes", [self._rows.key(note) for note in notes])
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Return nothing that holds anybody up: Milvus has no transactions."""
+        return nullcontext()
+
+    def check(self) -> str:
+        """Return the version of the server, after a trial of what it is to keep. Raises Unavailable."""
+        client = MilvusClient(self.options, only_looks=True)
+        try:
+            version = client.version
+            client.try_schema()
+            return version
+        finally:
+            client.close()
+
+    def delete(self) -> None:
+        """Delete the shard with all that it has."""
+        self.drop()
+        self.states.forget()
 
     def optimize(self) -> None:
         """Index what was written last, so that it is as fast to search as the rest."""
@@ -216,7 +222,7 @@ class MilvusBackend:
             ]
             if NOTES_AND_TEXT in wanted:
                 self._client.delete("state", [self.options.shard])
-                names += ["notes", "copies"]
+                names.append("notes")
             for name in names:
                 if self._client.has(name):
                     self._client.delete_where(name, f"shard == {self.shard}")
@@ -229,43 +235,6 @@ class MilvusBackend:
 def shard_number(name: str) -> int:
     """Return the number of a shard, which stands above the ids of its notes: 22 bits, never negative."""
     return int.from_bytes(hashlib.blake2s(name.encode(), digest_size=4).digest()) >> 10
-
-
-def open_backend(options: MilvusOptions, name: str, folder: Path) -> MilvusBackend:
-    """Return the engine, which connects when it is asked first.
-
-    Raises ConfigError, one line, for settings that cannot work.
-    """
-    check_installed()
-    options.check()
-    options.token()
-    return MilvusBackend(replace(options, shard=options.shard or _shard(name, folder)))
-
-
-def _shard(name: str, folder: Path) -> str:
-    """Return the name of a vault in an engine that others use as well; it stays when the vault is renamed."""
-    file = paths.private_directory(folder) / "shard"
-    try:
-        _given[file] = file.read_text().strip()
-        return _given[file]
-    except OSError:
-        if file in _given:  # the folder was deleted while its vault was open
-            paths.write_atomically(file, _given[file])
-            return _given[file]
-        plain = re.sub(r"[^A-Za-z0-9]+", "-", name)[:40].strip("-") or "vault"
-        shard = f"{plain}-{uuid.uuid4().hex[:12]}"
-        paths.write_atomically(file, shard)
-        _given[file] = shard
-        return shard
-
-
-def forget_name(folder: Path) -> None:
-    """Forget the shard's name that is kept in a folder, which is to be deleted: another vault has it."""
-    _given.pop(folder / "shard", None)
-
-
-_given: dict[Path, str] = {}
-"""Names of shards by their files, of this process."""
 
 
 MOST_HITS = 16_384
@@ -294,7 +263,7 @@ class ShardSearch:
             self._deepened(query, min(k, len(part)), f"note in {part}", None)
             for part in parts(notes.tolist(), NOTES_IN_FILTER)
         ]
-        return _first_notes(_merged(of_parts), k)
+        return _merged(of_parts).of_first_notes(k)
 
     def _deepened(self, query: Query, k: int, condition: str, notes: NoteIds | None) -> Hits:
         """Search deeper and deeper, until there are ``k`` notes or no more of them."""
@@ -307,8 +276,7 @@ class ShardSearch:
                 inside = np.isin(hits.notes, notes)
                 hits = Hits(hits.numbers[inside], hits.notes[inside], hits.scores[inside], False)
             if is_whole or depth == MOST_HITS or _note_count(hits) >= k:
-                whole = Hits(hits.numbers, hits.notes, hits.scores, is_whole)
-                return _first_notes(whole, k)
+                return Hits(hits.numbers, hits.notes, hits.scores, is_whole).of_first_notes(k)
             depth = min(MOST_HITS, depth * 4)
 
     def nearest(self, query: Query, limit: int, condition: str) -> Hits:
@@ -341,12 +309,3 @@ def _merged(parts: Sequence[Hits]) -> Hits:
     scores = np.concatenate([part.scores for part in parts])
     order = np.lexsort((numbers, -scores))
     return Hits(numbers[order], notes[order], scores[order], all(part.is_whole for part in parts))
-
-
-def _first_notes(hits: Hits, k: int) -> Hits:
-    _, firsts = np.unique(hits.notes, return_index=True)
-    if len(firsts) <= k:
-        return hits
-    best = hits.notes[np.sort(firsts)[:k]]
-    inside = np.isin(hits.notes, best)
-    return Hits(hits.numbers[inside], hits.notes[inside], hits.scores[inside], False)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from vaultseek.engines.milvus import schema
 from vaultseek.engines.milvus.connection import MilvusConnection
 from vaultseek.engines.milvus.schema import Field
 from vaultseek.errors import Unavailable
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 
 ROWS = 500
 """Rows in one request."""
 PAGE = 5000
+TRIAL_DIMENSION = 8
 OLDEST = (2, 5)
 """Oldest version of a server."""
 
@@ -26,7 +29,7 @@ class MilvusClient(MilvusConnection):
     """
 
     def __init__(
-        self, options: MilvusOptions, *, only_looks: bool = False, version: int | None = None
+        self, options: EngineOptions, *, only_looks: bool = False, version: int | None = None
     ) -> None:
         """``only_looks``: no collection is created. ``version`` is another format than the present one."""
         super().__init__(options, only_looks=only_looks)
@@ -224,6 +227,34 @@ class MilvusClient(MilvusConnection):
             )
             self._known.add(name)
 
+    def try_schema(self) -> None:
+        """Create a collection as those of notes and vectors are, write and find a row, and delete it again.
+
+        So a server that cannot keep them refuses before anything is switched to it.
+        """
+        name = f"trial_{uuid.uuid4().hex[:12]}"
+        fields = (*schema.NOTES, *schema.vector_fields(TRIAL_DIMENSION)[-1:])
+        row = {
+            "id": 1,
+            "shard": 0,
+            "note": 1,
+            "passages": 1,
+            "terms": {1: 1.0},
+            "vector": [1.0] * TRIAL_DIMENSION,
+        }
+        try:
+            self.create(name, fields)
+            self.upsert(name, [row])
+            found = self.search(name, "terms", "IP", {1: 1.0}, "shard == 0", 1)
+            if not found:
+                raise Unavailable(
+                    f"the Milvus at {self.options.place} does not find what it has; use another version",
+                    "unavailable",
+                )
+        finally:
+            with suppress(Unavailable):
+                self.drop(name)
+
     def _consistency(self, *, in_search: bool) -> str:
         """Return the consistency of a request: searches have that of the settings.
 
@@ -245,7 +276,7 @@ class MilvusClient(MilvusConnection):
     def _prepare(self) -> None:
         """Check that the server is new enough, and that the collections exist with the right fields."""
         version = str(self._client.get_server_version(timeout=self.options.seconds))
-        if (known := _version(version)) is not None and known < OLDEST and "lite" not in version:
+        if (known := _version(version)) is not None and known < OLDEST and self._server is None:
             raise Unavailable(
                 f"the version of Milvus at {self.options.place} is {version}, too old; use 2.5 or newer",
                 "unavailable",
@@ -254,7 +285,6 @@ class MilvusClient(MilvusConnection):
             return
         for name, fields in (
             ("notes", schema.NOTES),
-            ("copies", schema.COPIES),
             ("state", schema.STATE),
         ):
             if not self.has(name):

@@ -22,7 +22,7 @@ from vaultseek.base.extras import missing_extra, require_extra
 from vaultseek.base.limits import MIB
 from vaultseek.engines.milvus.lite import START_SECONDS, lite_server
 from vaultseek.errors import Unavailable
-from vaultseek.settings.engine import MilvusOptions
+from vaultseek.settings.engine import EngineOptions
 
 CONNECT_FAILED = 2
 """Code of the client for a server that was not reached."""
@@ -44,7 +44,7 @@ class MilvusConnection:
     Every method raises ``Unavailable`` if Milvus does not answer.
     """
 
-    def __init__(self, options: MilvusOptions, *, only_looks: bool = False) -> None:
+    def __init__(self, options: EngineOptions, *, only_looks: bool = False) -> None:
         """``only_looks``: nothing is changed, and what is wrong is for whoever asks, not for the log."""
         self.options = options
         self.outage: Unavailable | None = None

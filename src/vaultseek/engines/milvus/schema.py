@@ -1,4 +1,4 @@
-"""The collections of Milvus: their fields, and notes, copies and vectors as rows of them."""
+"""The collections of Milvus: their fields, and notes and vectors as rows of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any
 from vaultseek.base.model import JSON
 from vaultseek.engines.port import NoteEntry
 
-VERSION = 3
+VERSION = 4
 """Part of the names of the collections: another version fills others, and an older one keeps its own."""
 ID_BITS = 40
 """Low bits of a key that hold the id of a note or the number of a passage; above them is the shard."""
 ID_MASK = (1 << ID_BITS) - 1
-PART_CHARS = 60_000
-"""Longest part of a copy, which is ASCII: a little less than Milvus takes."""
 ANCHOR = 1 << 31
 """Number of the term that every note has, with next to no weight: a vector without any is not allowed."""
 ANCHOR_WEIGHT = 1e-9
@@ -28,16 +26,6 @@ _KEYS: tuple[Field, ...] = (
     ("note", "INT64", {}),
 )
 NOTES: tuple[Field, ...] = (*_KEYS, ("passages", "INT64", {}), ("terms", "SPARSE_FLOAT_VECTOR", {}))
-COPIES: tuple[Field, ...] = (
-    *_KEYS,
-    ("part", "INT64", {}),
-    ("parts", "INT64", {}),
-    ("revision", "INT64", {}),
-    ("text", "VARCHAR", {"max_length": 65_535}),
-    ("anchor", "SPARSE_FLOAT_VECTOR", {}),
-)
-PART_BITS = 12
-"""Low bits of the number of a part of a copy; above them is the note's id."""
 STATE: tuple[Field, ...] = (
     ("name", "VARCHAR", {"is_primary": True, "max_length": 1000}),
     ("shard", "INT64", {}),
@@ -59,23 +47,6 @@ def note_values(shard: int, entry: NoteEntry) -> JSON:
         "passages": entry.passages,
         "terms": {ANCHOR: ANCHOR_WEIGHT, **entry.terms},
     }
-
-
-def copy_values(shard: int, entry: NoteEntry) -> list[JSON]:
-    """Return the rows of a note's copy, which may be too long for one."""
-    note, text = entry.note, entry.copy
-    parts = [text[start : start + PART_CHARS] for start in range(0, len(text), PART_CHARS)]
-    return [
-        {
-            **_key_values(shard, note << PART_BITS | number, note),
-            "part": number,
-            "parts": len(parts),
-            "revision": entry.revision,
-            "text": part,
-            "anchor": {ANCHOR: 1.0},
-        }
-        for number, part in enumerate(parts)
-    ]
 
 
 def vector_values(shard: int, number: int, note: int, vector: Any) -> JSON:

@@ -11,7 +11,7 @@ from vaultseek.engines.port import Kind
 
 NOTES_IN_FILTER = 4000
 """Ids in one expression."""
-COPIES, STATES = "copies", "state"
+STATES = "state"
 KINDS: tuple[Kind, Kind] = ("passages", "notes")
 
 
@@ -67,50 +67,6 @@ def parts(values: Sequence[int], size: int) -> Iterator[list[int]]:
     """Yield the values in lists of at most ``size``."""
     for start in range(0, len(values), size):
         yield list(values[start : start + size])
-
-
-class CopyTable:
-    """The copies of notes of one shard. Every method raises ``Unavailable``."""
-
-    def __init__(self, rows: ShardRows) -> None:
-        self._rows = rows
-
-    def other_version(self) -> str:
-        """Return, in words, that the engine has shards of another version of vaultseek; "" if it has not."""
-        versions = self._rows.client.other_versions()
-        if not versions:
-            return ""
-        names = ", ".join(map(str, versions))
-        return (
-            f"the engine has shards in format {names}, and this vaultseek reads {schema.VERSION}: "
-            "run the same version on all machines"
-        )
-
-    def notes(self) -> list[int]:
-        """Return the ids of all notes."""
-        return [row["note"] for row in self._rows.select(COPIES, "part == 0", ["note"])]
-
-    def count(self) -> int:
-        """Return the number of notes."""
-        return self._rows.client.count(COPIES, self._rows.within("part == 0"))
-
-    def changed_since(self, revision: int) -> list[int]:
-        """Return the ids of the notes written after a revision of the indexer's ledger, oldest first."""
-        condition = f"part == 0 and revision > {revision}"
-        rows = self._rows.select(COPIES, condition, ["note", "revision"])
-        return [note for _, note in sorted((row["revision"], row["note"]) for row in rows)]
-
-    def texts(self, notes: Sequence[int]) -> list[str]:
-        """Return the copies of these notes that are whole: another may be written at the moment."""
-        parts: dict[int, list[Any]] = {note: [] for note in notes}
-        for row in self._rows.of_notes(COPIES, notes, ["note", "part", "parts", "revision", "text"]):
-            parts[row["note"]].append(row)
-        wholes = []
-        for rows in parts.values():
-            rows.sort(key=lambda row: row["part"])
-            if rows and len(rows) == rows[0]["parts"] and len({row["revision"] for row in rows}) == 1:
-                wholes.append("".join(row["text"] for row in rows))
-        return wholes
 
 
 class StateTable:

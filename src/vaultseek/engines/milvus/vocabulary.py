@@ -1,51 +1,35 @@
-"""The vocabulary of a vault whose notes an engine keeps: how many notes have a term, and how long they are.
-
-An engine knows which notes have a word, but not how many without looking at them all, nor where in a note.
-So these numbers and the postings of each note are kept beside the ledger, in one SQLite file that follows the
-same positions.
-"""
+"""The vocabulary of a vault in a SQLite file beside its ledger, for an engine that keeps none."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from vaultseek.engines.vocabulary import VocabularyTables
 
-from vaultseek.base.limits import SQL_VARIABLES
-from vaultseek.engines.milvus.postings import NotePostings, postings_of, segment_of_postings
-from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
-from vaultseek.store.keyword.memory_segment import MemorySegment
-from vaultseek.store.keyword.segment import FIELD_SLOTS, run_lengths, sum_lengths
-from vaultseek.store.keyword.snapshot import Floats
-from vaultseek.store.keyword.term_index import is_one_edit
-
-VERSION = 2
-_LAST = "\U0010ffff"
+VERSION = 3
 _TABLES = """
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE notes (
+CREATE TABLE word_meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE word_notes (
   note INTEGER PRIMARY KEY, language INTEGER NOT NULL, sums BLOB NOT NULL, postings BLOB NOT NULL
 );
-CREATE TABLE languages (language INTEGER PRIMARY KEY, notes INTEGER NOT NULL);
-CREATE TABLE terms (
+CREATE TABLE word_languages (language INTEGER PRIMARY KEY, notes INTEGER NOT NULL);
+CREATE TABLE word_terms (
   number INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, notes INTEGER NOT NULL, rows INTEGER NOT NULL
 );
-CREATE TABLE words (
+CREATE TABLE word_words (
   word TEXT NOT NULL, term INTEGER NOT NULL, backward TEXT NOT NULL, PRIMARY KEY (word, term)
 ) WITHOUT ROWID;
-CREATE INDEX words_backward ON words (backward);
+CREATE INDEX words_backward ON word_words (backward);
 """
-_SUMS = 2 * FIELD_SLOTS + 4
-"""Numbers kept of a note: length and presence of each field, and both of prose and code of its chunks."""
 
 
-class StoredVocabulary:
-    """The vocabulary of one vault in a file; see ``candidates.Vocabulary``. One thread changes it."""
+class StoredVocabulary(VocabularyTables):
+    """The vocabulary of one vault in a file."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -53,120 +37,6 @@ class StoredVocabulary:
         self._connections: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._open()
-
-    @property
-    def position(self) -> str | None:
-        """The position of the last ``apply``; None before the first."""
-        return self._meta("position")
-
-    @property
-    def count(self) -> int:
-        """The number of notes."""
-        return int(self._meta("count") or 0)
-
-    @property
-    def averages(self) -> Floats:
-        """Mean length of each field over the notes that have it, float64[8]."""
-        return self._means()[:FIELD_SLOTS]
-
-    @property
-    def chunk_averages(self) -> Floats:
-        """Mean length of prose and of code over the chunks that have any, float64[2]."""
-        return self._means()[FIELD_SLOTS:]
-
-    @property
-    def languages(self) -> frozenset[str | None]:
-        """The languages that the notes are analysed in."""
-        rows = self._select("SELECT language FROM languages WHERE notes > 0")
-        return frozenset(language_of_mark(row[0]) for row in rows)
-
-    def given_other_language(self, rules: LanguageRules) -> list[int]:
-        """Return the ids of notes that the vault gave another language than these rules do."""
-        marks = [row[0] for row in self._select("SELECT language FROM languages WHERE notes > 0")]
-        return [
-            row[0]
-            for mark in rules.outdated(marks)
-            for row in self._select("SELECT note FROM notes WHERE language = ?", mark)
-        ]
-
-    def known(self, notes: Sequence[int]) -> int:
-        """Return how many of these notes are there."""
-        sql = "SELECT count(*) FROM notes WHERE note IN ({})"
-        return sum(
-            self._select(sql.format(", ".join("?" * len(part))), *part)[0][0]
-            for part in _parts(sorted(set(notes)))
-        )
-
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        """Return the number of notes with each of the terms that are in any."""
-        marks = ", ".join("?" * len(terms))
-        sql = f"SELECT term, notes FROM terms WHERE term IN ({marks}) AND notes > 0"
-        return dict(self._select(sql, *terms))
-
-    def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
-        """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
-        sql = f"{_WORDS} WHERE w.word >= ? AND w.word < ? AND t.notes > 0"
-        return _most_frequent(self._select(sql, prefix, prefix + _LAST), limit)
-
-    def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
-        """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
-        half = len(word) // 2
-        head, tail = word[: half - 1], word[half + 1 :][::-1]
-        lengths = (len(word) - 1, len(word) + 1)
-        sql = f"{_WORDS} WHERE w.%s >= ? AND w.%s < ? AND length(w.word) BETWEEN ? AND ? AND t.notes > 0"
-        rows = self._select(sql % ("word", "word"), head, head + _LAST, *lengths)
-        rows += self._select(sql % ("backward", "backward"), tail, tail + _LAST, *lengths)
-        return _most_frequent([row for row in rows if is_one_edit(row[2], word)], limit)
-
-    def words(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return the shortest word of each term that is in ``least`` notes or more, with that number."""
-        sql = f"{_WORDS} WHERE t.notes >= ? ORDER BY length(w.word), w.word"
-        shortest: dict[str, str] = {}
-        notes: dict[str, int] = {}
-        for term, _, word, count in self._select(sql, least):
-            if term not in shortest:
-                shortest[term] = word
-                notes[word] = notes.get(word, 0) + count
-        return sorted(notes.items())
-
-    def segment(self, notes: Sequence[int], terms: Iterable[str]) -> MemorySegment | None:
-        """Return the postings of those of the notes that are known, of these terms only; None without any."""
-        rows: list[Any] = []
-        for part in _parts(sorted(notes)):
-            marks = ", ".join("?" * len(part))
-            rows += self._select(f"SELECT note, language, postings FROM notes WHERE note IN ({marks})", *part)
-        if not rows:
-            return None
-        numbers: dict[int, str] = {}
-        for part in _parts(list(terms)):
-            marks = ", ".join("?" * len(part))
-            numbers |= dict(self._select(f"SELECT number, term FROM terms WHERE term IN ({marks})", *part))
-        ids, languages, packed = zip(*rows, strict=True)
-        return segment_of_postings(ids, languages, [NotePostings.unpack(each) for each in packed], numbers)
-
-    def apply(self, segment: MemorySegment | None, removed: Iterable[int], position: str | None) -> None:
-        """Replace the notes of a segment, forget those removed, and set the position."""
-        notes = [] if segment is None else segment.tables.notes.tolist()
-        connection = self._connection()
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            change = _Change()
-            self._forget([*removed, *notes], change)
-            if segment is not None:
-                self._add(segment, change)
-            self._finish(change, position)
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
-
-    def clear(self) -> None:
-        """Forget everything, the position included."""
-        connection = self._connection()
-        connection.execute("BEGIN IMMEDIATE")
-        for table in ("meta", "notes", "languages", "terms", "words"):
-            connection.execute(f"DELETE FROM {table}")
-        connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""
@@ -176,79 +46,25 @@ class StoredVocabulary:
             self._connections.clear()
             self._local = threading.local()
 
-    def _forget(self, notes: Sequence[int], change: _Change) -> None:
-        run = self._connection().execute
-        for part in _parts(notes):
-            marks = ", ".join("?" * len(part))
-            for language, sums, postings in run(
-                f"SELECT language, sums, postings FROM notes WHERE note IN ({marks})", part
-            ):
-                terms = NotePostings.unpack(postings).terms
-                change.count(-1, language, np.frombuffer(sums, np.int64), terms)
-            run(f"DELETE FROM notes WHERE note IN ({marks})", part)
-
-    def _add(self, segment: MemorySegment, change: _Change) -> None:
-        tables = segment.tables
-        texts = [text.decode() for text in tables.vocabulary[:]]
-        numbers = self._numbers(texts)
-        sums = _length_sums(segment)
-        rows = []
-        for place, postings in enumerate(postings_of(segment, numbers)):
-            language = int(tables.languages[place])
-            change.count(1, language, sums[place], postings.terms)
-            rows.append((int(tables.notes[place]), language, sums[place].tobytes(), postings.pack()))
-        connection = self._connection()
-        connection.executemany("INSERT OR REPLACE INTO notes VALUES (?, ?, ?, ?)", rows)
-        pairs = zip(tables.words[:], numbers[tables.word_terms].tolist(), strict=True)
-        words = ((word.decode(), number) for word, number in pairs)
-        connection.executemany(
-            "INSERT OR IGNORE INTO words VALUES (?, ?, ?)", ((word, term, word[::-1]) for word, term in words)
-        )
-
-    def _numbers(self, texts: Sequence[str]) -> np.ndarray[Any, np.dtype[np.int64]]:
-        connection = self._connection()
-        connection.executemany(
-            "INSERT OR IGNORE INTO terms (term, notes, rows) VALUES (?, 0, 0)", ((text,) for text in texts)
-        )
-        numbers: dict[str, int] = {}
-        for part in _parts(texts):
-            marks = ", ".join("?" * len(part))
-            numbers |= dict(
-                connection.execute(f"SELECT term, number FROM terms WHERE term IN ({marks})", part).fetchall()
-            )
-        return np.array([numbers[text] for text in texts], np.int64)
-
-    def _finish(self, change: _Change, position: str | None) -> None:
-        connection = self._connection()
-        connection.executemany(
-            "UPDATE terms SET notes = notes + ?, rows = rows + ? WHERE number = ?", change.terms()
-        )
-        connection.executemany(
-            "INSERT INTO languages VALUES (?, ?) ON CONFLICT DO UPDATE SET notes = notes + excluded.notes",
-            change.languages.items(),
-        )
-        sums = self._sums() + change.sums
-        values = {"count": str(self.count + change.notes), "sums": json.dumps(sums.tolist())}
-        if position is not None:
-            values["position"] = position
-        connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-
-    def _means(self) -> Floats:
-        sums = self._sums().astype(np.float64)
-        totals = np.concatenate([sums[:FIELD_SLOTS], sums[2 * FIELD_SLOTS : 2 * FIELD_SLOTS + 2]])
-        present = np.concatenate([sums[FIELD_SLOTS : 2 * FIELD_SLOTS], sums[2 * FIELD_SLOTS + 2 :]])
-        return np.where(present > 0, totals / np.maximum(present, 1), 1.0)
-
-    def _sums(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        value = self._meta("sums")
-        return np.array(json.loads(value), np.int64) if value else np.zeros(_SUMS, np.int64)
-
-    def _meta(self, name: str) -> str | None:
-        rows = self._select("SELECT value FROM meta WHERE name = ?", name)
-        return rows[0][0] if rows else None
-
     def _select(self, sql: str, *values: Any) -> list[Any]:
         return self._connection().execute(sql, values).fetchall()
+
+    def _run(self, sql: str, *values: Any) -> None:
+        self._connection().execute(sql, values)
+
+    def _run_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection().executemany(sql, rows)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        connection = self._connection()
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            connection.execute("ROLLBACK")
+            raise
 
     def _connection(self) -> sqlite3.Connection:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -275,62 +91,3 @@ class StoredVocabulary:
             self._file.with_name(self._file.name + suffix).unlink(missing_ok=True)
         self._connection().executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
         self._file.chmod(0o600)
-
-
-_WORDS = "SELECT t.term, t.rows, w.word, t.notes FROM words w JOIN terms t ON t.number = w.term"
-
-
-class _Change:
-    """The difference that notes make when they come and go."""
-
-    def __init__(self) -> None:
-        self.notes = 0
-        self.sums = np.zeros(_SUMS, np.int64)
-        self.languages: dict[int, int] = {}
-        self._numbers: list[Any] = []
-        self._differences: list[Any] = []
-
-    def count(self, sign: int, language: int, sums: Any, terms: Any) -> None:
-        """Count a note; ``terms`` are those of its rows, ascending."""
-        self.notes += sign
-        self.sums += sign * sums
-        self.languages[language] = self.languages.get(language, 0) + sign
-        numbers, rows = np.unique(terms, return_counts=True)
-        self._numbers.append(numbers.astype(np.int64))
-        self._differences.append(sign * np.stack([np.ones(len(rows), np.int64), rows]))
-
-    def terms(self) -> list[tuple[int, int, int]]:
-        """Return the difference in notes and in rows of each term, with its number, where there is one."""
-        if not self._numbers:
-            return []
-        numbers, places = np.unique(np.concatenate(self._numbers), return_inverse=True)
-        sums = [
-            np.bincount(places, each, minlength=len(numbers)).astype(np.int64)
-            for each in np.concatenate(self._differences, axis=1)
-        ]
-        changed = (sums[0] != 0) | (sums[1] != 0)
-        columns = (sums[0][changed].tolist(), sums[1][changed].tolist(), numbers[changed].tolist())
-        return list(zip(*columns, strict=True))
-
-
-def _parts(values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), SQL_VARIABLES):
-        yield values[start : start + SQL_VARIABLES]
-
-
-def _length_sums(segment: MemorySegment) -> Any:
-    """Return for each note the sums that ``_SUMS`` counts, int64[notes, _SUMS]."""
-    tables = segment.tables
-    lengths = tables.lengths.reshape(-1, FIELD_SLOTS).astype(np.int64)
-    chunks = tables.chunk_lengths.reshape(-1, 2)
-    firsts = tables.first_chunks.astype(np.int64)
-    of_chunks = np.zeros((len(lengths), 4), np.int64)
-    for note, (first, size) in enumerate(zip(firsts, run_lengths(firsts), strict=False)):
-        of_chunks[note] = sum_lengths(chunks[first : first + size]).ravel()
-    return np.concatenate([lengths, (lengths > 0).astype(np.int64), of_chunks], axis=1)
-
-
-def _most_frequent(rows: Iterable[Any], limit: int) -> tuple[str, ...]:
-    """Return the ``limit`` terms with most rows, the most frequent first."""
-    counts: Mapping[str, int] = {row[0]: row[1] for row in rows}
-    return tuple(sorted(counts, key=lambda term: (-counts[term], term.encode()))[:limit])

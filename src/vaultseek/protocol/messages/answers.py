@@ -1129,9 +1129,9 @@ class Verified(OfVault):
     """The numbers of a vault in its engine, beside those of its ledger."""
 
     engine: str
-    """embedded or milvus."""
+    """embedded, postgres or milvus."""
     place: str | None
-    """The address or file of Milvus; None for the embedded engine."""
+    """The address or file of the engine; None for the embedded one."""
     numbers: list[EngineNumber]
     pending: int
     """Notes to read plus vectors to store, which explain a difference."""

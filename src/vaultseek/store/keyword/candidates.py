@@ -46,6 +46,9 @@ class Vocabulary(Protocol):
     def frequencies(self, terms: Sequence[str]) -> Mapping[str, int]:
         """Return the number of notes with each of the terms that are in any."""
 
+    def together(self, groups: Sequence[Sequence[str]]) -> int | None:
+        """Return the number of notes with a term of each group; None if that takes too long to count."""
+
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
 
@@ -84,6 +87,13 @@ class CandidateTerms(TermIndex):
         factor = rarity / local.idf if local.idf else 0.0
         return replace(local, df=df, idf=rarity, scores=local.scores * factor)
 
+    def count_both(
+        self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
+    ) -> int:
+        """Return how many notes of the vault have any of both terms, as far as that can be counted."""
+        exact = None if self._candidates.is_whole else self._vocabulary.together(terms)
+        return super().count_both(terms, first, second) if exact is None else exact
+
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words of the vault that begin with ``prefix``."""
         return self._vocabulary.with_prefix(prefix, limit)
@@ -104,6 +114,8 @@ class CandidateTerms(TermIndex):
             return most
         if self._candidates.is_whole:
             return local.df
+        if (exact := self._vocabulary.together([terms])) is not None:
+            return exact
         apart = sum(super(CandidateTerms, self).scores((term,)).df for term in known)
         return min(total, max(most, round(total * local.df / apart))) if apart else total
 

@@ -207,7 +207,7 @@ class Searcher:
             sorted(words, key=lambda word: word[0])
         ):
             if next_token - token <= PAIR_DISTANCE and not set(first.terms) & set(second.terms):
-                both = count_both(first.scores, second.scores, self._snapshot.size)
+                both = self._terms.count_both((first.terms, second.terms), first.scores, second.scores)
                 if both:
                     pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
         return pairs
@@ -310,10 +310,3 @@ def best_notes(
         notes, scores = notes[near], scores[near]
     most = k + ties if k > 0 else 0
     return notes[np.lexsort((snapshot.notes[notes], -scores))[:most]], count
-
-
-def count_both(first: TermScores, second: TermScores, size: int) -> int:
-    """Return how many of the ``size`` notes have both terms."""
-    present = np.zeros(size, np.bool_)
-    present[first.notes] = True
-    return int(np.count_nonzero(present[second.notes]))

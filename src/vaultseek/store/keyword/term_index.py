@@ -53,6 +53,14 @@ class TermIndex:
             ]
         return numbers
 
+    def count_both(
+        self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
+    ) -> int:
+        """Return how many notes have any of both ``terms``, given the scores of each."""
+        present = np.zeros(self._snapshot.size, np.bool_)
+        present[first.notes] = True
+        return int(np.count_nonzero(present[second.notes]))
+
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
         found = []

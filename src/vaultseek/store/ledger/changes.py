@@ -69,7 +69,7 @@ def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
 
 
 def changed_rows(
-    ledger: Ledger, since: int, columns: str, condition: str = "1"
+    ledger: Ledger, since: int, columns: str, condition: str = "1 = 1"
 ) -> tuple[list[Any], list[int]]:
     """Return these columns of the notes that changed after the revision ``since``, and the removed notes.
 

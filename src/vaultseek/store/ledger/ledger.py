@@ -47,7 +47,7 @@ class Ledger:
         self.vectors = VectorTable(self._database)
         self.space = SpaceTable(self._database, FIRST)
         self.second_space = SpaceTable(self._database, SECOND)
-        self.copies = NoteCopies(self._database, self.notes, self.links)
+        self.copies = NoteCopies(self._database)
         self.generation: str = self._database.meta("generation")
         """A name that no other ledger has ever had."""
         self._revision = int(self._database.meta("revision"))
@@ -63,15 +63,19 @@ class Ledger:
         It shows nothing of other notes, is read-only, and is valid until the next commit.
         """
         part = object.__new__(Ledger)
-        database = ScopedDatabase(self._database, self._scoped, folders)
+        database = self._visible(folders)
         part._begin(database)
         part.relinked = _relinked(database.links_outside(), part)
         database.scope = Scope(folders, part.relinked)
-        sql = "SELECT count(*), coalesce(sum(NOT of_note), 0) FROM unsynced WHERE space = ? AND gone = 0"
+        sql = "SELECT count(*), coalesce(sum(1 - of_note), 0) FROM unsynced WHERE space = ? AND gone = 0"
         pending, pending_chunks = part.select(sql, FIRST)[0]
         notes, chunks = (part.select(f"SELECT count(*) FROM {table}")[0][0] for table in ("notes", "chunks"))
         part._counts = Counts(notes, chunks, chunks - pending_chunks, pending)
         return part
+
+    def _visible(self, folders: Folders) -> ScopedDatabase:
+        """Return the tables as far as they are about the notes in ``folders``."""
+        return ScopedDatabase(self._database, self._scoped, folders)
 
     def is_sound(self) -> bool:
         """False if the file shows damage; opening it again replaces it."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import sqlite3
 import time
 import uuid
+from collections.abc import Collection
 from pathlib import Path
 
 from vaultseek.base.paths import clear_place, remove, write_atomically
@@ -107,6 +109,13 @@ _TRIGGERS = (
 """Triggers that list in ``unsynced``, for each vector space, the texts whose vectors its store lacks and the
 numbers of those that it has no more use for, and that count the rows: every search and every save asks for
 these numbers, and counting would take longer the larger the vault is."""
+
+
+def read_tables(names: Collection[str]) -> list[str]:
+    """Return the statements that create these tables and their indexes, without the triggers."""
+    statements = (statement.strip() for statement in (_TABLES + _COUNTED).split(";"))
+    wanted = re.compile(rf"CREATE (TABLE|INDEX \w+ ON) ({'|'.join(names)})\b")
+    return [statement for statement in statements if wanted.match(statement)]
 
 
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")

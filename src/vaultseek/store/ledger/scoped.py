@@ -34,7 +34,7 @@ _OF_PATH = "EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {c
 _OF_NOTE = (
     "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
 )
-_OUTSIDE = (
+LINKS_OUTSIDE = (
     "SELECT DISTINCT t.note, t.ordinal, n.path, t.target, t.kind FROM temp.scope AS s"
     " CROSS JOIN main.notes AS n ON n.path >= s.low AND n.path < s.high"
     " CROSS JOIN main.links AS t ON t.note = n.id"
@@ -75,7 +75,7 @@ class ScopedDatabase(Database):
 
     def links_outside(self) -> list[LinkTarget]:
         """Return the links of visible notes to others."""
-        return list(self.all(_OUTSIDE))
+        return list(self.all(LINKS_OUTSIDE))
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
         return self._scoped.own(self.scope)
@@ -102,12 +102,12 @@ def _connect(file: Path) -> sqlite3.Connection:
     for table in tables:
         if table not in _WITHOUT_NOTES and not table.startswith("sqlite_"):
             columns = [row[1] for row in connection.execute(f'PRAGMA main.table_info("{table}")')]
-            connection.execute(f'CREATE TEMP VIEW "{table}" AS {_rows(table, columns)}')
+            connection.execute(f'CREATE TEMP VIEW "{table}" AS {rows_of_visible(table, columns)}')
     connection.execute("PRAGMA query_only = ON")
     return connection
 
 
-def _rows(table: str, columns: Sequence[str]) -> str:
+def rows_of_visible(table: str, columns: Sequence[str]) -> str:
     """Return the query for the rows of a table that are of visible notes."""
     if "note" in columns and "resolved" in columns:
         return _links(table, columns)

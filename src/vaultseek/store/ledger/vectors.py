@@ -39,7 +39,7 @@ class VectorTable:
 
     def embeddings_computed(self) -> int:
         """Return how many texts were put through the model since this ledger was created."""
-        return int(self._database.meta("embeddings_computed"))
+        return int(self._database.meta("embeddings_computed") or 0)
 
     def computed_since_sweep(self) -> int:
         """Return how many texts were put through the model since ``note_sweep`` was called last."""

@@ -39,6 +39,8 @@ RETRIES = 3
 STORE_BYTES = 128 * 2**20
 """Memory for objects of a cluster on this machine: notes, texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
+STARTS = 2
+"""Times that a cluster on this machine is started: a busy one may be too slow the first time."""
 CLIENT_PORT = 10001
 """Port of ``ray://`` unless the address names one."""
 _CLIENT = "ray://"
@@ -126,8 +128,20 @@ def connected(address: str, model: str, fingerprint: str, window: int) -> Iterat
 
         with _interrupts_deferred(), _translated(ray, f"the Ray cluster at {address} cannot be used"):
             stack.callback(ray.shutdown)
-            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+            _initialize(ray, options, STARTS if place == LOCAL else 1)
         yield RayCluster(ray, model, fingerprint, window)
+
+
+def _initialize(ray: Any, options: dict[str, Any], starts: int) -> None:
+    """Connect; a cluster on this machine that starts too slowly is started again."""
+    for left in reversed(range(starts)):
+        try:
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
+            return
+        except Exception:
+            ray.shutdown()
+            if not left:
+                raise
 
 
 def _checked(address: str) -> str:
@@ -176,7 +190,7 @@ def _translated(ray: Any, what: str = "the Ray cluster is gone") -> Iterator[Non
             f"a worker of the cluster cannot run vaultseek: {_line(error)};"
             f" every machine of it needs vaultseek {__version__}"
         ) from None
-    except (ray.exceptions.RayError, ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except (ray.exceptions.RayError, OSError, RuntimeError, ValueError, AssertionError) as error:
         raise Unavailable(f"{what}: {_line(error)}") from None
 
 

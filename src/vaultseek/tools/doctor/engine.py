@@ -20,11 +20,11 @@ _SINGULAR = {
     "vectors of passages": "vector of passages",
     "vectors of notes": "vector of notes",
 }
-_FILL = "`vaultseek backend migrate --to milvus` fills it from the ledger"
+_FILL = "`vaultseek backend migrate` to where the notes are fills it from the ledger"
 
 
 def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Finding]:
-    """Say which engine there is, and whether a server of Milvus answers.
+    """Say which engine there is, and whether a server answers.
 
     A file of Milvus Lite belongs to the daemon while that runs, and is not opened here. ``vaults`` are their
     folders by name.
@@ -34,7 +34,7 @@ def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Fin
         return
     from vaultseek.engines.administration import look_at_engine, look_at_file
 
-    place = f"Milvus at {options.place}"
+    place = f"{options.title} at {options.place}"
     try:
         if options.is_lite:
             look_at_file(options, vaults)
@@ -48,7 +48,7 @@ def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Fin
         yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
     else:
         message = f"{place}, version {version}; the text of notes is sent there"
-        yield Finding("engine", OK, message, public=f"a server of Milvus, version {version}")
+        yield Finding("engine", OK, message, public=f"a server of {options.title}, version {version}")
 
 
 def check_numbers(name: str, root: str) -> Iterator[Finding]:

@@ -19,7 +19,7 @@ from vaultseek.errors import UsageError
 if TYPE_CHECKING:
     from vaultseek.doors.cli.engine_move import EngineMove, VaultMove
     from vaultseek.engines.administration import OldFormat
-    from vaultseek.settings.engine import MilvusOptions
+    from vaultseek.settings.engine import EngineOptions
 
 DIFFERENT = 1
 """Exit code after a move whose numbers or searches differ."""
@@ -28,15 +28,23 @@ SHOWN_SEARCHES = 5
 
 @click.group()
 def backend() -> None:
-    """Move notes between the embedded engine and Milvus.
+    """Move notes between the embedded engine and PostgreSQL or Milvus.
 
     The settings are in [index]; docs/backends.md says which engine is for whom.
     """
 
 
 @backend.command()
-@click.option("--to", "target", required=True, type=click.Choice(["milvus", "embedded"]), help="The engine.")
-@click.option("--uri", metavar="URI", help="Address of Milvus, or a file for Milvus Lite that ends in .db.")
+@click.option(
+    "--to",
+    "target",
+    required=True,
+    type=click.Choice(["postgres", "milvus", "embedded"]),
+    help="The engine.",
+)
+@click.option(
+    "--uri", metavar="URI", help="Address of the engine, or a file for Milvus Lite that ends in .db."
+)
 @json_option()
 @daemon_options
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
@@ -53,6 +61,7 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     former engine keeps its copy.
 
     \b
+    vaultseek backend migrate --to postgres --uri postgresql://db.example/notes
     vaultseek backend migrate --to milvus --uri ~/notes.db
     vaultseek backend migrate --to embedded
     """
@@ -108,7 +117,7 @@ def _pruned(place: str, formats: Sequence[OldFormat], *, drop: bool) -> Iterator
         yield "nothing was deleted; `vaultseek backend prune --drop` does that"
 
 
-def _engine(invocation: Invocation, uri: str | None) -> MilvusOptions:
+def _engine(invocation: Invocation, uri: str | None) -> EngineOptions:
     """Return the Milvus of the settings, also one that was used before, or that at ``uri``."""
     from vaultseek.doors.cli.connect import daemon_pid
     from vaultseek.engines.administration import check_usable
@@ -141,7 +150,8 @@ def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:
             yield f"{clean(vault.name)}: searches could not be compared: {clean(vault.search_failure)}"
         yield from _searches(vault)
     if move.was is not None and not was_there:
-        yield f"Milvus at {clean(move.was.place)} keeps its copy; delete it there if you want it gone"
+        former = f"{move.was.title} at {clean(move.was.place)}"
+        yield f"{former} keeps its copy; delete it there if you want it gone"
 
 
 def _searches(vault: VaultMove) -> Iterator[str]:

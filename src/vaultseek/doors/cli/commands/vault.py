@@ -71,7 +71,7 @@ def add(
 def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
     """Stop indexing and watching a vault. Its notes stay as they are.
 
-    At a searcher: forget a shard that Milvus has no longer; with --delete-index one that no indexer keeps.
+    At a searcher: forget a shard that is gone from the engine; with --delete-index one that no indexer keeps.
     """
     params = {"vault": vault_argument(name), "delete_index": delete_index}
     answer = call_daemon(invocation, "vault/remove", params)

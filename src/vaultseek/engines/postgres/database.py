@@ -1,0 +1,187 @@
+"""The ledger of a searcher: the tables of a shard on the server, read by the ledger's own statements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from vaultseek.engines.postgres.server import Server
+from vaultseek.errors import Unavailable
+from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.ledger import Ledger
+from vaultseek.store.ledger.rows import LinkTarget
+from vaultseek.store.ledger.scoped import LINKS_OUTSIDE, Folders, Scope, ScopedDatabase, rows_of_visible
+
+_PATTERN = re.compile(r" LIKE (\?|'[^']*')(?! ESCAPE)")
+
+
+class Statements:
+    """Runs statements that are written for SQLite."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def execute(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        """Execute a statement and return its cursor."""
+        text, globs = translated(sql)
+        values = [glob_pattern(value) if place in globs else value for place, value in enumerate(values)]
+        return self._connection.execute(text, values or None)
+
+    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Execute a statement for each row, sent together."""
+        import psycopg
+
+        with psycopg.Cursor(self._connection) as cursor:
+            cursor.executemany(translated(sql)[0], list(rows))
+
+
+@lru_cache(maxsize=1000)
+def translated(sql: str) -> tuple[str, frozenset[int]]:
+    """Return a statement in the words of PostgreSQL, and the places of values that are patterns of GLOB."""
+    globs = frozenset(sql[: match.start()].count("?") for match in re.finditer(r"GLOB \?", sql))
+    if "?" in sql:
+        sql = sql.replace("%", "%%")
+    sql = _PATTERN.sub(r" ILIKE \1 ESCAPE ''", sql).replace(" LIKE ", " ILIKE ").replace("GLOB", "~")
+    sql = sql.replace(" IN ()", " IN (NULL)")
+    return sql.replace("?", "%s"), globs
+
+
+def glob_pattern(glob: str) -> str:
+    """Return the regular expression for a pattern of GLOB."""
+    parts, place = ["^"], 0
+    while place < len(glob):
+        character = glob[place]
+        end = glob.find("]", place + 2) if character == "[" else -1
+        if end > 0:
+            parts.append("[" + glob[place + 1 : end].replace("\\", "\\\\") + "]")
+            place = end
+        else:
+            parts.append({"*": ".*", "?": "."}.get(character) or re.sub(r"(\W)", r"\\\1", character))
+        place += 1
+    return "".join(parts) + "$"
+
+
+class PostgresDatabase(Database):
+    """The tables of one shard, which are only read. Every method raises ``Unavailable``."""
+
+    def __init__(self, server: Server) -> None:
+        super().__init__(Path(server.schema))
+        self.server = server
+        self.own: dict[str, str] = {}
+        """Values by name that count more than those of the table ``meta``."""
+
+    def close(self) -> None:
+        """Close the connections of all threads."""
+        self.server.close()
+
+    def meta(self, name: str) -> str:
+        """Return a single stored value; "" if it was never set."""
+        return self.own[name] if name in self.own else super().meta(name)
+
+    def is_sound(self) -> bool:
+        """Return true: the server sees to its files."""
+        return True
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Raise Unavailable."""
+        raise Unavailable(
+            "a searcher writes nothing; run the command where the vault is indexed", "unavailable"
+        )
+        yield
+
+    @contextmanager
+    def _statement(self) -> Iterator[Any]:
+        with self.server.connection() as connection:
+            yield Statements(connection)
+
+
+class _Scoped(PostgresDatabase, ScopedDatabase):
+    """The tables as far as they are about the notes in some folders: views that have their names."""
+
+    def __init__(self, server: Server, folders: Folders) -> None:
+        self._scope = Scope(folders)
+        Database.__init__(self, Path(server.schema))
+        self.server = Server(server.options, server.schema, self._create_views)
+        self.own = {}
+
+    @property
+    def scope(self) -> Scope:
+        """The folders that are seen, and the links that lead elsewhere for it."""
+        return self._scope
+
+    @scope.setter
+    def scope(self, scope: Scope) -> None:
+        self._scope = scope
+        self.server.reset()
+
+    def links_outside(self) -> list[LinkTarget]:
+        """Return the links of visible notes to others."""
+        return list(self.all(self._named(LINKS_OUTSIDE)))
+
+    def _create_views(self, connection: Any) -> None:
+        sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = %s"
+        columns: dict[str, list[str]] = {}
+        rows = connection.execute(f"{sql} ORDER BY table_name, ordinal_position", [self.server.schema])
+        for table, column in rows:
+            columns.setdefault(table, []).append(column)
+        connection.execute(_SCOPE_TABLES)
+        # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
+        for folder in self._scope.folders:
+            connection.execute("INSERT INTO pg_temp.scope VALUES (%s, %s)", [f"{folder}/", f"{folder}0"])
+        for link in self._scope.relinked:
+            connection.execute("INSERT INTO pg_temp.relinked VALUES (%s, %s, %s)", link)
+        for table in TABLES:
+            visible = self._named(rows_of_visible(table, columns[table]))
+            connection.execute(f"CREATE TEMP VIEW {table} AS {visible}")
+        connection.execute("SET default_transaction_read_only = on")
+
+    def _named(self, sql: str) -> str:
+        """Return a statement with the names that the tables have here."""
+        sql = sql.replace("main.", f"{self.server.schema}.").replace("temp.", "pg_temp.")
+        return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
+
+    def __del__(self) -> None:
+        self.server.close()
+
+
+_SCOPE_TABLES = """
+CREATE TEMP TABLE scope (low text COLLATE "C", high text COLLATE "C");
+CREATE TEMP TABLE relinked (note bigint, ordinal bigint, resolved text COLLATE "C");
+"""
+TABLES = (
+    "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "spaces", "unsynced",
+    "languages", "row_counts",
+)  # fmt: skip
+"""The tables of the ledger that a shard has, but for ``meta``."""
+
+
+class ShardLedger(Ledger):
+    """The ledger of an indexer as the server has it, for a searcher: nothing of it is on this disk."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self.database = database
+        self._begin(database)
+        self._counts = self.counts()  # they are asked for all the time
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.database.close()
+
+    def _visible(self, folders: Folders) -> ScopedDatabase:
+        return _Scoped(self.database.server, folders)
+
+    def refresh(self) -> bool:
+        """Show what has been written since; true if there is anything."""
+        generation, revision = self.database.meta("generation"), int(self.database.meta("revision") or 0)
+        if (generation, revision) == (self.generation, self._revision):
+            return False
+        self.generation, self._revision = generation, revision
+        self._database.clear_caches()
+        self._counts = None
+        self._counts = self.counts()
+        return True

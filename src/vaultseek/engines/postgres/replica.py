@@ -1,0 +1,95 @@
+"""A shard that an indexer writes, for a searcher: it is read where it is, and nothing of it is kept here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vaultseek.base.model import Reason
+from vaultseek.engines.heartbeat import Heartbeat, ReceivedHeartbeat, heartbeat_name
+from vaultseek.engines.postgres.backend import PostgresBackend
+from vaultseek.engines.postgres.database import PostgresDatabase, ShardLedger
+from vaultseek.errors import Unavailable
+from vaultseek.settings.engine import EngineOptions
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION
+
+
+def open_ledger(options: EngineOptions) -> ShardLedger:
+    """Return the ledger of a shard. Raises Unavailable if there is none."""
+    backend = PostgresBackend(options)
+    if backend.position() is None:
+        backend.close()
+        raise Unavailable(_missing(options), "vault_missing")
+    return ShardLedger(PostgresDatabase(backend.server))
+
+
+class LiveShard:
+    """A shard whose tables are the ledger: each look at it shows what has been written since."""
+
+    def __init__(
+        self,
+        backend: PostgresBackend,
+        ledger: ShardLedger,
+        space: str,
+        on_language: Callable[[str | None], None],
+    ) -> None:
+        """``on_language`` is called with the language that the indexer's settings give all notes."""
+        self._backend = backend
+        self._ledger = ledger
+        self._heartbeat = ReceivedHeartbeat()
+        self._on_language = on_language
+        self._language: str | None = None
+        self._difference = ""
+        """Difference between the indexer and this searcher, by which they give other answers."""
+        shard = backend.options.shard
+        self._names = (shard, heartbeat_name(shard), f"{shard}/{space}/passages")
+
+    def is_behind(self) -> bool:
+        """Return false: there is no copy that could be."""
+        return False
+
+    def step(self) -> bool:
+        """Look at the shard; true if it has changed. Raises Unavailable if it is gone or does not answer."""
+        rows = self._backend.states.of(self._names)
+        position, beat, version = (rows.get(name, {}) for name in self._names)
+        if not position:
+            raise Unavailable(_missing(self._backend.options), "vault_missing")
+        changed = self._ledger.refresh() | self._read(beat)
+        own = self._ledger.database.own
+        changed |= bool(own.get("store") != version.get("position", ""))
+        own["store"] = version.get("position", "")
+        self._difference = _other_analysis(position["position"])
+        if not self._difference and not version and self._ledger.counts().notes:
+            self._difference = "it has no vectors of this model; set model.name to the same on all machines"
+        return changed
+
+    def reason(self) -> Reason | None:
+        """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
+        return self._heartbeat.reason() or (Reason("behind", self._difference) if self._difference else None)
+
+    def is_left(self) -> bool:
+        """True if no indexer is at work on the shard, as far as that can be told."""
+        return self._heartbeat.is_dead()
+
+    def _read(self, row: dict[str, Any]) -> bool:
+        beat = Heartbeat.of_text(row.get("facts"))
+        self._heartbeat.update(beat)
+        if beat is None or beat.language == self._language:
+            return False
+        self._language = beat.language
+        self._on_language(beat.language)
+        return True
+
+
+def _missing(options: EngineOptions) -> str:
+    return f"the engine has no shard {options.shard}; start the indexer that keeps it"
+
+
+def _other_analysis(position: str) -> str:
+    version = position.split(":")[1].partition(".")[0] if position.count(":") == 2 else ""
+    if version in ("", str(ANALYZER_VERSION)):
+        return ""
+    return (
+        f"its indexer is another version of vaultseek, which analyses words otherwise ({version}, here "
+        f"{ANALYZER_VERSION}); run the same on all machines"
+    )

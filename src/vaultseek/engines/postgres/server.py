@@ -1,0 +1,211 @@
+"""The connections to a server of PostgreSQL, one for each thread, and its errors in words."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from vaultseek.errors import Unavailable
+from vaultseek.settings.engine import EngineOptions
+
+PAUSE_SECONDS = 2.0
+"""Time for which requests fail at once after one was not answered, so that not every search waits."""
+WATCH_SECONDS = 0.5
+"""Time between two looks for requests that a server has not answered."""
+SLACK_SECONDS = 1.0
+"""Time beyond the limit of a statement after which its connection is given up: a frozen server ends none."""
+
+log = logging.getLogger(__name__)
+
+
+class Server:
+    """A server that is connected to when it is needed, and again after it was lost.
+
+    Statements find the tables of ``schema``. ``prepare`` is called with each new connection.
+    """
+
+    def __init__(
+        self, options: EngineOptions, schema: str, prepare: Callable[[Any], None] = lambda connection: None
+    ) -> None:
+        self.options = options
+        self.schema = schema
+        self.outage: Unavailable | None = None
+        """The reason why the server did not answer when it was asked last; None if it did."""
+        self._prepare = prepare
+        self._local = threading.local()
+        self._connections: dict[Any, float | None] = {}
+        """The open connections, with the time at which the present statement of each has to be over."""
+        self._lock = threading.Lock()
+        self._lost_at = -PAUSE_SECONDS
+        self._is_closed = False
+        self._watcher: threading.Thread | None = None
+
+    def close(self) -> None:
+        """Close all connections for good."""
+        self._is_closed = True
+        with self._lock:
+            closing, self._connections = list(self._connections), {}
+        for connection in closing:
+            with suppress(Exception):
+                connection.close()
+
+    def reset(self) -> None:
+        """Close all connections; others are made when they are needed."""
+        for connection in list(self._connections):
+            self._discard(connection)
+
+    @contextmanager
+    def connection(self) -> Iterator[Any]:
+        """Yield the connection of the calling thread for a statement. Raises Unavailable."""
+        import psycopg
+
+        connection = self._own()
+        is_nested = self._depth > 0
+        seconds = self.options.write_seconds if is_nested else self.options.seconds
+        self._connections[connection] = time.monotonic() + seconds + SLACK_SECONDS
+        try:
+            yield connection
+        except psycopg.Error as error:
+            raise self._unavailable(error, connection) from error
+        else:
+            self.outage = None
+        finally:
+            if connection in self._connections:
+                self._connections[connection] = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Run the body in one transaction, or in the one that there is. Raises Unavailable."""
+        if self._depth:
+            yield
+            return
+        with self.connection() as connection:
+            connection.execute(
+                f"BEGIN; SET LOCAL statement_timeout = {1000 * self.options.write_seconds:.0f}"
+            )
+        self._local.depth = 1
+        try:
+            yield
+            with self.connection() as connection:
+                connection.execute("COMMIT")
+        except BaseException:
+            with suppress(Exception), self.connection() as connection:
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._local.depth = 0
+
+    @property
+    def _depth(self) -> int:
+        return getattr(self._local, "depth", 0)
+
+    def _own(self) -> Any:
+        connection = getattr(self._local, "connection", None)
+        if connection is not None and connection in self._connections and not _is_lost(connection):
+            return connection
+        self._discard(connection)
+        if self._depth:  # what was written before is lost with the connection
+            raise Unavailable(self._no_answer(), "unavailable")
+        connection = self._local.connection = self._connect()
+        return connection
+
+    def _discard(self, connection: Any) -> None:
+        with self._lock:
+            self._connections.pop(connection, None)
+        if connection is not None:
+            connection.close()
+
+    def _connect(self) -> Any:
+        import psycopg
+        from psycopg.types.numeric import IntLoader
+
+        if self._is_closed or time.monotonic() < self._lost_at + PAUSE_SECONDS:
+            raise Unavailable(str(self.outage or self._no_answer()), "unavailable")
+        options = self.options
+        user, _, password = options.token().partition(":")
+        more: dict[str, Any] = {"user": user, "password": password} if user else {}
+        if options.certificate:
+            more |= {"sslmode": "verify-full", "sslrootcert": str(Path(options.certificate).expanduser())}
+        try:
+            connection: Any = psycopg.connect(
+                options.uri,
+                autocommit=True,
+                cursor_factory=psycopg.ClientCursor,
+                connect_timeout=max(2, round(options.seconds)),
+                options=(
+                    f"-c search_path={self.schema},public"
+                    f" -c statement_timeout={1000 * options.seconds:.0f}"
+                    " -c hnsw.ef_search=400 -c hnsw.iterative_scan=relaxed_order"
+                ),
+                **more,
+            )
+            connection.adapters.register_loader("numeric", IntLoader)
+            with self._lock:
+                self._connections[connection] = None
+            if self._is_closed:
+                self._discard(connection)
+                raise Unavailable(self._no_answer(), "unavailable")
+            self._prepare(connection)
+        except psycopg.Error as error:
+            raise self._unavailable(error, None) from error
+        self._watch()
+        return connection
+
+    def _watch(self) -> None:
+        with self._lock:
+            if self._watcher is None:
+                self._watcher = threading.Thread(target=self._end_late, name="postgres", daemon=True)
+                self._watcher.start()
+
+    def _end_late(self) -> None:
+        """Close the sockets of connections whose server has not answered in time."""
+        import socket
+
+        while not self._is_closed:
+            now = time.monotonic()
+            with self._lock:
+                late = [each for each, end in self._connections.items() if end is not None and end < now]
+            for connection in late:
+                with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as end:
+                    end.shutdown(socket.SHUT_RDWR)
+            time.sleep(WATCH_SECONDS)
+
+    def _unavailable(self, error: Exception, connection: Any) -> Unavailable:
+        import psycopg
+
+        place = self.options.place
+        lines = str(error).splitlines() or [type(error).__name__]
+        level = logging.WARNING if self.outage is None else logging.DEBUG
+        log.log(level, "PostgreSQL at %s: %s", place, " ".join(lines)[:300])
+        if isinstance(error, psycopg.errors.DiskFull):
+            return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
+        is_login = (
+            any(word in lines[-1] for word in ("authentication", "role", "database")) and not connection
+        )
+        if is_login:
+            reason = f"PostgreSQL at {place} refuses the user: {lines[-1].rpartition('FATAL:')[2].strip()}"
+            return Unavailable(reason, "unavailable")
+        is_lost = isinstance(error, psycopg.OperationalError)
+        if not is_lost:
+            text = f"PostgreSQL at {place} refused a request; see the log of the daemon"
+            return Unavailable(text, "unavailable")
+        if connection is None or connection.closed or not isinstance(error, psycopg.errors.QueryCanceled):
+            self._lost_at = time.monotonic()
+            self._discard(connection)
+        self.outage = Unavailable(self._no_answer(), "unavailable")
+        return self.outage
+
+    def _no_answer(self) -> str:
+        return f"PostgreSQL at {self.options.place} does not answer; it is asked again by itself"
+
+
+def _is_lost(connection: Any) -> bool:
+    """True if an idle connection is closed, or has something to read, which is that the server ended."""
+    return connection.closed or bool(select.select([connection], [], [], 0)[0])

@@ -1,0 +1,237 @@
+"""A vault in PostgreSQL: the same answers, for indexer and searchers, and nothing lost when the server is."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from postgres_server import PostgresServer, postgres_server
+from semantic_here import WorkerHere, index_here
+from vaultseek.base.paths import folder_bytes
+from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.library import index_vault
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.engines.administration import delete_shard, look_at_engine, names_of_shards
+from vaultseek.engines.postgres import server as server_module
+from vaultseek.engines.postgres.database import glob_pattern, translated
+from vaultseek.errors import ConfigError, Unavailable
+from vaultseek.settings.engine import POSTGRES, EngineOptions
+from vaultseek.settings.search import SearchSettings
+from worlds import write_files
+
+pytestmark = pytest.mark.long
+NOTES = {
+    "work/pumps.md": "---\ntags: [work/pumps]\nyear: 2020\n---\n# Pumps\n\nThe sump pump, a float switch.",
+    "brakes.md": "# Brakes\n\nThe brake pads of the tram. #work\n\n[[pumps]]\n\n- [ ] grease 100%_ of them",
+    "garden.md": "# Garden\n\nRoses and a pump for the pond. #home",
+    "straße.md": "# Straße\n\nDie Pumpen an der Straße sind alt. #home",
+    "words.md": "# Words\n\nfloat the switch, and pump the sump",
+    "nul.md": f"# Nul\n\nA \0 and a pump [x](http://example.org/{'a/b' * 2000}) #{'long' * 900}",
+}
+QUERIES = (
+    "sump pump", "pumpen", "float switch", "pmup", "brake tag:work", "sum*", "pump -tag:home", "[[pumps]]",
+    "path:work pump", "year:2020", '"float switch"', "links-to:[[pumps]]", "after:1900", 'task:"100%_"',
+    "text:/sw[iI]tch/ pump", "STRASSE", 'title:"Straße"',
+)  # fmt: skip
+MODES = ("hybrid", "keyword", "semantic")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def engine(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineOptions:
+    monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
+    return EngineOptions(server.uri, kind=POSTGRES, shard=tmp_path.name, seconds=20.0)
+
+
+@contextlib.contextmanager
+def opened(
+    root: Path, directory: Path, engine: EngineOptions, *, is_replica: bool = False, model: str = "test"
+) -> Iterator[OpenVault]:
+    spec = EmbeddingSpec(model, lambda text: len(text) // 4 + 1, 254)
+    options = VaultOptions(root.name, root, engine=engine, is_replica=is_replica)
+    with contextlib.closing(OpenVault.open(options, directory, WorkerHere(), spec)) as vault:
+        if vault.replica is not None:
+            vault.replica.step()
+        vault.indexer.load()
+        if vault.replica is not None:
+            with contextlib.suppress(Unavailable):
+                asyncio.run(vault.embedding.open())
+        yield vault
+
+
+def answers(vault: OpenVault) -> dict[tuple[str, str], object]:
+    def search(query: str, mode: str) -> object:
+        trace = asyncio.run(Searcher(vault).run(SearchRequest(query, SearchSettings(), mode=mode)))
+        return [(each.note, round(each.score, 4)) for each in trace.results], trace.partial
+
+    return {(query, mode): search(query, mode) for query in QUERIES for mode in MODES}
+
+
+def test_indexer_and_searcher_give_the_answers_of_the_embedded_engine_also_after_edits(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    embedded = index_here(root, tmp_path / "embedded")
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+            assert answers(indexer) == answers(searcher) == answers(embedded)
+            write_files(root, {"words.md": "nothing any more", "new.md": "a sump pump, brand new"})
+            (root / "garden.md").unlink()
+            for each in (indexer, embedded):
+                asyncio.run(index_vault(each))
+            assert searcher.replica.step()
+            searcher.indexer.load()
+            assert answers(indexer) == answers(searcher) == answers(embedded)
+            assert searcher.ledger.counts() == indexer.ledger.counts()
+            assert searcher.ledger.languages() == indexer.ledger.languages()
+    embedded.close()
+
+
+def test_a_searcher_keeps_nothing_and_needs_no_indexer(tmp_path, engine):
+    root = write_files(tmp_path / "vault", {f"{n}.md": f"# {n}\n\n" + "A pump. " * 500 for n in range(40)})
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        expected = answers(indexer)
+    shutil.rmtree(tmp_path / "indexer")
+    with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+        assert answers(searcher) == expected
+    assert folder_bytes(tmp_path / "searcher") < 10_000
+
+
+@pytest.mark.fault("K12")
+def test_the_order_in_which_notes_come_does_not_matter(tmp_path, engine):
+    root = write_files(tmp_path / "vault", {f"short{n}.md": f"zanzibar {'so ' * n}" for n in range(60)})
+    words = [f"word{n}" for n in range(700)]
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        indexer.indexer.apply(indexer.indexer.reconcile())
+        write_files(
+            root, {f"long{n}.md": f"zanzibar zanzibar {' '.join(words[: 60 + n])}" for n in range(540)}
+        )
+        indexer.indexer.apply(indexer.indexer.reconcile())
+        embedded = index_here(root, tmp_path / "embedded")
+        first, known = (each.keyword_index.search("zanzibar", 10) for each in (indexer, embedded))
+        assert first.columns.scores.tolist() == pytest.approx(known.columns.scores.tolist())
+        embedded.close()
+
+
+def test_a_token_of_folders_sees_the_same_part_at_a_searcher(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+            for folders in (("work",), ("none",)):
+                parts = [vault.ledger.within(folders) for vault in (indexer, searcher)]
+                counts = [part.counts() for part in parts]
+                assert counts[0] == counts[1]
+                assert parts[0].notes.ids() == parts[1].notes.ids()
+                assert not parts[1].select("SELECT 1 FROM links WHERE resolved = 'brakes.md'")
+
+
+def test_a_searcher_writes_nothing(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        with opened(tmp_path / "none", tmp_path / "b", engine, is_replica=True, model="another") as searcher:
+            with pytest.raises(Unavailable), searcher.ledger.commit():
+                pass
+            assert searcher.keyword_index.search("sump pump", 10).total
+            assert "set model.name" in searcher.replica.reason().text
+
+
+def test_a_server_that_ends_or_freezes_is_caught_up_with(tmp_path, engine, server):
+    root = write_files(tmp_path / "vault", NOTES)
+    engine = replace(engine, seconds=1.0, write_seconds=1.0)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        for break_, mend in ((server.stop, server.start), (server.freeze, server.thaw)):
+            break_()
+            write_files(root, {"late.md": f"a late pump, by {break_.__name__}"})
+            indexer.indexer.apply(indexer.indexer.reconcile())
+            assert indexer.keyword_reason().code == "behind"
+            with pytest.raises(Unavailable):
+                indexer.keyword_index.search("late", 10)
+            mend()
+            indexer.indexer.catch_up_again()
+            assert indexer.keyword_reason() is None
+            assert len(indexer.keyword_index.search(break_.__name__, 10).columns.scores) == 1
+
+
+def test_a_copied_index_does_not_write_to_the_shard(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "a" / "index", engine) as first:
+        asyncio.run(index_vault(first))
+        shutil.copytree(tmp_path / "a", tmp_path / "b")
+        with (
+            pytest.raises(Unavailable, match="is a copy of the one in"),
+            opened(root, tmp_path / "b" / "index", engine),
+        ):
+            pass
+
+
+def test_an_indexer_that_lost_the_shard_writes_nothing_more(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        backend = indexer.engine.backend
+        backend.set_state(f"{engine.shard}/writer", "somebody else")
+        before = backend.statistics()
+        write_files(root, {"late.md": "a late pump"})
+        indexer.indexer.apply(indexer.indexer.reconcile())
+        assert indexer.keyword_reason().code == "behind"
+        assert backend.statistics() == before
+
+
+def test_shards_are_listed_and_deleted(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+    assert names_of_shards(engine)[engine.shard] == "vault"
+    delete_shard(engine, engine.shard, lambda is_there: None, drop=True)
+    assert engine.shard not in names_of_shards(engine)
+    with pytest.raises(Unavailable, match="the engine has no shard"):
+        OpenVault.open(
+            VaultOptions("v", root, engine=engine, is_replica=True),
+            tmp_path / "searcher",
+            WorkerHere(),
+            EmbeddingSpec("test", len, 254),
+        )
+
+
+def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
+    assert "pgvector" in look_at_engine(engine, {})
+    with pytest.raises(Unavailable, match="refuses the user"):
+        look_at_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "nobody@")), {})
+    with pytest.raises(Unavailable, match="does not answer"):
+        look_at_engine(replace(engine, uri="postgresql://127.0.0.1:1/none", seconds=1.0), {})
+    with pytest.raises(ConfigError, match="postgresql://HOST/DATABASE"):
+        look_at_engine(replace(engine, uri="http://127.0.0.1"), {})
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("a LIKE ? AND b > ?", "a ILIKE %s ESCAPE '' AND b > %s"),
+        ("a LIKE ? ESCAPE '\\'", "a ILIKE %s ESCAPE '\\'"),
+        ("path LIKE '%.base'", "path ILIKE '%.base' ESCAPE ''"),
+        ("path LIKE '%.base' AND a = ?", "path ILIKE '%%.base' ESCAPE '' AND a = %s"),
+    ],
+)
+def test_statements_are_translated(sql, expected):
+    assert translated(sql) == (expected, frozenset())
+
+
+def test_patterns_of_glob_become_regular_expressions():
+    assert translated("a = ? AND b GLOB ?") == ("a = %s AND b ~ %s", frozenset({1}))
+    assert glob_pattern("*[aä][b^].?c*") == "^.*[aä][b^]\\..c.*$"

