@@ -24,6 +24,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"query": "owner:Zelda float"},
     ],
     "search/all": [{"query": "float switch xylophone", "limit": 50}],
+    "search/context": [{"query": "float switch"}],
     "search/why": [{"query": "float switch", "note": "Pump"}],
     "note/get": [{"note": "Pump"}],
     "note/related": [{"note": "Pump", "limit": 50}],

@@ -503,7 +503,7 @@ def test_an_engine_that_shows_writes_late_is_not_taken_for_another(tmp_path, lit
             catch_up(vault)
             assert vault.keyword_reason() is None
             assert vault.ledger.space.store() == given
-            with pytest.raises(Unavailable, match="does not show what was written last yet"):
+            with pytest.raises(Unavailable, match="does not yet show the latest changes"):
                 search(vault, "sump pump", "semantic")
             assert vault.ledger.space.store() == given
             assert vault.engine is not None

@@ -276,7 +276,7 @@ class MilvusClient(MilvusConnection):
     def _prepare(self) -> None:
         """Check that the server is new enough, and that the collections exist with the right fields."""
         version = str(self._client.get_server_version(timeout=self.options.seconds))
-        if (known := _version(version)) is not None and known < OLDEST and self._server is None:
+        if (known := _version(version)) is not None and known < OLDEST:
             raise Unavailable(
                 f"the version of Milvus at {self.options.place} is {version}, too old; use 2.5 or newer",
                 "unavailable",
