@@ -118,8 +118,7 @@ class Batch:
     """Changes: notes that are replaced whole, notes ``removed`` with all that belongs to them, vectors.
 
     ``forgotten`` are vectors of one space and kind to be deleted. ``position`` is what the notes of the
-    engine correspond to afterwards, None if that stays; it is set last, and with it ``size``, the number of
-    notes that there are then, for whoever follows the engine.
+    engine correspond to afterwards, None if that stays; it is set last.
     """
 
     notes: Sequence[NoteEntry] = ()
@@ -127,7 +126,6 @@ class Batch:
     vectors: Sequence[VectorEntries] = ()
     forgotten: Sequence[tuple[str, Kind, Numbers]] = ()
     position: str | None = None
-    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -131,8 +130,6 @@ class EngineSync:
         vocabulary is kept here."""
         self._writer = writer
         self._is_replica = writer is None
-        self._is_followed = writer is None and vocabulary.is_shared
-        """True if another daemon keeps the vocabulary, too."""
         self._directory = paths.private_directory(directory)
         self._configured = language
         self._backend = backend
@@ -141,7 +138,7 @@ class EngineSync:
         self._new_averages: Any = None
         """The mean lengths of fields while all terms are weighed by them again."""
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
-        self.rebuilding = not self._is_followed and self._known_revision(None) < 0
+        self.rebuilding = not self._is_replica and self._known_revision(None) < 0
         """True while there is less in the engine than in the ledger, because it is filled anew."""
         self.stopped = threading.Event()
         """Set when the vault is being closed: the engine stays behind until the next start."""
@@ -164,7 +161,7 @@ class EngineSync:
     def problem(self) -> Unavailable | None:
         """The reason why the engine is behind, None if it is not, or was not asked; also one that is slow."""
         began = self._began
-        seconds = 0.0 if began is None or self._is_replica else time.monotonic() - began
+        seconds = 0.0 if began is None else time.monotonic() - began
         if self._problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
             return Unavailable(f"syncing to the engine for {seconds:.0f} s", "behind")
         return self._problem
@@ -176,7 +173,7 @@ class EngineSync:
 
     def pending_count(self, ledger: Ledger) -> int:
         """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
-        if self._is_followed:
+        if self._is_replica:
             return 0
         return pending_count(ledger, Position(self._known_revision(ledger)), CATCH_UP_NOTES)
 
@@ -193,7 +190,7 @@ class EngineSync:
 
     def synced_revision(self, ledger: Ledger) -> int:
         """Return the revision that the engine has; 0 of one that is to be filled anew."""
-        return ledger.revision if self._is_followed else max(0, self._known_revision(ledger))
+        return ledger.revision if self._is_replica else max(0, self._known_revision(ledger))
 
     def start_background_writer(self, name: str, ledger: Ledger) -> None:
         """Write in a thread of its own from now on: the one that writes to the ledger waits for no engine."""
@@ -204,7 +201,7 @@ class EngineSync:
         """Bring the engine to the ledger's revision, as far as it answers."""
         if self._thread is not None:
             self._thread.wake()
-        elif self._is_followed:
+        elif self._is_replica:
             self._choose_language(ledger)
         else:
             self._sync(ledger)
@@ -235,7 +232,7 @@ class EngineSync:
             self._write_all(ledger)
             self.rebuilding = False
             with self._verification:
-                if self._is_verified or self._is_replica:
+                if self._is_verified:
                     self._problem = None
         except Unavailable as error:
             if self._problem is None:
@@ -280,7 +277,7 @@ class EngineSync:
         if not self._is_verified and self._writer is not None:
             self._compare_positions(ledger, self._writer)
         self._write_changes(ledger)
-        if self.rebuilding and not self._is_replica and not self.stopped.is_set():
+        if self.rebuilding and not self.stopped.is_set():
             self._compare_counts()
         self._write_again(ledger, self._vocabulary.given_other_language(self._rules))
         self._weigh_again(ledger)
@@ -384,11 +381,9 @@ class EngineSync:
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
         analysed = self._analyse(ledger, ids)
         gone = [*removed, *(set(ids) - {entry.note for entry in analysed.entries})]
-        new = [entry.note for entry in analysed.entries]
-        size = self._vocabulary.count - self._vocabulary.known([*gone, *new]) + len(new)
-        with nullcontext() if self._writer is None else self._writer.transaction():
-            if self._writer is not None:
-                self._writer.apply(Batch(analysed.entries, gone, position=position, size=size))
+        assert self._writer is not None, "a searcher applies nothing"
+        with self._writer.transaction():
+            self._writer.apply(Batch(analysed.entries, gone, position=position))
             failpoint("keyword.applied")
             if self._closed.is_set():
                 raise Unavailable("the vault was closed meanwhile; try again", "behind")

@@ -82,14 +82,6 @@ class VocabularyTables:
             for row in self._select("SELECT note FROM word_notes WHERE language = ?", mark)
         ]
 
-    def known(self, notes: Sequence[int]) -> int:
-        """Return how many of these notes are there."""
-        sql = "SELECT count(*) FROM word_notes WHERE note IN ({})"
-        return sum(
-            self._select(sql.format(", ".join("?" * len(part))), *part)[0][0]
-            for part in _parts(sorted(set(notes)))
-        )
-
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         """Return the number of notes with each of the terms that are in any."""
         marks = ", ".join("?" * len(terms))

@@ -53,8 +53,6 @@ class ShardWriter:
         self._backend = backend
         self._folder = folder
         self._run = uuid.uuid4().hex
-        self._filling = ""
-        """Name of the filling of the engine: another one may have other notes at the same revisions."""
         self._positions: set[str | None] | None = None
         """The positions that the engine may be at; None before ``acquire``."""
         self._other_writer: tuple[object, float] = (None, 0.0)
@@ -91,7 +89,6 @@ class ShardWriter:
         if owner != self._run:
             paths.write_atomically(self._folder / RUNS_FILE, "\n".join([self._run, *runs][:RUNS]))
             _runs[self._folder] = [self._run, *_runs.get(self._folder, ())][:RUNS]
-            self._filling = filling_of(writer) or uuid.uuid4().hex
             self._write_owner()
         self._positions = {position}
         self._other_writer = (None, 0.0)
@@ -102,7 +99,6 @@ class ShardWriter:
         self.check()
         self._positions = {*(self._positions or ()), None}
         self._forget()
-        self._filling = uuid.uuid4().hex
         self._write_owner()
         self._positions = {None}
 
@@ -180,7 +176,7 @@ class ShardWriter:
         self._backend.states.forget()
 
     def _write_owner(self) -> None:
-        facts = {"host": socket.gethostname(), "name": self._name, "filling": self._filling}
+        facts = {"host": socket.gethostname(), "name": self._name}
         self._backend.set_state(self._names()[1], self._run, json.dumps(facts))
 
     def _names(self) -> tuple[str, str, str]:
@@ -229,17 +225,6 @@ def own_runs(folder: Path) -> list[str]:
 def writer_name(shard: str) -> str:
     """Return the name under which an engine has the writer of a shard."""
     return f"{shard}/writer"
-
-
-def filling_of(writer: Any) -> str:
-    """Return the name of the filling of a shard, from the row of its writer."""
-    return fact_of(writer, "filling")
-
-
-def size_of(shard: Any) -> int | None:
-    """Return the number of notes of a shard, from its row; None if that does not say."""
-    text = fact_of(shard, "notes")
-    return int(text) if text.isdigit() else None
 
 
 def _host(writer: Any) -> str:

@@ -7,7 +7,6 @@ the ids of the notes that pass it, as the ledger knows them.
 from __future__ import annotations
 
 import hashlib
-import json
 import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -91,13 +90,6 @@ class MilvusBackend:
             vectors[row["note"]] = np.asarray(row["vector"], np.float32)
         return vectors
 
-    def numbers(self, space: str, kind: Kind, notes: Sequence[int]) -> list[int]:
-        """Return the numbers of all vectors of these notes."""
-        name = self._rows.vectors(space, kind)
-        if not self._client.has(name):
-            return []
-        return [row["id"] & ID_MASK for row in self._rows.of_notes(name, notes, ["id"])]
-
     def count(self, space: str, kind: Kind) -> int:
         """Return the number of vectors of one space and kind."""
         name = self._rows.vectors(space, kind)
@@ -153,8 +145,7 @@ class MilvusBackend:
                     self._rows.vectors(space, kind), [self._rows.key(number) for number in numbers.tolist()]
                 )
             if batch.position is not None:
-                size = "{}" if batch.size is None else json.dumps({"notes": batch.size})
-                self.set_state(self.options.shard, batch.position, size)
+                self.set_state(self.options.shard, batch.position)
             if batch.vectors:
                 self._client.index_rows(UNINDEXED_VECTORS)
 

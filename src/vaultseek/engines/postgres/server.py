@@ -182,7 +182,7 @@ class Server:
 
         place = self.options.place
         lines = str(error).splitlines() or [type(error).__name__]
-        level = logging.WARNING if self.outage is None else logging.DEBUG
+        level = logging.INFO if self.outage is None else logging.DEBUG  # who asks says more
         log.log(level, "PostgreSQL at %s: %s", place, " ".join(lines)[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
