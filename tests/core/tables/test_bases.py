@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from contextlib import suppress
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.base.limits import MIB, TABLE_SECONDS
 from vaultseek.core.tables import scope
 from vaultseek.core.tables.base import Base, Group, read_base
 from vaultseek.core.tables.expression import Language
@@ -65,9 +67,9 @@ views:
 """
 
 
-def table(vault: VaultFiles, text: str, view: int = 0) -> Any:
+def table(vault: VaultFiles, text: str, view: int = 0, seconds: float = TABLE_SECONDS) -> Any:
     base = read_base(text)
-    around = Surroundings(NOW, Budget(), vault.at("People/Frank Herbert.md"))
+    around = Surroundings(NOW, Budget(seconds), vault.at("People/Frank Herbert.md"))
     return evaluate(base, base.views[view], vault.all(), vault, around)
 
 
@@ -457,3 +459,26 @@ def test_the_values_of_a_table_are_bounded_together_and_named(vault, monkeypatch
     big = [row[1] for row in cells(answer)]
     assert "x" * 4000 in big
     assert None in big
+
+
+@pytest.mark.fault("K2")
+def test_a_value_that_is_refused_is_not_kept_by_its_error(vault):
+    tracemalloc.start()
+    try:
+        answer = table(
+            vault,
+            "formulas: {big: \"'ΐ'.repeat(400000).upper()\"}\nviews: [{type: table, order: [formula.big]}]",
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert any("holds more than" in problem for problem in answer["problems"])
+    assert peak < 8 * MIB
+
+
+@pytest.mark.fault("K2")
+def test_a_long_format_of_a_date_takes_time_of_the_table(vault):
+    form = "date('2026-01-01').format('YYYY'.repeat(1000))"
+    base = f'formulas: {{f: "{form}"}}\nviews: [{{type: table, order: [formula.f]}}]'
+    with pytest.raises(UsageError, match="takes longer"):
+        table(vault, base, seconds=0)

@@ -337,6 +337,7 @@ GROWING = [
     f"{MANY}.join('b'.repeat(100000))",
     f"{MANY}.map('b'.repeat(100000))",
     f"{MANY}.map(link('a', 'b'.repeat(100000)))",
+    f"{MANY}.map(link('a'.repeat(100000), 'b'))",
     f"{MANY}.map(html('b'.repeat(100000)))",
     f"{MANY}.map([1, 2, 3, 4])",
     f"{MANY}.map({{'{'key' * 1000}': 1}})",

@@ -186,8 +186,10 @@ def _round(scope: Scope, value: Value, digits: Value = 0) -> float:
 
 
 def _format(scope: Scope, value: Date, form: Value) -> str:
+    written = text_of(form)
+    scope.around.budget.spend(len(written))
     try:
-        return format_date(value.moment, text_of(form))
+        return format_date(value.moment, written)
     except (ValueError, OverflowError):
         raise FormulaError("the date is beyond the calendar") from None
 

@@ -74,12 +74,13 @@ class Scope:
             try:
                 self._formulas[name] = self.around.budget.keep(self.around.formulas[name](self))
             except FormulaError as error:
-                self._formulas[name] = error
+                # Not the error itself: its frames hold every value that was there.
+                self._formulas[name] = type(error)(str(error))
             finally:
                 self.locals = outer
         value = self._formulas[name]
         if isinstance(value, FormulaError):
-            raise value
+            raise value.with_traceback(None)
         return value
 
 

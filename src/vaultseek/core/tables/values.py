@@ -300,4 +300,5 @@ def size_of(value: Value) -> int:
             size += len(each)
         else:
             size += len(each.text) if isinstance(each, Link | Rendered) else 1
+            size += len(each.target) if isinstance(each, Link) else 0
     return size
