@@ -62,6 +62,8 @@ TEXT_BYTES = 2 * MIB
 """Largest plain text or Org file."""
 PAGE_BYTES = 8 * MIB
 """Largest HTML file."""
+SESSION_BYTES = 64 * MIB
+"""Largest log of a coding agent; most of it is output of tools, which is left out."""
 PDF_BYTES = 128 * MIB
 """Largest PDF."""
 PDF_PAGES = 3_000

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Literal, get_args
 
-Kind = Literal["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image"]
+Kind = Literal["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image", "session"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Switch = Literal["canvas", "base", "excalidraw", "text", "org", "html", "pdf", "ocr"]
-"""A value in ``[index] kinds``; notes are always read. ``ocr`` reads images and scanned pages of PDFs."""
+Switch = Literal["canvas", "base", "excalidraw", "text", "org", "html", "pdf", "ocr", "session"]
+"""A value in ``[index] kinds``; notes are always read. ``ocr`` reads images and scanned pages of PDFs,
+``session`` logs of coding agents."""
 DEFAULT_SWITCHES: tuple[Switch, ...] = ("canvas", "base", "excalidraw", "text", "org", "html", "pdf")
 
 _IMAGES = ("png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff")
@@ -25,6 +26,7 @@ _BY_EXTENSION: Mapping[str, Kind] = {
     "html": "html",
     "htm": "html",
     "pdf": "pdf",
+    "jsonl": "session",
     **dict.fromkeys(_IMAGES, "image"),
 }
 _DRAWING = ".excalidraw.md"

@@ -17,7 +17,7 @@ SIGNS_READ = 5
 HEADINGS_NAMED = 10
 """Headings in the error for one that a note does not have."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
-_PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf)", re.IGNORECASE)
+_PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf|jsonl)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
 

@@ -367,3 +367,115 @@ def test_a_base_of_thousands_of_keys_is_read_and_one_that_is_too_large_says_how_
     note = extracted("a.base", f"formulas:\n{formulas}views:\n  - name: Last view\n")
     assert (note.problems, note.headings[0].text) == ((), "Last view")
     assert "1 MiB" in EXTRACTORS["base"].too_large().message
+
+
+# -- session
+
+
+def session(*entries: dict[str, object]) -> str:
+    return "\n".join(map(json.dumps, entries))
+
+
+def claude(speaker: str, content: object, **more: object) -> dict[str, object]:
+    head = {"type": speaker, "timestamp": "2026-03-04T10:22:07.079Z", "cwd": "/home/ana/sump"}
+    return {**head, "message": {"role": speaker, "content": content}, **more}
+
+
+def codex(role: str, *texts: str) -> dict[str, object]:
+    kind = "input_text" if role == "user" else "output_text"
+    content = [{"type": kind, "text": text} for text in texts]
+    payload = {"type": "message", "role": role, "content": content}
+    return {"timestamp": "2026-03-05T08:00:00.000Z", "type": "response_item", "payload": payload}
+
+
+def test_a_session_of_claude_code_is_its_turns_with_time_and_project():
+    note = extracted(
+        "a/1.jsonl",
+        session(
+            {"type": "summary", "summary": "Float switch"},
+            claude("user", "Why does the pump\nnot stop? <system-reminder>Be kind.</system-reminder>"),
+            claude(
+                "assistant",
+                [
+                    {"type": "thinking", "thinking": "hmm"},
+                    {"type": "text", "text": "The switch is stuck."},
+                    {"type": "tool_use", "name": "Bash", "input": {"command": "cat log"}},
+                ],
+            ),
+            claude("user", [{"type": "tool_result", "content": "a long output"}]),
+            claude("user", "A caveat", isMeta=True),
+        )
+        + '\n{"type": "assis',
+    )
+    assert note.title == "Float switch"
+    assert note.frontmatter == {"date": "2026-03-04", "project": "/home/ana/sump"}
+    assert [(each.name, note.lines[each.line - 1]) for each in note.places] == [
+        ("turn=1", "# User 2026-03-04 10:22"),
+        ("turn=2", "# Agent 2026-03-04 10:22"),
+    ]
+    text = "\n".join(note.lines)
+    assert "pump\nnot stop?" in text
+    assert not any(
+        left in text for left in ("reminder", "Be kind", "hmm", "cat log", "long output", "caveat")
+    )
+
+
+def test_a_session_of_codex_is_its_turns():
+    note = extracted(
+        "rollout-1.jsonl",
+        session(
+            {"type": "session_meta", "payload": {"cwd": "/home/ana/well"}},
+            codex("user", "<environment_context><cwd>/x</cwd></environment_context>"),
+            codex("user", "Draw the well"),
+            {
+                "type": "event_msg",
+                "payload": {"type": "user_message", "role": "user", "content": "Draw the well"},
+            },
+            {"type": "response_item", "payload": {"type": "function_call_output", "output": "drawn"}},
+            codex("assistant", "Done."),
+            codex("developer", "Rules"),
+        ),
+    )
+    assert note.title == "Draw the well"
+    assert note.frontmatter == {"date": "2026-03-05", "project": "/home/ana/well"}
+    assert [line for line in note.lines if line and not line.startswith("#")] == ["Draw the well", "Done."]
+
+
+PLANTED = [
+    "sk-" + "ant-api03-abcdefghijklmnop",
+    "sk_" + "live_51Habcdefghijklmnopqrs",
+    "ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789",
+    "github_" + "pat_11ABCDEFG0abcdefghijkl_mnopqrstuv",
+    "AKIAIOSFODNN7EXAMPLE",
+    "AIzaSyA1234567890abcdefghijklmnopqrstuv",
+    "xoxb" + "-123456789012-abcdefGHIJ",
+    "hf_abcdefghijklmnopqrstuvwxyz",
+    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    "hunter2secret",
+    "p4ssphrase-of-ana",
+    "c3VwZXItc2VjcmV0LXZhbHVl",
+    "ana:s3cr3tpw",
+    "MIIEowIBAAKCAQEAplanted",
+]
+
+
+def test_no_planted_secret_is_in_the_text_of_a_session():
+    said = f"""Use {PLANTED[0]} and {PLANTED[1]}, or "{PLANTED[2]}" ({PLANTED[3]}).
+    export AWS_ACCESS_KEY_ID={PLANTED[4]}; key={PLANTED[5]} {PLANTED[6]} {PLANTED[7]}
+    cookie {PLANTED[8]}
+    password: {PLANTED[9]} and the passphrase is {PLANTED[10]}
+    curl -H 'Authorization: Bearer {PLANTED[11]}' https://{PLANTED[12]}@example.org/x
+    -----BEGIN RSA PRIVATE KEY-----
+    {PLANTED[13]}
+    -----END RSA PRIVATE KEY-----
+    The pump runs."""
+    note = extracted("s.jsonl", session(claude("user", said), claude("assistant", said)))
+    text = "\n".join([note.title, *note.lines])
+    assert [secret for secret in PLANTED if secret in text] == []
+    assert text.count("The pump runs.") == 2
+
+
+@pytest.mark.parametrize("content", ["", "{}", "no json", '{"type": "user"}', "[1]", '{"payload": 3}'])
+def test_what_is_no_session_is_found_by_name(content: str):
+    note = extracted("data.jsonl", content)
+    assert (note.title, codes(note)) == ("data", ["damaged"])

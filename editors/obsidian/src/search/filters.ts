@@ -25,7 +25,7 @@ interface Filter {
 
 const MOST = 12;
 /** The kinds of files that the daemon reads, as docs/files.md names them. */
-const KINDS = ["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image"];
+const KINDS = ["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image", "session"];
 const PERIODS = ["yesterday", '"last week"', '"last month"', "7d", '"3 months"'];
 
 const FILTERS: readonly Filter[] = [

@@ -40,7 +40,7 @@ class About(Titled):
     """
 
     kind: NotRequired[str]
-    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
+    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf, image or session."""
     tags: list[str]
     modified: str
     created: str
@@ -143,7 +143,7 @@ class Result(Titled):
 
     rank: int
     kind: NotRequired[str]
-    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf or image."""
+    """The kind of file: note, canvas, base, excalidraw, text, org, html, pdf, image or session."""
     score: float
     certainty: float
     """Likelihood that the note is right, in [0, 1]: falls as the order does; 1 for filters alone."""
