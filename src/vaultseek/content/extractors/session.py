@@ -17,7 +17,7 @@ SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 """Types of the items of a message that somebody wrote; the others are tools, pictures and thoughts."""
 _ADDED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>", re.DOTALL)
-"""What a program adds to a turn, such as ``<system-reminder>`` or ``<environment_context>``."""
+"""Text that a program adds to a turn, such as ``<system-reminder>`` or ``<environment_context>``."""
 _SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic, Stripe
@@ -38,7 +38,7 @@ _ASSIGNED = re.compile(
 
 
 class Turn(NamedTuple):
-    """What somebody said, and when: a day and a time, empty if it is not known."""
+    """One turn: its text, speaker, and day and time, empty if they are not known."""
 
     speaker: str
     when: str
