@@ -75,31 +75,36 @@ def test_the_examples_print_what_they_promise(notes: Path, capsys: pytest.Captur
         assert re.search(PRINTED[heading_of(example)], capsys.readouterr().out, re.MULTILINE), example
 
 
-def test_the_types_of_the_examples_are_right_and_wrong_ones_are_found(tmp_path: Path) -> None:
-    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
+def checked(folder: Path, *command: str) -> tuple[set[tuple[str, str]], str]:
+    """Return file and line of each error that a type checker finds in the examples, and its output."""
+    (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
     for number, example in enumerate(EXAMPLES):
-        (tmp_path / f"example_{number}.py").write_text(example, encoding="utf-8")
-    config = [
-        "--strict",
-        "--config-file",
-        str(PROJECT / "pyproject.toml"),
-        "--cache-dir",
-        str(tmp_path / "cache"),
-    ]
-    files = [str(file) for file in sorted(tmp_path.glob("*.py"))]
+        (folder / f"example_{number}.py").write_text(example, encoding="utf-8")
+    files = [str(file) for file in sorted(folder.glob("*.py"))]
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", *config, *files],
-        capture_output=True,
-        text=True,
-        cwd=PROJECT,
-        check=False,
+        [*command, *files], capture_output=True, text=True, cwd=PROJECT, check=False, timeout=100
     )
-    errors = (line.split(":") for line in done.stdout.splitlines() if " error: " in line)
-    assert {(Path(file).name, line) for file, line, *_ in errors} == {
-        ("wrong.py", "6"),
-        ("wrong.py", "7"),
-        ("wrong.py", "12"),
-    }, done.stdout
+    errors = (line.strip().split(":") for line in done.stdout.splitlines() if " error: " in line)
+    return {(Path(file).name, line) for file, line, *_ in errors}, done.stdout + done.stderr
+
+
+WRONG_LINES = {("wrong.py", line) for line in ("6", "7", "12")}
+
+
+def test_the_types_of_the_examples_are_right_and_wrong_ones_are_found(tmp_path: Path) -> None:
+    config = ["--strict", "--config-file", str(PROJECT / "pyproject.toml")]
+    cache = ["--cache-dir", str(tmp_path / "cache")]
+    errors, output = checked(tmp_path, sys.executable, "-m", "mypy", *config, *cache)
+    assert errors == WRONG_LINES, output
+
+
+def test_another_type_checker_finds_the_same(tmp_path: Path) -> None:
+    """Pyright, unlike mypy, also refuses fields of an answer that may be missing."""
+    pytest.importorskip("pyright", reason="pyright, of the extra dev, is not installed")
+    errors, output = checked(tmp_path, sys.executable, "-m", "pyright", "--pythonpath", sys.executable)
+    if " errors, " not in output:
+        pytest.skip(f"pyright fetches its program when it first runs: {output[-200:]}")
+    assert errors == WRONG_LINES, output
 
 
 def test_the_examples_take_only_fields_of_a_result_that_are_always_there() -> None:

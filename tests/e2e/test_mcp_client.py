@@ -69,6 +69,7 @@ async def test_every_answer_says_that_notes_are_untrusted(daemon, vault, form):
 
 ASKED = {
     "search": {"query": "E-4107"},
+    "context": {"query": "E-4107"},
     "read_note": {"note": "Bilge"},
     "related_notes": {"note": "Pump"},
     "list_notes": {"order": "path"},
@@ -81,6 +82,7 @@ ASKED = {
 }
 TOLD = {
     "search": ["- Pump.md:", "Switch E-4107", "| certainty ", "| changed 20"],
+    "context": ["Pump.md:", "Switch E-4107"],
     "read_note": ["- Pump.md:1-7 of 7 | changed 20", "\n7| Switch E-4107. [[Tea]]"],
     "related_notes": ["sub/Tea.md", "| changed 20", "Garden.md", "| links to it"],
     "list_notes": ["4 notes in vault 'vault'; folders: sub/ 2\n- Garden.md | changed 20"],

@@ -100,7 +100,7 @@ class GetParams(NoteParams):
     @classmethod
     def _not_before_start(cls, end: int | None, info: ValidationInfo) -> int | None:
         if end is not None and end < info.data.get("start_line", 1):
-            raise ValueError("must not be less than start_line")
+            raise ValueError("a line from start_line on")
         return end
 
 
