@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,10 @@ def packed(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
                 contextlib.closing(index_here(vault(dict(notes)), tmp_path / "index"))
             )
 
-            def pack(query: str, budget: int = 2000) -> dict[str, Any]:
+            def pack(query: str, budget: int = 2000, *, weak: bool = False) -> dict[str, Any]:
                 request = SearchRequest(query, SearchSettings(nothing_below=0.0), limit=12)
-                return pack_context(asyncio.run(Searcher(index).run(request)), index.ledger, budget)
+                trace = replace(asyncio.run(Searcher(index).run(request)), weak=weak)
+                return pack_context(trace, index.ledger, budget)
 
             return pack
 
@@ -113,3 +115,11 @@ def test_where_nothing_matches_there_is_no_evidence(packed: Open):
     answer = packed({"Note.md": "About pumps."})("-pumps tag:none")
     assert answer["passages"] == []
     assert answer["text"] == ""
+
+
+def test_weak_evidence_says_so_and_is_short(packed: Open):
+    pack = packed({f"{name}.md": f"# {name}\n\nBread of {name}." for name in "abcdefgh"})
+    answer = pack("bread", weak=True)
+    assert answer["text"].startswith("[no note matches")
+    assert len(answer["passages"]) == 3
+    assert len(pack("bread")["passages"]) == 8

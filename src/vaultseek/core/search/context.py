@@ -30,13 +30,16 @@ DOUBLE = 0.6
 """Share of the runs of a passage that evidence has already, from which on it is a near double."""
 CUT_TOKENS = 40
 """Tokens of a passage that is worth cutting; less is left out."""
+WEAK = 3
+"""Passages that are shown where no note matches well."""
 FOCUS_CHARS = 80
 """Width of the part of a passage whose line is looked for."""
 NAMED = 5
 """Places that the remark on what was left out names."""
-REMARK_TOKENS = 100
-"""Tokens kept for that remark."""
+REMARK_TOKENS = 125
+"""Tokens kept for remarks."""
 
+_WEAK = "[no note matches; these come nearest in meaning, but not near]"
 _WORD = re.compile(r"\w+")
 _HEADINGS_AT_END = re.compile(r"(\n#{1,6} [^\n]*\n*)+\Z")
 _ASKS_FOR_TIME = re.compile(
@@ -106,7 +109,9 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     complete a section; the last are cut at sentences. Evidence is ordered by note and line, or by time if the
     question asks for time.
     """
-    candidates = sorted(_candidates(trace, ledger), key=lambda each: -each.use)
+    candidates = sorted(_candidates(trace, ledger), key=lambda each: -each.use)[
+        : WEAK if trace.weak else None
+    ]
     chosen: list[Evidence] = []
     left_out: list[Evidence] = []
     shingles: set[tuple[str, ...]] = set()
@@ -123,8 +128,8 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
             chosen.append(fitting)
             room -= fitting.tokens
     evidence = _joined(_ordered(chosen, trace))
-    remark = _remark(left_out)
-    text = "\n".join([*(each.text for each in evidence), *([remark] if remark else [])])
+    remarks = [_WEAK] if trace.weak and evidence else []
+    text = "\n".join([*remarks, *(each.text for each in evidence), *_places(left_out)])
     return {
         "text": text,
         "tokens": tokens(text),
@@ -217,12 +222,13 @@ def _part(evidence: Evidence, start: int, end: int) -> Evidence:
 
 def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
     """Return evidence by note, the most useful first, and by line; by time where the question asks for it."""
-    if _ASKS_FOR_TIME.search(trace.parsed.query.rank_text):
-        return sorted(chosen, key=lambda each: (each.row.created, each.row.path, each.chunk.start_line))
     use: dict[str, float] = {}
     for each in chosen:
         use[each.row.path] = max(each.use, use.get(each.row.path, 0.0))
-    return sorted(chosen, key=lambda each: (-use[each.row.path], each.row.path, each.chunk.start_line))
+    ordered = sorted(chosen, key=lambda each: (-use[each.row.path], each.row.path, each.chunk.start_line))
+    if _ASKS_FOR_TIME.search(trace.parsed.query.rank_text):
+        ordered.sort(key=lambda each: iso_time(each.row.created)[:10])
+    return ordered
 
 
 def _joined(evidence: Sequence[Evidence]) -> list[Evidence]:
@@ -249,10 +255,10 @@ def _follows(last: Evidence, each: Evidence) -> bool:
     return is_next and _is_one_section(last.chunk, each.chunk) and not (last.is_cut or each.is_cut)
 
 
-def _remark(left_out: Sequence[Evidence]) -> str:
-    """Return where more of the evidence stands, as one line."""
+def _places(left_out: Sequence[Evidence]) -> list[str]:
+    """Return where more of the evidence stands, as one line; none if there is no more."""
     if not left_out:
-        return ""
+        return []
     places: list[str] = []
     for each in left_out[:NAMED]:
         if tokens("; ".join([*places, each.place])) > REMARK_TOKENS // 2:
@@ -260,4 +266,4 @@ def _remark(left_out: Sequence[Evidence]) -> str:
         places.append(each.place)
     more = len(left_out) - len(places)
     named = "; ".join(places) + (f" and {more} more" if places and more else "")
-    return remove_hidden(f"[left out: {named or more}; read them, or ask for more tokens]")
+    return [remove_hidden(f"[left out: {named or more}; read them, or ask for more tokens]")]

@@ -65,7 +65,7 @@ def results(
 def evidence(answer: JSON) -> Reply:
     """Format the answer to ``search/context``, which fits its budget."""
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
-    if notes := _notes({**answer, "results": answer["passages"]}):
+    if notes := _notes({**answer, "results": answer["passages"], "weak": False}):
         head["notes"] = notes
     left_out = [{**each, "path": line(each["path"])} for each in answer["left_out"]]
     content: JSON = {
