@@ -204,7 +204,7 @@ def test_open_goes_to_the_line(notes, start, tmp_path, name, line):
 def test_open_names_the_headings_that_there_are(notes):
     done = notes.run("open", "Slugs#Snails")
     assert done.returncode != 0
-    assert done.stderr == 'vaultseek: Garden/Slugs.md has no heading "Snails"; its headings: "Slugs"\n'
+    assert done.stderr == 'vaultseek: Garden/Slugs.md has no heading "Snails"; its headings are "Slugs"\n'
     assert notes.run("open", "nothing of this name").returncode != 0
 
 

@@ -131,7 +131,6 @@ def test_a_space_that_is_full_is_known_after_a_restart_without_its_model(world):
     async def refuse(*_: Any, **__: Any) -> None:
         raise WorkerUnavailable("not now")
 
-    world.vault.spaces.second.store.mkdir(parents=True)  # the stand-in keeps its store in memory
     world.second.version = refuse
     world.reopen()
     assert world.vault.spaces.second.was_full
@@ -264,7 +263,6 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
     pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
     world = world()
     world.index(RUSSIAN)
-    world.vault.spaces.second.store.mkdir(parents=True)  # the stand-in keeps its store in memory
 
     def numbers() -> dict[str, tuple[int, int | None]]:
         comparison = world.runner.run(compare(world.vault))
