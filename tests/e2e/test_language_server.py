@@ -473,3 +473,52 @@ async def test_without_a_daemon_that_may_be_started_the_editor_is_told_and_works
         assert here.messages == [
             "vaultseek: no daemon is running, and this command may not start one; run `vaultseek start`"
         ]
+
+
+async def test_a_new_note_exists_before_it_is_saved(served):
+    async with opened(served) as here:
+        here.open("sub/Brand new.md", "---\naliases: [Fresh]\n---\n# Brand new\n\n## Part\n")
+        here.open("Garden.md", "[[Brand new]] [[brand new#Part]] [[Fresh]] [[Brand new#Nope]]\n")
+        (item,) = await here.until_published("Garden.md", lambda items: items)
+        assert (item.code, item.range.start.character) == ("missing_heading", 43)
+        here.close("Garden.md")
+        assert (await completed(here, "[[brand¦"))["Brand new"] == "Brand new]]"
+        assert await completed(here, "[[Brand new#pa¦") == {"Part": "Brand new#Part]]"}
+
+
+async def test_a_broken_embed_or_block_is_changed_to_the_nearest_of_its_kind(served, tmp_path):
+    files = {"N.md": "x", "pit.md": "", "pump/pits.png": "", "pits.mp3": "", "Pump.md": "It rings. ^al1\n"}
+    root = write_files(tmp_path / "kinds", files)
+    assert served.daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    async with editor(served.daemon.environment, root) as here:
+        here.open("N.md", "![[pit.png]] [[Pump#^al2]]\n")
+        embed = await actions_at(here, "N.md", 0, 5)
+        assert new_texts(embed["Change to pits.png"].edit) == ["pits.png"]
+        assert [title for title in embed if title.startswith("Change")] == ["Change to pits.png"]
+        assert not any(title.startswith("Create") for title in embed)
+        block = await actions_at(here, "N.md", 0, 18)
+        assert new_texts(block["Change to #^al1"].edit) == ["Pump#^al1"]
+
+
+async def test_a_hover_on_a_block_shows_the_block(served):
+    async with opened(served) as here:
+        uri = here.open(
+            "Garden.md", "# G\n\nOne\ntwo. ^b1\n\nNext.\n\n- a\n- b ^b2\n- c\n\n[[#^b1]] [[#^b2]]\n"
+        )
+        for column, own in ((3, "One\ntwo. ^b1"), (12, "- b ^b2")):
+            shown = await here.client.text_document_hover_async(
+                types.HoverParams(document(uri), types.Position(11, column))
+            )
+            assert f"\n\n{own}\n\n---" in shown.contents.value
+
+
+async def test_folders_are_completed_by_name(served):
+    async with opened(served) as here:
+        assert "sub/Tea" in await completed(here, "[[sub¦")
+
+
+async def test_a_note_in_no_vault_has_its_own_headings(served, tmp_path):
+    lone = write_files(tmp_path / "lone", {"Alone.md": ""})
+    async with editor(served.daemon.environment, lone) as here:
+        assert await completed(here, "# Top\n[[#to¦", "Alone.md") == {"Top": "#Top]]"}
+        assert await completed(here, "[[pu¦", "Alone.md") == {}

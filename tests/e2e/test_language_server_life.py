@@ -34,6 +34,7 @@ def test_its_end_is_no_failure_and_a_bad_request_has_an_answer(daemon, tmp_path)
         {"id": 1, "method": "initialize", "params": {"capabilities": {}, "processId": None, "rootUri": None}},
         {"id": 2, "method": "textDocument/hover", "params": {"bad": 1}},
         {"id": 3, "method": "shutdown"},
+        {"id": 4, "method": "workspace/symbol", "params": {"query": ""}},
         {"method": "exit"},
     )
     command = [sys.executable, "-m", "vaultseek", "lsp"]
@@ -43,6 +44,8 @@ def test_its_end_is_no_failure_and_a_bad_request_has_an_answer(daemon, tmp_path)
     assert (done.returncode, done.stderr) == (0, b"")
     assert b'"id": 2' in done.stdout
     assert b"-32602" in done.stdout
+    assert b'"id": 4' in done.stdout
+    assert b"-32600" in done.stdout
 
 
 async def test_the_editor_is_told_of_changes_also_after_the_daemon_was_away(daemon, vault):
@@ -194,3 +197,25 @@ async def test_a_cancelled_request_is_cancelled_in_the_daemon(scripted, tmp_path
             await cancelled.wait()
             with pytest.raises(JsonRpcException, match="cancel"):
                 await asyncio.wrap_future(answer)
+
+
+async def test_the_outline_does_not_wait_for_the_daemon(scripted, tmp_path):
+    wire, environment = scripted
+    root = write_files(tmp_path / "vault", {"A.md": "# A\n## B\ntext\n"})
+    asked = asyncio.Event()
+
+    async def resolve(params, context):
+        asked.set()
+        await asyncio.sleep(60)
+
+    await wire.start(known_vault(root, **{"links/resolve": resolve}))
+    async with editor(environment, root) as here:
+        document = types.TextDocumentIdentifier(here.open("A.md"))
+        async with asyncio.timeout(30):
+            await asked.wait()
+            (top,) = await here.client.text_document_document_symbol_async(
+                types.DocumentSymbolParams(document)
+            )
+            folds = await here.client.text_document_folding_range_async(types.FoldingRangeParams(document))
+    assert [child.name for child in top.children] == ["B"]
+    assert len(folds) == 2

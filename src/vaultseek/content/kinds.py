@@ -39,6 +39,19 @@ def kind_of(path: str) -> Kind | None:
     return "excalidraw" if kind == "note" and path[-len(_DRAWING) :].lower() == _DRAWING else kind
 
 
+_MEDIA: Mapping[str, str] = {
+    **dict.fromkeys((*_IMAGES, "gif", "svg", "avif"), "image"),
+    **dict.fromkeys(("flac", "m4a", "mp3", "ogg", "wav", "3gp"), "audio"),
+    **dict.fromkeys(("mkv", "mov", "mp4", "ogv", "webm"), "video"),
+}
+
+
+def file_type(name: str) -> str | None:
+    """Return the type of a file by its name, such as ``image``; None of a note and other names."""
+    kind = _MEDIA.get(name.rpartition(".")[2].lower()) or kind_of(name)
+    return None if kind == "note" or "." not in name else kind
+
+
 def is_read(path: str, switches: Collection[str] = DEFAULT_SWITCHES) -> bool:
     """True if the file is read when ``switches`` are on: a note, or of a kind that is switched on."""
     kind = kind_of(path)

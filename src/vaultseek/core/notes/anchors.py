@@ -47,6 +47,18 @@ def find_block(id: str, blocks: Sequence[BlockId]) -> BlockId | None:
     return next((block for block in blocks if fold(block.id) == fold(id)), None)
 
 
+def block_lines(note: Note, line: int) -> tuple[int, int]:
+    """Return the first and the last line of the block whose id stands in ``line``, maybe alone."""
+    inside = [span for span in note.spans if span.start_line <= line <= span.end_line]
+    if not inside:
+        return line, line
+    block = inside[-1]
+    if block.start_line == line and note.lines[line - 1].strip().startswith("^"):
+        above = [span for span in note.spans if span.end_line < line and span.kind != "list_item"]
+        block = above[-1] if above else block
+    return block.start_line, block.end_line
+
+
 def block_text(lines: Sequence[str], number: int, id: str) -> str:
     """Return the line that ends with a block's id; of an id alone in line ``number``, the line above it."""
     line = lines[number - 1].strip()

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Literal
 
 from vaultseek.base.limits import CANDIDATES_NAMED, NAME_CHARS, PATH_BYTES
+from vaultseek.base.model import JSON
 from vaultseek.base.text import fold, printable, quote
-from vaultseek.content.kinds import is_markdown
+from vaultseek.content.kinds import file_type, is_markdown
 from vaultseek.content.query.compare import is_file_name, is_named
 from vaultseek.content.query.filters import (
     Filter,
@@ -95,14 +96,29 @@ _LEAST_CHARS = 3
 
 
 def similar_names(name: str, completer: VaultCompleter) -> list[str]:
-    """Return the names most like ``name``, a misspelt one or a path: by its letters, else by a word."""
+    """Return the names of notes most like ``name``, a misspelt one or a path."""
+    return [item["text"] for item in similar_files(name, completer, notes=True)]
+
+
+def similar_files(name: str, completer: VaultCompleter, *, notes: bool = False) -> list[JSON]:
+    """Return the completions most like ``name``: by its letters, else by a word.
+
+    They are notes, or files of the same type if ``name`` has an extension and no ``notes`` are wanted.
+    """
     typed = posixpath.basename(name.strip().rstrip("/")).removesuffix(".md")[:NAME_CHARS]
+    kind = None if notes else file_type(typed)
+    if kind is not None:
+        typed = typed.rpartition(".")[0]
     for part in _parts(typed):
-        names = {item["text"]: None for item in completer.complete("note", part, SIMILAR_CANDIDATES)}
-        like = {name: max(_likeness(typed, name), _likeness(part, name)) for name in names}
-        near = [name for name in sorted(like, key=lambda name: -like[name]) if like[name] >= LEAST_LIKENESS]
+        items = completer.complete("note", part, SIMILAR_CANDIDATES)
+        if kind is not None:
+            items = [*completer.complete_parts("file", part, SIMILAR_CANDIDATES), *items]
+            items = [item for item in items if file_type(item["text"]) == kind]
+        found = {item["text"]: item for item in reversed(items)}
+        like = {text: max(_likeness(typed, text), _likeness(part, text)) for text in found}
+        near = [text for text in sorted(like, key=lambda text: -like[text]) if like[text] >= LEAST_LIKENESS]
         if near:
-            return near[:SIMILAR_NAMES]
+            return [found[text] for text in near[:SIMILAR_NAMES]]
     return []
 
 
@@ -115,7 +131,8 @@ def _parts(typed: str) -> Iterator[str]:
 
 
 def _likeness(typed: str, name: str) -> float:
-    return SequenceMatcher(None, fold(typed), fold(name)).ratio()
+    stem = name.rpartition(".")[0] if file_type(name) else name
+    return SequenceMatcher(None, fold(typed), fold(stem)).ratio()
 
 
 def unknown_names(condition: Filter | None, completer: VaultCompleter) -> Iterator[str]:

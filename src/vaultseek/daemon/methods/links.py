@@ -7,11 +7,12 @@ from collections.abc import Iterable
 
 from vaultseek.base.model import JSON, Link
 from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.content.kinds import file_type
 from vaultseek.content.markdown.spelling import new_target
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes import rename
-from vaultseek.core.notes.lookup import similar_names, vault_path
+from vaultseek.core.notes.lookup import similar_files, vault_path
 from vaultseek.core.notes.new_links import Manner, manner_of
 from vaultseek.core.notes.targets import link_target, problem_message
 from vaultseek.core.search.name_mentions import named_in
@@ -82,7 +83,7 @@ def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
         message = target.problem and problem_message(target.problem, link, target.candidates)
         item = {**target.as_json(), "message": message, "moved": targets and targets.of(link, source)}
         if target.problem == "missing_note":
-            item["create"] = manner.path_of(link.target, source)
+            item["create"] = None if file_type(link.target) else manner.path_of(link.target, source)
             item["similar"] = _similar(link.target, source, follower, manner) if call.similar else []
         items.append(item)
     return {"links": items, "markdown": manner.links.markdown}
@@ -90,12 +91,14 @@ def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
 
 def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -> list[JSON]:
     names = follower.vault.indexer.names
-    items = []
-    for text in similar_names(target, follower.completer):
-        for item in follower.completer.complete("note", text, 1):
-            link = new_target(item["path"], source, names, manner.links)
-            items.append({"text": text, "path": item["path"], "link": link})
-    return items
+    return [
+        {
+            "text": item["text"],
+            "path": item["path"],
+            "link": new_target(item["path"], source, names, manner.links),
+        }
+        for item in similar_files(target, follower.completer)
+    ]
 
 
 def _mentioned(call: MentionedParams, vault: SearchedVault) -> JSON:

@@ -192,7 +192,15 @@ def _items(call: CompleteParams, follower: SeenFollower, row: NoteRow | None) ->
     if kind == "block" or kind == "file" or (kind == "heading" and row is None):
         return completer.complete_parts(kind, call.text, call.limit)
     note = row.id if row else None
-    return completer.complete(kind, call.text, call.limit, note=note, name=call.property)
+    items = completer.complete(kind, call.text, call.limit, note=note, name=call.property)
+    if (
+        kind == "note"
+        and call.source is not None
+        and call.text
+        and all(item["match"] == "fuzzy" for item in items)
+    ):
+        return [*completer.complete_paths("note", f"{call.text}/", call.limit), *items][: call.limit]
+    return items
 
 
 def _by_path(kind: Literal["note", "file"], call: CompleteParams, completer: VaultCompleter) -> list[JSON]:

@@ -21,7 +21,8 @@ from vaultseek.doors.lsp.missing import MISSING, insertions
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
-HEADINGS_OFFERED = 3
+PARTS_OFFERED = 3
+"""Headings or blocks of the note that a link leads to."""
 LINES_READ = 20
 """Lines of a selection in which mentions are looked for."""
 RELATED = "vaultseek.related"
@@ -122,13 +123,21 @@ def _better(
             bare = str(path).removesuffix(".md")
             full = bare if "/" in bare else f"/{bare}"
             yield f"Lead to {printable(path or '')}", link, (full, False)
-    elif target.problem == "missing_heading" and target.path:
-        other = session.text_of(spot, target.path) if target.path != spot.path else text
-        headings = [shown_heading(heading.text) for heading in other.note.headings] if other else []
-        by_fold = {fold(heading): heading for heading in headings}
-        near = get_close_matches(fold(link.heading or ""), by_fold, HEADINGS_OFFERED, 0.3)
-        for name in near:
-            yield f"Change to #{printable(by_fold[name])}", link, (linkable_heading(by_fold[name]), True)
+    elif target.path and (other := session.text_of(spot, target.path)):
+        parts = [f"^{block.id}" for block in other.note.blocks]
+        if target.problem == "missing_heading":
+            parts = [shown_heading(heading.text) for heading in other.note.headings]
+        elif target.problem != "missing_block":
+            return
+        by_fold = {fold(part): part for part in parts}
+        wanted = link.heading or f"^{link.block}"
+        for name in get_close_matches(fold(wanted), by_fold, PARTS_OFFERED, 0.3):
+            part = by_fold[name]
+            yield (
+                f"Change to #{printable(part)}",
+                link,
+                (linkable_heading(part) if link.heading else part, True),
+            )
 
 
 def _change(

@@ -12,18 +12,19 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from vaultseek.base.model import JSON, Place
+from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
-from vaultseek.content.markdown.spelling import destination, linkable_heading
+from vaultseek.content.markdown.spelling import destination, linkable_heading, new_target
 from vaultseek.core.notes.anchors import block_text
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.doors.lsp.cursor import Typing, typing_at
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import markup
-from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.session import DRAFT, Session, Spot
+from vaultseek.doors.lsp.targets import names_of, targets
 
 COMPLETED = 50
 """Items of one answer; another key asks again."""
@@ -46,12 +47,15 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     uri = params.text_document.uri
     spot = await session.spot(uri) or await session.spot_of_draft(uri)
     text = session.text(uri, spot)
-    if spot is None or text is None:
+    if text is None:
         return None
     line, column = text.place(params.position)
     typing = typing_at(text, line, column)
     if typing is None or (_is_blank_trigger(params) and typing.kind not in ("value", "tag")):
         return None
+    if spot is None and typing.note != "":
+        return None  # a note that is in no vault has only its own headings and blocks
+    spot = spot or Spot("", DRAFT, "")
     items = await _items(session, spot, text, typing)
     start, end = typing.start, column
     if typing.form in ("wikilink", "embed") and _wants_markdown(spot, text, line):
@@ -90,7 +94,7 @@ async def resolve(session: Session, item: types.CompletionItem) -> types.Complet
 
 def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
     """True where the vault wants Markdown links; in properties, Obsidian knows wikilinks alone."""
-    return line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
+    return bool(spot.root) and line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
 
 
 async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> list[JSON]:
@@ -128,6 +132,7 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     found = [item for answer in files for item in answer["items"]]
     embeds = typing.form == "embed" or typing.quote == "!"
     items = [*found, *notes["items"]] if embeds else [*notes["items"], *found]
+    items = [*items, *await _unsaved(session, spot, typing.typed, items)]
     ranks = {"prefix": 0, "word": 1, "inside": 2, "fuzzy": 3}
     if not embeds or typing.typed:
         items.sort(key=lambda item: ranks[item["match"]])
@@ -135,6 +140,21 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
         dots = typing.typed.startswith("./")
         items = [{**item, "link": _from_folder(folder, item["path"], dots=dots)} for item in items]
     return items[:COMPLETED]
+
+
+async def _unsaved(session: Session, spot: Spot, typed: str, items: list[JSON]) -> list[JSON]:
+    """Return the open notes that are not on disk yet, with links that lead to none of ``items``."""
+    texts = await session.unsaved(spot.root)
+    names = names_of(texts)
+    for item in items:
+        names.add(item["path"])
+    style = manner_of(Path(spot.root)).links
+    return [
+        {"text": name, "path": path, "match": "inside", "link": new_target(path, spot.path, names, style)}
+        for path in texts
+        if path != spot.path
+        and fold(typed) in fold(name := posixpath.basename(path).removesuffix(NOTE_SUFFIX))
+    ]
 
 
 def _from_folder(folder: str, path: str, *, dots: bool) -> str:
@@ -145,9 +165,9 @@ def _from_folder(folder: str, path: str, *, dots: bool) -> str:
 async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
     """Return headings or blocks of the note that the link leads to; those of the editor if it is open."""
     target = unquote(typing.note or "") if typing.form == "markdown" else typing.note or ""
-    link = {"target": target.strip(), "kind": "wikilink"}
-    answer = await session.ask("links/resolve", spot.root, source=spot.path, links=[link])
-    path = answer["links"][0]["resolved"]
+    link = Link("wikilink", target.strip(), None, None, None, 1)
+    (found,) = await targets(session, spot, [link])
+    path = found.path
     if path is None or not path.endswith(".md"):
         return []
     if session.is_open(spot.uri(path)) and (other := session.text_of(spot, path)):

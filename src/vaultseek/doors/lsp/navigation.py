@@ -10,7 +10,8 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.base.text import count, fold
-from vaultseek.core.notes.anchors import find_heading, tag_places
+from vaultseek.content.kinds import file_type
+from vaultseek.core.notes.anchors import block_lines, find_heading, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.edits import escaped, harmless, without_frontmatter
@@ -25,7 +26,6 @@ HOVER_LINES = 30
 HOVER_LIST = 5
 LIKE_MS = 400
 """Milliseconds that a hover waits for similar notes."""
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg", ".bmp", ".avif")
 
 
 async def definition(
@@ -192,7 +192,7 @@ async def _hover_link(session: Session, spot: Spot, text: Text, link: Link) -> t
         more = f"\n\nNearest: {similar}" if similar else ""
         return types.Hover(_markdown(session, escaped(target.message or "") + more), at)
     if not target.path.endswith(".md"):
-        picture = target.path.lower().endswith(_PICTURES)
+        picture = file_type(target.path) == "image"
         shown = f"![]({spot.uri(target.path)})" if picture else escaped(target.path)
         return types.Hover(_markdown(session, shown), at)
     links, like = await asyncio.gather(
@@ -214,6 +214,9 @@ def _excerpt(session: Session, spot: Spot, target: Target) -> str:
     text = session.text_of(spot, target.path or "")
     if text is None:
         return ""
+    if target.link.block and target.line:
+        first, last = block_lines(text.note, target.line)
+        return "\n".join(text.lines[first - 1 : last]).strip()
     if target.line:
         lines = text.lines[target.line - 1 : target.line - 1 + HOVER_LINES]
         own = [heading.line for heading in text.note.headings if heading.line > target.line]

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 
@@ -113,7 +113,14 @@ class _Server(LanguageServer):
 
 
 class _Protocol(LanguageServerProtocol):
-    """The protocol of pygls, with an answer to requests that cannot be read."""
+    """The protocol of pygls, with an answer to requests that cannot be read or come after the shutdown."""
+
+    def handle_message(self, message: Any) -> None:
+        if self._shutdown and hasattr(message, "method") and hasattr(message, "id"):
+            error = JsonRpcInvalidRequest("the server has been shut down")
+            self._send_response(message.id, error=error.to_response_error())
+        else:
+            super().handle_message(message)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
         try:

@@ -6,6 +6,7 @@ import os
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import reduce
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lsprotocol import types
@@ -175,13 +176,26 @@ class Session:
         if document is None:
             return text_on_disk(spot.root, spot.path, codec) if spot else None
         text = self._texts.get(uri)
-        if text is None or text.version != document.version or text.source != document.source:
-            path = spot.path if spot else "x.md"
+        path = spot.path if spot else text.path if text else DRAFT
+        if (
+            text is None
+            or (text.path, text.version) != (path, document.version)
+            or text.source != document.source
+        ):
             text = self._texts[uri] = Text(document.source, path, codec, document.version)
         self._texts.move_to_end(uri)
         while len(self._texts) > TEXTS_KEPT:
             self._texts.popitem(last=False)
         return text
+
+    async def outlined(self, uri: str) -> Text | None:
+        """Return the text of a document for its outline, of an open one without asking for its vault."""
+        return self.text(uri, None if self.is_open(uri) else await self.spot(uri))
+
+    async def unsaved(self, root: str) -> dict[str, Text]:
+        """Return the open notes of a vault that are not on disk, by path."""
+        texts = await self.open_texts(root)
+        return {path: text for path, (_, text) in texts.items() if not _is_on_disk(root, path)}
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
         """Return the open notes of a vault by path: address and text of each."""
@@ -200,6 +214,10 @@ class Session:
         documents = self.workspace.text_documents
         document = self.workspace.get_text_document(uri)
         return document if any(document is each for each in documents.values()) else None
+
+
+def _is_on_disk(root: str, path: str) -> bool:
+    return Path(root, path).exists()
 
 
 def _real(folder: str) -> str:

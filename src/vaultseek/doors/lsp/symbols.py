@@ -75,7 +75,7 @@ async def document_symbols(
 ) -> list[types.DocumentSymbol] | list[types.SymbolInformation] | None:
     """Return the headings of a note, nested if the client can show that."""
     uri = params.text_document.uri
-    text = session.text(uri, await session.spot(uri))
+    text = await session.outlined(uri)
     if text is None:
         return None
     if session.can("text_document.document_symbol.hierarchical_document_symbol_support"):
@@ -127,7 +127,7 @@ async def folding_ranges(
 ) -> list[types.FoldingRange] | None:
     """Return what can be folded: frontmatter, sections, code blocks."""
     uri = params.text_document.uri
-    text = session.text(uri, await session.spot(uri))
+    text = await session.outlined(uri)
     if text is None:
         return None
     note = text.note

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from vaultseek.base.model import JSON, Link
+from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.notes.anchors import find_block, find_heading
 from vaultseek.core.notes.targets import problem_message
 from vaultseek.doors.lsp.documents import Text
@@ -50,7 +51,21 @@ async def targets(
             "links/resolve", spot.root, source=spot.path, links=written, moves=list(moves), **more
         )
         answers += answer["links"]
+    if any(answer["problem"] == "missing_note" for answer in answers):
+        unsaved = await session.unsaved(spot.root)
+        names = names_of(unsaved)
+        for link, answer in zip(links, answers, strict=True):
+            if answer["problem"] == "missing_note" and (path := names.resolve_link(link, spot.path).path):
+                answer.update(resolved=path, title=unsaved[path].note.title, problem=None)
     return [_target(session, spot, link, answer) for link, answer in zip(links, answers, strict=True)]
+
+
+def names_of(texts: Mapping[str, Text]) -> Names:
+    """Return the names of notes by their texts."""
+    names = Names()
+    for path, text in texts.items():
+        names.add(path, text.note.aliases)
+    return names
 
 
 def _target(session: Session, spot: Spot, link: Link, answer: JSON) -> Target:
