@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from bench_quality import is_held_out, vault_of
+from bench_sentences import read_spans
 
 from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries
 
@@ -68,3 +69,14 @@ def test_the_page_counts_the_questions():
     assert {("judged", name): int(number) for name, number, _ in rows} | {
         ("held-out", name): int(number) for name, _, number in rows if number
     } == counts
+
+
+@pytest.mark.parametrize("path", sorted(DATA.glob("*/*/spans.tsv")), ids=lambda path: path.parent.name)
+def test_the_spans_are_lines_of_best_notes(path):
+    best = {question.id: question.grades for question in questions_of(path.parent)}
+    for query, (note, spans) in read_spans(path).items():
+        assert best[query][note] == 2
+        assert all(spans)
+        if (path.parent / "vault.txt").is_file():
+            text = (vault_of(path.parent, None) / note).read_text(encoding="utf-8").splitlines()
+            assert all(text[line - 1].strip() for span in spans for line in (span[0], span[-1]))

@@ -261,7 +261,10 @@ def test_the_preview_shows_the_line_that_it_names():
     assert (named, "Two ropes, a rope" in text) == ("ropes, a rope and a rope.", True)
 
 
-def test_a_heading_above_the_preview_is_named_only_if_no_line_below_is_as_good():
+def test_a_heading_is_named_only_if_no_other_line_has_a_word():
+    assert shown_line("## Rope and mast\n\nA rope is long.", "rope mast")[0] == "rope is long."
+    assert shown_line("## The rope\n\nIt is long.", "sail")[0] == "It is long."
+    assert shown_line("## The rope\n", "sail")[0] == "## The rope"
     text = "## The rope\n\nA rope is long."
     assert shown_line(text, "rope", headings=("The rope",)) == ("rope is long.", "A rope is long.")
     assert shown_line("## The rope\n\nIt is long.", "rope", headings=("The rope",))[0] == "rope"

@@ -126,8 +126,7 @@ def preview(
     below = _without_headings(text, headings)
     line = _plain_line(below)
     matches = sorted(matcher.matches(line, language)) if matcher else []
-    hidden = text.count("\n", 0, len(text) - len(below)) if below else 0
-    places = _best_places(text, line, matches, matcher, language, hidden)
+    places = _best_places(text, line, matches, matcher, language)
     place, (start, end) = places[0], (0, len(line))
     if len(line) > width and (matches or isinstance(matcher, ExpressionMatcher)):
         place, (start, end) = _cut(text, line, matches, places, max(width, 0))
@@ -160,7 +159,6 @@ def _best_places(
     matches: Sequence[_Match],
     matcher: Matcher | None,
     language: str | None,
-    hidden: int,
 ) -> list[_Place]:
     """Return the places in Markdown ``text`` with most of the words, those first that stand first."""
     place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
@@ -169,20 +167,24 @@ def _best_places(
     words = {line[low:high]: word for low, high, word in matches}
     if matcher and not matches:  # it may be in what is left out, as a comment
         words = {text[low:high]: word for low, high, word in matcher.matches(text, language)}
-    return _best_lines(text, words, hidden)
+    return _best_lines(text, words)
 
 
-def _best_lines(text: str, words: Mapping[str, int], hidden: int) -> list[_Place]:
+def _best_lines(text: str, words: Mapping[str, int]) -> list[_Place]:
     """Return the lines with most of the words as they are written, each with the column of the first of them.
 
     ``words`` are the written forms, each with the number of the query's word. Without any, this is the first
-    line that is not blank. Of the first ``hidden`` lines one is named only if none below is as good.
+    line below the headings. A heading is named only if no other line has a word: it answers nothing itself.
     """
-    best = (0, False)
+    best = (False, 0)
     places: list[_Place] = []
+    first = None
     for number, line in enumerate(text.split("\n")):
+        is_text = _HEADING.match(line) is None
+        if first is None and is_text and line.strip():
+            first = number
         columns = {written: _column(line, written) for written in words if written in line}
-        goodness = (len({words[written] for written in columns}), number >= hidden)
+        goodness = (is_text, len({words[written] for written in columns}))
         if not columns:
             continue
         if goodness > best:
@@ -190,8 +192,8 @@ def _best_lines(text: str, words: Mapping[str, int], hidden: int) -> list[_Place
         if goodness == best and len(places) < LINES_COMPARED:
             places.append((number, min(columns.values())))
     if not places:
-        blank = len(text) - len(text.lstrip())
-        return [(text.count("\n", 0, blank) if blank < len(text) else 0, 0)]
+        blank = text[: len(text) - len(text.lstrip())]
+        places = [(first if first is not None else blank.count("\n") if blank != text else 0, 0)]
     return places
 
 
@@ -260,6 +262,7 @@ def _plain_line(text: str) -> str:
     return plain_line(without_comments(text))
 
 
+_HEADING = re.compile(r"\s*#{1,6}(\s|$)")
 _MARKUP = frozenset("*_`[<\\~=^")
 
 
