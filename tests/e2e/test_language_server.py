@@ -522,3 +522,36 @@ async def test_a_note_in_no_vault_has_its_own_headings(served, tmp_path):
     async with editor(served.daemon.environment, lone) as here:
         assert await completed(here, "# Top\n[[#to¦", "Alone.md") == {"Top": "#Top]]"}
         assert await completed(here, "[[pu¦", "Alone.md") == {}
+
+
+LABELS = (
+    "A[^1] and [tea][t] and [^2], `[^3]`, x[0][1] ¦\n\n[^1]: The *first*.\n[t]: sub/Tea.md\n\n```\n[^4]\n"
+)
+
+
+async def test_footnotes_and_labels_of_links_are_names_too(served):
+    async with opened(served) as here:
+        assert await completed(here, LABELS.replace("¦", "[^fir¦")) == {"^1": "^1]"}
+        assert await completed(here, LABELS.replace("¦", "[x][¦]")) == {"t": "t"}
+        assert await completed(here, "> [!war¦") == {"warning": "warning]"}
+        uri = here.open("Garden.md", LABELS.replace("¦", ""))
+        (item,) = await here.until_published("Garden.md", lambda items: items)
+        assert (item.code, item.range.start.character) == ("missing_label", 24)
+        assert "footnote [^2]" in item.message
+        (at,) = await here.client.text_document_definition_async(
+            types.DefinitionParams(document(uri), types.Position(0, 3))
+        )
+        assert (at.uri, at.range.start.line) == (uri, 2)
+        shown = await here.client.text_document_hover_async(
+            types.HoverParams(document(uri), types.Position(0, 3))
+        )
+        assert "The *first*." in shown.contents.value
+        for column, line in ((3, 2), (17, 3)):
+            places = await here.client.text_document_references_async(
+                types.ReferenceParams(
+                    types.ReferenceContext(include_declaration=True),
+                    document(uri),
+                    types.Position(0, column),
+                )
+            )
+            assert [each.range.start.line for each in places] == [line, 0]

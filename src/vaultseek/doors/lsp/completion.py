@@ -23,6 +23,7 @@ from vaultseek.core.notes.new_links import manner_of
 from vaultseek.doors.lsp.cursor import Typing, typing_at
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import markup
+from vaultseek.doors.lsp.labels import CALLOUTS, labels
 from vaultseek.doors.lsp.session import DRAFT, Session, Spot
 from vaultseek.doors.lsp.targets import names_of, targets
 
@@ -103,6 +104,10 @@ async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> li
         return _own_headings(text, typing.typed)
     if typing.kind == "block" and own:
         return _own_blocks(text, typing.typed)
+    if typing.kind == "label":
+        return _labels(text, typing.typed)
+    if typing.kind == "callout":
+        return [{"text": kind} for kind in CALLOUTS if fold(typing.typed) in kind]
     common = {"text": typing.typed[:500], "limit": COMPLETED}
     if typing.kind == "note":
         return await _notes(session, spot, typing, common)
@@ -186,6 +191,16 @@ def _own_headings(text: Text, typed: str) -> list[JSON]:
     return [item for item in items if item["text"] and fold(typed) in fold(str(item["text"]))]
 
 
+def _labels(text: Text, typed: str) -> list[JSON]:
+    found = {
+        label.key: text.line(label.place.line)[label.place.end + 2 :].strip()
+        for label in labels(text)
+        if label.defines and label.key.startswith("^") == typed.startswith("^")
+    }
+    typed = fold(typed).removeprefix("^")
+    return [{"text": key, "of": of} for key, of in found.items() if typed in fold(f"{key} {of}")]
+
+
 def _own_blocks(text: Text, typed: str) -> list[JSON]:
     items = (
         {
@@ -219,7 +234,7 @@ def _detail(item: JSON, typing: Typing) -> str | None:
     if typing.kind == "heading" and "level" in item:
         where = f" {item['path']}" if typing.note is None else ""
         return "#" * int(item["level"]) + where
-    if typing.kind == "block":
+    if typing.kind in ("block", "label"):
         return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
     if "path" in item:
         return str(item["path"])

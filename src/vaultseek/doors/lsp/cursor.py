@@ -53,7 +53,7 @@ class Typing:
     link.
     """
 
-    kind: CompletionKind
+    kind: CompletionKind | Literal["label", "callout"]
     typed: str
     start: int
     note: str | None = None
@@ -76,7 +76,12 @@ def typing_at(text: Text, line: int, column: int) -> Typing | None:
     wikilink = _wikilink(before, after)
     if wikilink is not None:
         return replace(wikilink, in_table=in_table(text.lines, line))
-    return _markdown_target(before, after) or _frontmatter(text, line, before, after) or _tag(before)
+    return (
+        _label(before, after)
+        or _markdown_target(before, after)
+        or _frontmatter(text, line, before, after)
+        or _tag(before)
+    )
 
 
 _RULE = re.compile(r"[>\s]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
@@ -97,6 +102,9 @@ def in_table(lines: Sequence[str], line: int) -> bool:
 
 _WIKI = re.compile(r"(!?)\[\[([^\[\]|]*)\Z")
 _TARGET = re.compile(r"(!?)\[[^\[\]]*\]\((<[^<>]*|[^\s()<>]*)\Z")
+_CALLOUT = re.compile(r"\s*(?:>\s*)+\[!([\w-]*)\Z")
+_FOOTNOTE = re.compile(r"(?<!\[)\[(\^[^\s\[\]]*)\Z")
+_REFERENCE = re.compile(r"[^\[\]]\]\[([^\[\]^]*)\Z")
 _TAG = re.compile(r"(?:^|(?<=[\s(]))#([\w/\u0080-\U0010ffff-]*)\Z")
 
 
@@ -133,6 +141,14 @@ def _markdown_target(before: str, after: str) -> Typing | None:
     if sign:
         return Typing("heading", typed, start, target, form="markdown", closing=closing)
     return Typing("note", unquote(target), start, form="markdown", closing=closing, quote=match[1])
+
+
+def _label(before: str, after: str) -> Typing | None:
+    closing = "" if after.startswith("]") else "]"
+    if match := _CALLOUT.match(before):
+        return Typing("callout", match[1], match.start(1), "", closing=closing)
+    match = _FOOTNOTE.search(before) or _REFERENCE.search(before)
+    return Typing("label", match[1], match.start(1), "", closing=closing) if match else None
 
 
 def _tag(before: str) -> Typing | None:

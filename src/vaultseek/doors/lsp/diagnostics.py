@@ -12,6 +12,7 @@ from lsprotocol import types
 from vaultseek.base.model import JSON, Place, Problem
 from vaultseek.base.text import fold
 from vaultseek.doors.lsp.documents import Text, start_of_line
+from vaultseek.doors.lsp.labels import missing
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
@@ -33,7 +34,11 @@ async def of_document(session: Session, uri: str) -> list[types.Diagnostic]:
     note = text.note
     links = [link for link in note.links if link.place]
     wrong = [target for target in await targets(session, spot, links) if target.problem]
-    return [*_of_problems(text, note.problems), *(_of_link(text, target, spot) for target in wrong)]
+    return [
+        *_of_problems(text, note.problems),
+        *(_of_link(text, target, spot) for target in wrong),
+        *_of_labels(text),
+    ]
 
 
 async def pull(
@@ -101,6 +106,17 @@ def _of_problems(text: Text, problems: Iterable[Problem]) -> Iterable[types.Diag
             problem.message,
             severity=types.DiagnosticSeverity.Warning,
             code=problem.code,
+            source=SOURCE,
+        )
+
+
+def _of_labels(text: Text) -> Iterable[types.Diagnostic]:
+    for label in missing(text):
+        yield types.Diagnostic(
+            text.range(label.place),
+            label.message,
+            severity=types.DiagnosticSeverity.Information,  # it may be text in brackets
+            code="missing_label",
             source=SOURCE,
         )
 

@@ -15,6 +15,7 @@ from vaultseek.core.notes.anchors import block_lines, find_heading, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.edits import escaped, harmless, without_frontmatter
+from vaultseek.doors.lsp.labels import Label, label_at, same
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 from vaultseek.errors import VaultseekError
@@ -34,7 +35,9 @@ async def definition(
     """Return where the link at a position leads."""
     link = link_at(text.note, *text.place(params.position))
     if link is None:
-        return None
+        label = label_at(text, *text.place(params.position))
+        defined, _ = same(text, label) if label else ((), ())
+        return [_own_location(params.text_document.uri, text, each) for each in defined] or None
     (target,) = await targets(session, spot, [link])
     return None if target.path is None else [_location(session, spot, target.path, target.line)]
 
@@ -58,6 +61,10 @@ async def references(
     line, column = text.place(params.position)
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
+    if label := label_at(text, line, column):
+        defined, used = same(text, label)
+        wanted_labels = [*defined, *used] if params.context.include_declaration else used
+        return [_own_location(params.text_document.uri, text, each) for each in wanted_labels]
     path, heading = spot.path, heading_at(text.note, line)
     own_block = block_at(text.note, line)
     block = own_block.id if own_block else None
@@ -91,6 +98,13 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
         known = next(counts, 0)
         body = f"**\\#{escaped(tag.tag)}** · {count(known, 'note')}"
         return types.Hover(_markdown(session, body), text.range(tag.place))
+    if label := label_at(text, line, column):
+        defined, _ = same(text, label)
+        spans = [block_lines(text.note, each.place.line) for each in defined[:1]]
+        body = "\n".join(line for first, last in spans for line in text.lines[first - 1 : last])
+        return types.Hover(
+            _markdown(session, harmless(body) or escaped(label.message)), text.range(label.place)
+        )
     return None
 
 
@@ -106,6 +120,10 @@ async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
 def _location(session: Session, spot: Spot, path: str, line: int | None) -> types.Location:
     text = session.text_of(spot, path) if line else None
     return types.Location(spot.uri(path), text.whole_line(line) if text and line else start_of_line(1))
+
+
+def _own_location(uri: str, text: Text, label: Label) -> types.Location:
+    return types.Location(uri, text.range(label.place))
 
 
 def _address(spot: Spot, target: Target) -> str:

@@ -1,0 +1,89 @@
+"""Labels of a note: of footnotes, which begin with ``^``, and of reference links; defined and used in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from vaultseek.base.model import Place
+from vaultseek.content.markdown.links import label_key
+from vaultseek.doors.lsp.documents import Text
+
+CALLOUTS = (
+    "note",
+    "abstract",
+    "info",
+    "todo",
+    "tip",
+    "success",
+    "question",
+    "warning",
+    "failure",
+    "danger",
+    "bug",
+    "example",
+    "quote",
+)
+"""Types of Obsidian's callouts."""
+_DEFINITION = re.compile(r"(?:[ \t]{0,3}>)*[ \t]{0,3}\[(\^[^\s\[\]]+|[^\[\]^!]+)\]:")
+_FOOTNOTE = re.compile(r"(?<![\[\\])\[(\^[^\s\[\]]+)\]")
+_REFERENCE = re.compile(r"(?<![\w\[\]\\])\[[^\[\]]+\]\[([^\[\]^]+)\]")
+_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+
+
+class Label(NamedTuple):
+    """A label at its place, in the form in which labels are compared."""
+
+    key: str
+    place: Place
+    defines: bool
+
+    @property
+    def message(self) -> str:
+        """The label that is not defined, in words."""
+        kind = "footnote" if self.key.startswith("^") else "reference"
+        return f"this note has no {kind} [{self.key}]; define it in a line that begins with [{self.key}]:"
+
+
+def labels(text: Text) -> list[Label]:
+    """Return the labels of a note in order; those in code are none."""
+    return [
+        label for number in range(text.note.body_line, len(text.lines) + 1) for label in _of(text, number)
+    ]
+
+
+def missing(text: Text) -> list[Label]:
+    """Return the labels that are used and not defined."""
+    found = labels(text)
+    defined = {label.key for label in found if label.defines}
+    return [label for label in found if label.key not in defined]
+
+
+def label_at(text: Text, line: int, column: int) -> Label | None:
+    """Return the label at a position."""
+    return next((each for each in _of(text, line) if each.place.start <= column <= each.place.end), None)
+
+
+def same(text: Text, label: Label) -> tuple[list[Label], list[Label]]:
+    """Return where a label is defined, and where it is used."""
+    own = [each for each in labels(text) if each.key == label.key]
+    return [each for each in own if each.defines], [each for each in own if not each.defines]
+
+
+def _of(text: Text, number: int) -> Iterator[Label]:
+    line = text.line(number)
+    if "[" not in line or any(block.line <= number <= block.end_line for block in text.note.code_blocks):
+        return
+    line = _CODE.sub(lambda match: " " * len(match[0]), line)
+    start = 0
+    if match := _DEFINITION.match(line):
+        start = match.end()
+        yield _label(match, number, defines=True)
+    uses = [*_FOOTNOTE.finditer(line, start), *_REFERENCE.finditer(line, start)]
+    for match in sorted(uses, key=lambda match: match.start()):
+        yield _label(match, number, defines=False)
+
+
+def _label(match: re.Match[str], number: int, *, defines: bool) -> Label:
+    return Label(label_key(match[1]), Place(number, *match.span(1)), defines)
