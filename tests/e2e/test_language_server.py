@@ -60,6 +60,7 @@ async def test_whatever_can_be_named_is_completed(served):
         assert await completed(here, "## Own head\n[[#own¦") == {"Own head": "#Own head]]"}
         assert await completed(here, "[[##alar¦") == {"Alarm": "Pump#Alarm]]"}
         assert await completed(here, "[[^^al¦") == {"al1": "Pump#^al1]]"}
+        assert await completed(here, "[[^^rings¦") == {"al1": "Pump#^al1]]"}, "by words of the block"
         assert (await completed(here, "![[p.p¦"))["p.png"] == "p.png]]"
         tea = await completed(here, "[x](Tea¦")
         assert tea["Tea"] == "sub/Tea.md)", "without Obsidian, a Markdown link is a relative path"

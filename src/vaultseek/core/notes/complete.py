@@ -44,6 +44,7 @@ class VaultCompleter:
         columns = "id, path, title, "
         self._all_headings = SyncedNames(ledger, columns + "headings", _headings_of, "headings != '[]'")
         self._blocks = SyncedNames(ledger, columns + "blocks", _blocks_of, "blocks != '[]'")
+        self._block_words = SyncedNames(ledger, columns + "blocks", self._words_of, "blocks != '[]'", INSIDE)
         self._paths = SyncedNames(ledger, "id, path, title", _path_of, grades=PATH_GRADES)
         self._files = self._file_paths = Completer(())
         self._files_version: object = None
@@ -110,7 +111,22 @@ class VaultCompleter:
             return [_as_json(match) for match in matches]
         chunks = self._ledger.chunks.by_note([match.entry.note for match in matches])
         items = [(_as_json(match), chunks.get(match.entry.note, [])) for match in matches]
-        return [{**item, "of": line_of(own, item["line"])} for item, own in items]
+        by_id = [{**item, "of": line_of(own, item["line"])} for item, own in items]
+        exact = [item for item in by_id if item["match"] != "fuzzy"]
+        known = {(item["path"], item["text"]) for item in exact}
+        self._block_words.rank_recent()
+        words = []
+        for item in map(_as_json, self._block_words.complete(typed, limit)):
+            block = item.pop("is")
+            words.append({**item, "text": block, "of": item["text"][:LINE_CHARS]})
+        exact += [item for item in words if (item["path"], item["text"]) not in known]
+        return exact[:limit] or by_id
+
+    def _words_of(self, note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:
+        own = self._ledger.chunks.by_note([note])[note]
+        for block, line in json.loads(blocks):
+            if words := line_of(own, line):
+                yield NoteName(words, path, title, note, block, line)
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
         """Return the notes or the other files whose path in the vault best matches a part of one."""
