@@ -101,3 +101,11 @@ def test_clients_that_wait_are_told_that_the_vault_is_closed(daemon, vault, even
     daemon.run("stop")
     assert "try again" in waiting.communicate(timeout=30)[1]
     assert waiting.returncode == 3
+
+
+def test_a_restart_replaces_the_running_daemon(daemon):
+    assert daemon.run("start").returncode == 0
+    before = daemon.pid()
+    assert daemon.run("start", "--restart").returncode == 0
+    assert daemon.pid() != before
+    assert daemon.run("--version").stderr == ""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from vaultseek import __version__
 from vaultseek.doors.cli.status_page import page
 from vaultseek.doors.cli.terminal import Terminal, width_of
 
@@ -32,7 +33,7 @@ def status(*vaults: dict[str, Any]) -> dict[str, Any]:
     return {
         "daemon": {
             "pid": 12,
-            "version": "0.1.0",
+            "version": __version__,
             "uptime_seconds": 7400,
             "memory_bytes": 81 * 1024**2,
             "config": "/home/me/config.toml",
@@ -45,7 +46,7 @@ def status(*vaults: dict[str, Any]) -> dict[str, Any]:
 
 def test_everything_at_a_glance() -> None:
     assert page(status(vault()), Terminal(), now=NOW).splitlines() == [
-        "vaultseek 0.1.0 · pid 12 · up 2 h 3 min · 81 MB",
+        f"vaultseek {__version__} · pid 12 · up 2 h 3 min · 81 MB",
         "model: all-MiniLM-L6-v2 · ready · 412 MB",
         "config: /home/me/config.toml",
         "socket: /run/daemon.sock",
@@ -112,3 +113,11 @@ def test_why_a_vault_has_its_model_and_what_fails_of_the_second() -> None:
     text = " ".join(page(status(vault(models=models)), Terminal(width=200), now=NOW).split())
     assert "model: bundled (chosen by the notes, 4% of which are not in English)" in text
     assert "multilingual-e5-small, 7 notes to go; it fails and is tried again: the disk is\\x1b full" in text
+
+
+def test_a_daemon_of_another_version_is_named_with_the_command_that_replaces_it() -> None:
+    answer = status(vault())
+    answer["daemon"]["version"] = "0.0.9"
+    shown = " ".join(page(answer, Terminal(), now=NOW).split())
+    assert f"the running daemon is 0.0.9, this command {__version__}" in shown
+    assert "`vaultseek start --restart`" in shown

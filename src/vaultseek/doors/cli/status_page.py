@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from vaultseek import __version__
 from vaultseek.doors.cli.progress import percent
 from vaultseek.doors.cli.terminal import Terminal, age, clean, count, duration, size
 
@@ -30,6 +31,14 @@ def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
     if not answer.get("vaults"):
         lines += ["", *terminal.wrapped("no vault is open; add one with `vaultseek vault add DIR`")]
     return "\n".join(lines)
+
+
+def other_version(version: str) -> str:
+    """Return what to do about a daemon whose version is not that of this command; nothing if they agree."""
+    if version in ("", __version__):
+        return ""
+    versions = f"the running daemon is {clean(version)}, this command {__version__}"
+    return f"{versions}; `vaultseek start --restart` replaces the daemon"
 
 
 def progress_of(vault: JSON) -> str:
@@ -59,6 +68,8 @@ def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
         parts.append(size(daemon["memory_bytes"]))
     name = f"vaultseek {clean(daemon.get('version', ''))}".rstrip()
     yield from terminal.listed([terminal.paint(name, "bold"), *parts])
+    if other := other_version(daemon.get("version", "")):
+        yield from terminal.wrapped(terminal.paint(other, "yellow"))
     worker = daemon.get("worker") or {}
     if worker:
         model, *rest = _worker(worker)

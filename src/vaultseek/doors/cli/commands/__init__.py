@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 
@@ -92,7 +94,24 @@ def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> 
     print(f"vaultseek {__version__}")
     for name, version in versions().items():
         print(f"{name} {version or 'not installed'}")
+    if other := _other_daemon():
+        print(other, file=sys.stderr)
     context.exit()
+
+
+def _other_daemon() -> str:
+    from vaultseek.doors.cli.connect import connect_to_running, daemon_pid
+    from vaultseek.doors.cli.status_page import other_version
+    from vaultseek.errors import VaultseekError
+
+    # Where none runs, a service manager would start one for whoever connects.
+    if daemon_pid() is None:
+        return ""
+    try:
+        with connect_to_running() or nullcontext() as client:
+            return other_version(client.server["server"]["version"]) if client else ""
+    except VaultseekError:
+        return ""
 
 
 @click.group(

@@ -40,15 +40,18 @@ def serve(invocation: Invocation, role: Role) -> int:
 
 
 @click.command()
+@click.option("--restart", is_flag=True, help="Stop the running daemon first, as after an upgrade.")
 @local_options
-def start(invocation: Invocation) -> None:
+def start(invocation: Invocation, restart: bool) -> None:
     """Start the daemon in the background.
 
     Waits until the daemon answers. Does nothing if it is already running. Its log is daemon.log in the
     state directory.
     """
-    from vaultseek.doors.cli.connect import connect_to_running, start_daemon
+    from vaultseek.doors.cli.connect import connect_to_running, start_daemon, stop_daemon
 
+    if restart:
+        stop_daemon()
     client = connect_to_running()
     state = "already running" if client else "started"
     with client or start_daemon(invocation, by_user=True) as client:

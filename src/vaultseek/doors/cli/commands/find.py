@@ -11,7 +11,7 @@ from functools import partial
 import click
 
 from vaultseek.doors.cli.completion_values import complete_query
-from vaultseek.doors.cli.connect import call_daemon, ensure_running
+from vaultseek.doors.cli.connect import call_daemon, call_vault, ensure_running
 from vaultseek.doors.cli.editor import open_note
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
@@ -58,6 +58,8 @@ def find(
         raise UsageError("this needs a terminal; in a script, use `vaultseek search`")
     if all_vaults and invocation.vault:
         raise UsageError("--all-vaults searches every vault; leave --vault out")
+    if not (all_vaults or invocation.vault) and sys.stdout.isatty():
+        _ask_for_first_vault(invocation)
     chosen = asyncio.run(_search(invocation, " ".join(map(unescaped, query)), mode, all_vaults=all_vaults))
     if chosen is None:
         return SUCCESS if sys.stdout.isatty() else NO_MATCH
@@ -67,6 +69,17 @@ def find(
     else:
         print_paths({"vault_path": vault, "results": [result]})
     return SUCCESS
+
+
+def _ask_for_first_vault(invocation: Invocation) -> None:
+    try:
+        call_vault(invocation, "search", query=EVERY_NOTE, limit=1)
+    except UsageError:
+        if call_daemon(invocation, "vault/list", {})["vaults"]:
+            raise
+        from vaultseek.doors.cli.live.first_vault import add_first_vault
+
+        add_first_vault(invocation)
 
 
 async def _search(

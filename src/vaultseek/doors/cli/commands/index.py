@@ -45,8 +45,8 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
     vaultseek index --ray ray://cluster:10001 --vault ~/Notes
     """
     if wait or ray is not None:
-        state = _wait(invocation, ray)
-        lines = [_summary(state)]
+        state = wait_until_indexed(invocation, ray)
+        lines = [summary_of(state)]
     else:
         state, lines = _refresh(invocation), [_BACKGROUND]
     if state.get("remembered"):
@@ -54,7 +54,7 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
     return print_result(state, invocation, *lines)
 
 
-def _wait(invocation: Invocation, cluster: str | None) -> JSON:
+def wait_until_indexed(invocation: Invocation, cluster: str | None = None) -> JSON:
     """Return the state when everything is indexed: by the daemon, or by the cluster of that address."""
     from vaultseek.doors.cli.progress import progress
 
@@ -86,7 +86,7 @@ def _refresh(invocation: Invocation) -> JSON:
     return state
 
 
-def _summary(state: JSON) -> str:
+def summary_of(state: JSON) -> str:
     from vaultseek.doors.cli.status_page import progress_of
 
     problems = state.get("problem_count", len(state.get("problems") or ()))

@@ -1,0 +1,65 @@
+"""The first vault: ask in which folder the notes are, and index it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from vaultseek.doors.cli.commands.index import summary_of, wait_until_indexed
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.terminal import clean
+from vaultseek.errors import UsageError
+
+_OBSIDIAN_FILES = (
+    ".config/obsidian/obsidian.json",
+    ".var/app/md.obsidian.Obsidian/config/obsidian/obsidian.json",
+    "snap/obsidian/current/.config/obsidian/obsidian.json",
+)
+_OBSIDIAN_FILE_OF_MACOS = "Library/Application Support/obsidian/obsidian.json"
+_MOST_BYTES = 1_000_000
+
+
+def add_first_vault(invocation: Invocation) -> None:
+    """Ask for a folder, index it with its progress, and make it the vault of this call.
+
+    Raises UsageError if none is chosen.
+    """
+    invocation.vault = _chosen(obsidian_vaults())
+    print(f"Indexing {clean(invocation.vault)}. Nothing in it is changed, and nothing leaves this computer.")
+    print(summary_of(wait_until_indexed(invocation)))
+
+
+def obsidian_vaults() -> list[str]:
+    """Return the folders that Obsidian lists as its vaults and that exist, the one opened last first."""
+    files = [_OBSIDIAN_FILE_OF_MACOS] if sys.platform == "darwin" else _OBSIDIAN_FILES
+    opened: dict[str, float] = {}
+    for file in files:
+        with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+            with (Path.home() / file).open("rb") as source:
+                listed = json.loads(source.read(_MOST_BYTES))["vaults"].values()
+            opened |= {str(vault["path"]): float(vault.get("ts") or 0) for vault in listed}
+    return [path for path in sorted(opened, key=lambda path: -opened[path]) if os.path.isdir(path)]
+
+
+def _chosen(known: list[str]) -> str:
+    print("Which folder has your notes?\n")
+    for number, folder in enumerate(known, 1):
+        print(f"  {number}  {clean(folder)}")
+    expected = "Its number, or the path of another folder" if known else "The path of a folder"
+    while answer := _answer(f"{expected} (Enter leaves): "):
+        is_number = answer.isdecimal() and 0 < int(answer) <= len(known)
+        folder = known[int(answer) - 1] if is_number else os.path.abspath(os.path.expanduser(answer))
+        if os.path.isdir(folder):
+            return folder
+        print(f"There is no folder {clean(folder)}.")
+    raise UsageError("no folder was chosen; `vaultseek vault add DIR` adds one")
+
+
+def _answer(question: str) -> str:
+    try:
+        return input(question).strip()
+    except EOFError:
+        return ""
