@@ -17,6 +17,7 @@ from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, mode_option, unescaped
 from vaultseek.doors.cli.output import print_paths
+from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -77,9 +78,12 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
     except UsageError:
         if call_daemon(invocation, "vault/list", {})["vaults"]:
             raise
-        from vaultseek.doors.cli.live.first_vault import add_first_vault
+        from vaultseek.doors.cli.commands.index import summary_of, wait_until_indexed
+        from vaultseek.doors.cli.live.first_vault import choose_vault
 
-        add_first_vault(invocation)
+        invocation.vault = choose_vault()
+        print(f"Indexing {clean(invocation.vault)}. No note is changed, and nothing leaves this computer.")
+        print(summary_of(wait_until_indexed(invocation)))
 
 
 async def _search(

@@ -1,4 +1,4 @@
-"""The first vault: ask in which folder the notes are, and index it."""
+"""The first vault: ask in which folder the notes are."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from vaultseek.doors.cli.commands.index import summary_of, wait_until_indexed
-from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import UsageError
 
@@ -22,14 +20,20 @@ _OBSIDIAN_FILE_OF_MACOS = "Library/Application Support/obsidian/obsidian.json"
 _MOST_BYTES = 1_000_000
 
 
-def add_first_vault(invocation: Invocation) -> None:
-    """Ask for a folder, index it with its progress, and make it the vault of this call.
-
-    Raises UsageError if none is chosen.
-    """
-    invocation.vault = _chosen(obsidian_vaults())
-    print(f"Indexing {clean(invocation.vault)}. Nothing in it is changed, and nothing leaves this computer.")
-    print(summary_of(wait_until_indexed(invocation)))
+def choose_vault() -> str:
+    """Ask for a folder of notes and return it. Raises UsageError if none is chosen."""
+    known = obsidian_vaults()
+    print("Which folder has your notes?\n")
+    for number, folder in enumerate(known, 1):
+        print(f"  {number}  {clean(folder)}")
+    expected = "Its number, or the path of another folder" if known else "The path of a folder"
+    while answer := _answer(f"{expected} (Enter leaves): "):
+        is_number = answer.isdecimal() and 0 < int(answer) <= len(known)
+        folder = known[int(answer) - 1] if is_number else os.path.abspath(os.path.expanduser(answer))
+        if os.path.isdir(folder):
+            return folder
+        print(f"There is no folder {clean(folder)}.")
+    raise UsageError("no folder was chosen; `vaultseek vault add DIR` adds one")
 
 
 def obsidian_vaults() -> list[str]:
@@ -42,20 +46,6 @@ def obsidian_vaults() -> list[str]:
                 listed = json.loads(source.read(_MOST_BYTES))["vaults"].values()
             opened |= {str(vault["path"]): float(vault.get("ts") or 0) for vault in listed}
     return [path for path in sorted(opened, key=lambda path: -opened[path]) if os.path.isdir(path)]
-
-
-def _chosen(known: list[str]) -> str:
-    print("Which folder has your notes?\n")
-    for number, folder in enumerate(known, 1):
-        print(f"  {number}  {clean(folder)}")
-    expected = "Its number, or the path of another folder" if known else "The path of a folder"
-    while answer := _answer(f"{expected} (Enter leaves): "):
-        is_number = answer.isdecimal() and 0 < int(answer) <= len(known)
-        folder = known[int(answer) - 1] if is_number else os.path.abspath(os.path.expanduser(answer))
-        if os.path.isdir(folder):
-            return folder
-        print(f"There is no folder {clean(folder)}.")
-    raise UsageError("no folder was chosen; `vaultseek vault add DIR` adds one")
 
 
 def _answer(question: str) -> str:
