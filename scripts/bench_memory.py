@@ -46,7 +46,7 @@ HITS = (1, 5, 10)
 BUDGET = 2000
 """Tokens of evidence that each way of reading may take."""
 LOCOMO_KINDS = {1: "several facts", 2: "time", 3: "open", 4: "one fact", 5: "adversarial"}
-"""What the numbers of the file mean; they are not in the order of the paper (Maharana and others 2024)."""
+"""Kinds by the numbers of the file, which are not in the order of the paper (Maharana and others 2024)."""
 _WORD = re.compile(r"\w+")
 _UNSAFE = re.compile(r"[^\w -]")
 
