@@ -184,9 +184,13 @@ class _Parser:
         condition = operator(self._value(), self.now)
         self.in_text = outer
         if condition is None:
-            expected = _EXPECTED.get(match[1].lower(), _A_VALUE)
+            expected = _EXPECTED.get(match[1].lower())
             term = self.text[start : self.position][:SHOWN_CHARS]
-            self.notes.append(f"{term} was taken as words; expected {expected}")
+            if expected:
+                # A wrong date or kind is no word that a note has.
+                self.notes.append(f"{term} was left out; expected {expected}")
+                return NOTHING
+            self.notes.append(f"{term} was taken as words; expected {_A_VALUE}")
             words = self.text[start : self.position].replace('"', " ").split()
             return All(tuple(map(Word, filter(_is_searchable, words))))
         return condition
