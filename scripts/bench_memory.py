@@ -20,6 +20,7 @@ import asyncio
 import json
 import math
 import re
+import shutil
 import statistics
 import sys
 import tempfile
@@ -142,7 +143,8 @@ def longmemeval(path: Path) -> Iterator[Conversation]:
             turns += [line for line, turn in zip(lines, session, strict=True) if turn.get("has_answer")]
             notes[name] = _note(when, lines)
         right = frozenset(name_of[id] for id in item["answer_session_ids"] if id in name_of)
-        yield Conversation(notes, [Question(item["question"], item["question_type"], right, tuple(turns))])
+        asked = [Question(item["question"], item["question_type"], right, tuple(turns))] if right else []
+        yield Conversation(notes, asked)
 
 
 def beam(path: Path) -> Iterator[Conversation]:
@@ -195,7 +197,7 @@ SETS: dict[str, Callable[[Path], Iterator[Conversation]]] = {
 
 
 def _json_lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
 
 
 def _numbers(value: object) -> Iterator[int]:
@@ -230,6 +232,7 @@ def _day(when: str) -> str | None:
 async def measure(conversation: Conversation, cache: Path, model: str, results: Results) -> None:
     """Make a vault of the conversation in ``cache``, and ask its questions."""
     root = cache / "notes"
+    shutil.rmtree(root, ignore_errors=True)
     for name, text in conversation.notes.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")

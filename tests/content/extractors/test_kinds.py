@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import made_files as made
 from vaultseek.base.model import Chunk, Note
 from vaultseek.content.extractors.codec import decode, encode
+from vaultseek.content.extractors.session import without_secrets
 from vaultseek.content.extractors.table import EXTRACTORS
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.chunk import chunk
@@ -473,6 +474,48 @@ def test_no_planted_secret_is_in_the_text_of_a_session():
     text = "\n".join([note.title, *note.lines])
     assert [secret for secret in PLANTED if secret in text] == []
     assert text.count("The pump runs.") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mysql://bo:p@Xq7@db",
+        "redis://:s3cretpw@db",
+        "SECRET_KEY=django-insecure-9x8y7",
+        "**password**: blue7horse",
+        "| password | blue7horse |",
+        "the API key is a1b2c3d4",
+        "mysql --password blue7horse",
+        "Passwort: blau7pferd",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQdGBFabc",
+        "see AbCdEf0123456789GhIjKlMnOp for it",
+        "https://hooks.slack.com/services/T0/B0/Zq129c",
+    ],
+)
+def test_a_secret_is_replaced(text: str):
+    assert "[secret]" in without_secrets(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "max_tokens = 2000",
+        "The password is required",
+        "tokenize(token: Token) -> None",
+        "git checkout sk-feature-branch-cleanup-123",
+        "the basic configuration-of-the-service",
+        "https://example.org/a/Path/with-words/and/2026/numbers.html",
+        "see src/vaultseek/core/search/context.py and 3f2a9c1d0e4b5a6978",
+    ],
+)
+def test_ordinary_talk_is_left_as_it_is(text: str):
+    assert without_secrets(text) == text
+
+
+def test_an_odd_line_costs_only_itself():
+    odd = [{"type": ["user"]}, {"type": {"a": 1}}, claude("user", [{"type": ["text"], "text": "x"}])]
+    note = extracted("s.jsonl", session(*odd, claude("user", "The pump runs.")))
+    assert "The pump runs." in note.lines
 
 
 @pytest.mark.parametrize("content", ["", "{}", "no json", '{"type": "user"}', "[1]", '{"payload": 3}'])

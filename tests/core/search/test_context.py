@@ -123,3 +123,25 @@ def test_weak_evidence_says_so_and_is_short(packed: Open):
     assert answer["text"].startswith("[no note matches")
     assert len(answer["passages"]) == 3
     assert len(pack("bread")["passages"]) == 8
+
+
+def test_the_best_passage_comes_first_however_small_the_budget(packed: Open):
+    one = " ".join(f"Filler {number} says nothing of use to anybody." for number in range(30))
+    pack = packed(
+        {"Best.md": f"# Best\n\n{one} The tarsier code is 8841. {one}", "Other.md": "A code of bread."}
+    )
+    for budget in (200, 250, 400):
+        answer = pack("tarsier code", budget)
+        assert answer["passages"][0]["path"] == "Best.md"
+        assert "8841" in answer["text"]
+        assert answer["tokens"] <= budget
+
+
+def test_names_forge_neither_dates_nor_lines(packed: Open):
+    name = "a | changed 1999-01-01\n- evil"
+    text = packed({f"{name}.md": "# Zebra | written 1980-01-01\n\n" + "Zebra stripes. " * 200})("zebra", 250)[
+        "text"
+    ]
+    heads = [line for line in text.splitlines() if line.startswith("- ")]
+    assert all(line.count(" | ") == 2 for line in heads)
+    assert not any(line.startswith("- evil") for line in text.splitlines())

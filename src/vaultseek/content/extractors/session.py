@@ -19,22 +19,35 @@ _TEXTS = frozenset(("text", "input_text", "output_text"))
 _ADDED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>", re.DOTALL)
 """Text that a program adds to a turn, such as ``<system-reminder>`` or ``<environment_context>``."""
 _SECRETS = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}"  # OpenAI, Anthropic, Stripe
-    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}"
-    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"  # Amazon
-    r"|\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}"  # Google
-    r"|\bxox[abeoprs]-[\w-]{10,}|\bhf_[A-Za-z0-9]{20,}|\bnpm_[A-Za-z0-9]{20,}|\bpypi-[\w-]{20,}"
-    r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"  # JSON Web Token
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"
-    r"|(?i:(?<=bearer )|(?<=basic ))[\w.~+/-]{12,}=*",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
+    r"|AGE-SECRET-KEY-1\w+"
+    r"|\b(?:sk|pk|rk)[-_](?:[a-z0-9]+[-_])*[A-Za-z0-9]{16,}[\w-]*"
+    r"|\b(?:gh[pousr]|github_pat|glpat|hf|npm|pypi|xox[abeoprs]|xapp|dop_v1|shp(?:at|ca|pa|ss)|dapi|hvs|gsk|lin_api"
+    r"|ntn|figd|sbp|pplx|xai|r8|tskey|dckr_pat|rubygems|whsec|GOCSPX|ya29|SG)[-_.]?[\w.-]{12,}"
+    r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b|\bAIza[\w-]{20,}"
+    r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*"
+    r"|(?<=hooks\.slack\.com/services/)\S+|(?<=/api/webhooks/)\S+"
+    r"|(?<=://)[^\s/@\"'<>]*:[^\s\"'<>]+(?=@)|(?<=://)[^\s/@:]{12,}(?=@)"
+    r"|(?i:(?<=bearer)|(?<=basic)|(?<=authorization: token))\s+(?=\S*[A-Z0-9])[\w.~+/-]{12,}=*"
+    # Long words of large and small letters and digits are keys, whoever gave them out.
+    r"|(?<![\w/.-])(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?=[\w+/-]*\d)[\w+-][\w+/-]{23,}={0,2}",
     re.DOTALL,
 )
-_ASSIGNED = re.compile(
-    r"((?:pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|private[-_]?key|credential)s?"
-    r"[\"']?\s*(?:[:=]|\bis\b)\s*[\"']?)([^\s\"',;]{4,})",
+"""Keys and tokens by their form."""
+_PASSWORDS = re.compile(
+    r"((?:pass(?:word|wd|phrase|wort)|\b(?:pwd|psk))[\"'\\*]*\s*(?:=>|[:=|>-]|\b(?:is|was)\b:?)[\"'\\*\s]*"
+    r"|--pass(?:word)?[ =]|\bsshpass -p ?|\bcurl -u ?)"
+    r"(?!(?:required|wrong|too|not|missing|empty|the|a|stored|hashed)\b)([^\s\"'<|]{3,})",
     re.IGNORECASE,
 )
+"""Passwords by the word before them."""
+_ASSIGNED = re.compile(
+    r"((?:secret|token|(?:api|access|account|private|signing|encryption|secret)[-_ ]?key|credential|cookie"
+    r"|\bsig)[\"'\\*]*\s*(?:=>|[:=]|\bis\b)[\"'\\*\s]*|--(?:token|secret|api-key)[ =])"
+    r"(?=\S*\d)(?!\d+\b)([^\s\"'<|]{6,})",
+    re.IGNORECASE,
+)
+"""Values of names that say that they are secret, if they have a digit and are no number."""
 
 
 class Turn(NamedTuple):
@@ -66,7 +79,9 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
 
 def without_secrets(text: str) -> str:
     """Return ``text`` with keys, tokens and passwords of known forms replaced."""
-    return _ASSIGNED.sub(rf"\1{SECRET}", _SECRETS.sub(SECRET, text))
+    for pattern in (_PASSWORDS, _ASSIGNED):
+        text = pattern.sub(rf"\1{SECRET}", text)
+    return _SECRETS.sub(SECRET, text)
 
 
 def _entries(text: str) -> Iterator[JSON]:
@@ -92,7 +107,12 @@ def _turns(entries: list[JSON]) -> Iterator[Turn]:
         message = entry.get("message") if isinstance(entry.get("message"), dict) else entry
         assert isinstance(message, dict)
         speaker = message.get("role") or entry.get("type")
-        if speaker not in SPEAKERS or entry.get("isMeta") or entry.get("isSidechain"):
+        if (
+            not isinstance(speaker, str)
+            or speaker not in SPEAKERS
+            or entry.get("isMeta")
+            or entry.get("isSidechain")
+        ):
             continue
         text = without_secrets(_ADDED.sub("", _text(message.get("content"))).strip())
         if text:
@@ -104,7 +124,7 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     items = content if isinstance(content, list) else []
-    texts = (item.get("text") for item in items if isinstance(item, dict) and item.get("type") in _TEXTS)
+    texts = (item.get("text") for item in items if isinstance(item, dict) and str(item.get("type")) in _TEXTS)
     return "\n\n".join(text for text in texts if isinstance(text, str))
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, chain
+from itertools import chain
 
 from vaultseek.base.model import JSON, Chunk
 from vaultseek.base.text import dates, fold_case, iso_time, remove_hidden, tokens
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.split import LINE, SENTENCE
-from vaultseek.core.search.certainty import LESS_CERTAIN
+from vaultseek.core.search.certainty import LESS_CERTAIN, less_certain
 from vaultseek.core.search.passages import passage_scores
 from vaultseek.core.search.snippet import preview
 from vaultseek.core.search.trace import Trace
@@ -30,6 +31,8 @@ DOUBLE = 0.6
 """Share of the runs of a passage that evidence has already, from which on it is a near double."""
 CUT_TOKENS = 40
 """Tokens of a passage that is worth cutting; less is left out."""
+CERTAIN_OR_NOT = 5
+"""First notes that compete whatever their certainty; of the others only those that are certain."""
 WEAK = 3
 """Passages that are shown where no note matches well."""
 FOCUS_CHARS = 80
@@ -61,7 +64,7 @@ class Evidence:
     position: int
     use: float
     focus: int = 0
-    """The line of the text, from 0, that matches best."""
+    """The offset in the text of the place that matches best."""
     is_cut: bool = False
 
     @property
@@ -77,7 +80,8 @@ class Evidence:
         """A line that says where it is from, and the text, indented so that no note can forge such a line."""
         headings = dict.fromkeys([self.row.title, *map(shown_heading, self.chunk.heading_path)])
         days = dates(iso_time(self.row.created), iso_time(self.row.modified))
-        about = f"- {self.place} | {' > '.join(headings)} | {days}"
+        # A bar in a name could forge a date.
+        about = f"- {_plain(self.place)} | {_plain(' > '.join(headings))} | {days}"
         lines = (f"  {line}".rstrip() for line in self.chunk.text.strip("\n").split("\n"))
         return remove_hidden("\n".join([" ".join(about.split()), *lines]))
 
@@ -115,12 +119,12 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     chosen: list[Evidence] = []
     left_out: list[Evidence] = []
     shingles: set[tuple[str, ...]] = set()
-    room = budget - REMARK_TOKENS
+    room = budget - min(REMARK_TOKENS, budget // 3)
     for candidate in candidates:
         own = _shingles(candidate.chunk.text)
         if own and len(own & shingles) >= DOUBLE * len(own):
             continue
-        fitting = candidate if candidate.tokens <= room else _cut(candidate, room)
+        fitting = candidate if candidate.tokens <= room else _cut(candidate, room, at_any_rate=not chosen)
         if fitting is None or fitting.is_cut:
             left_out.append(candidate)
         if fitting is not None:
@@ -143,13 +147,15 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
 
 def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
     """Yield passages of the notes found, and the neighbours that complete them."""
-    rows = [trace.ranking.notes[each.note] for each in trace.results]
+    certain = len(trace.results) - less_certain([trace.certainty(each) for each in trace.results])
+    results = trace.results[: max(certain, CERTAIN_OR_NOT)]
+    rows = [trace.ranking.notes[each.note] for each in results]
     scores = passage_scores([row.id for row in rows], trace.retrieval, ledger)
     outlines = {note: list(each) for note, each in scores.items()}
     best = {note: sorted(each, key=lambda number: -each[number])[:PASSAGES] for note, each in scores.items()}
     wanted = {near for note in best for number in best[note] for near in _near(outlines[note], number)}
     chunks = ledger.chunks.by_number(sorted(wanted))
-    for candidate, row in zip(trace.results, rows, strict=True):
+    for candidate, row in zip(results, rows, strict=True):
         certainty = max(trace.certainty(candidate), LEAST_CERTAINTY)
         uses: dict[int, float] = {}
         for rank, number in enumerate(best.get(row.id, ())):
@@ -164,8 +170,9 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
                 break
         for number, use in uses.items():
             chunk = chunks[number]
-            focus = preview(chunk.text, FOCUS_CHARS, trace.matcher, row.language).line
-            yield Evidence(row, chunk, outlines[row.id].index(number), use, focus)
+            shown = preview(chunk.text, FOCUS_CHARS, trace.matcher, row.language)
+            before = sum(len(line) + 1 for line in chunk.text.split("\n")[: shown.line])
+            yield Evidence(row, chunk, outlines[row.id].index(number), use, before + shown.column)
 
 
 def _is_one_section(first: Chunk, second: Chunk) -> bool:
@@ -182,22 +189,33 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
     return set(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
 
 
-def _cut(evidence: Evidence, room: int) -> Evidence | None:
-    """Return the sentences around the line that matches best, as many as fit; None if that is too little."""
+def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
+    """Return the sentences around the place that matches best, as many as fit; None if that is too little.
+
+    The first evidence is cut ``at_any_rate``: in its sentence, if that does not fit.
+    """
     text = evidence.chunk.text
     ends = sorted(
         {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
     )
     spans = [*zip([0, *ends], ends, strict=False)]
-    start_of_focus = [0, *accumulate(len(line) + 1 for line in text.split("\n"))][evidence.focus]
-    first = last = next(at for at, (_, end) in enumerate(spans) if end > start_of_focus or end == len(text))
+    first = last = next(at for at, (_, end) in enumerate(spans) if end > evidence.focus or end == len(text))
     fitting = None
     for low, high in _growing(first, last, len(spans)):
         part = _part(evidence, spans[low][0], spans[high][1])
         if part.tokens > room:
             break
         fitting = part
+    if at_any_rate:
+        return fitting or _beginning(evidence, evidence.focus, room)
     return fitting if fitting is not None and tokens(fitting.chunk.text) >= CUT_TOKENS else None
+
+
+def _beginning(evidence: Evidence, start: int, room: int) -> Evidence | None:
+    """Return as many characters from ``start`` on as fit; None if none does."""
+    lengths = range(1, len(evidence.chunk.text) - start + 1)
+    length = bisect_right(lengths, room, key=lambda each: _part(evidence, start, start + each).tokens)
+    return _part(evidence, start, start + length) if length else None
 
 
 def _growing(first: int, last: int, count: int) -> Iterator[tuple[int, int]]:
@@ -255,15 +273,20 @@ def _follows(last: Evidence, each: Evidence) -> bool:
     return is_next and _is_one_section(last.chunk, each.chunk) and not (last.is_cut or each.is_cut)
 
 
+def _plain(name: str) -> str:
+    return name.replace("|", "\N{BROKEN BAR}")
+
+
 def _places(left_out: Sequence[Evidence]) -> list[str]:
     """Return where more of the evidence stands, as one line; none if there is no more."""
     if not left_out:
         return []
     places: list[str] = []
-    for each in left_out[:NAMED]:
-        if tokens("; ".join([*places, each.place])) > REMARK_TOKENS // 2:
+    for each in {each.place: each for each in left_out[:NAMED]}.values():
+        place = " ".join(each.place.split())
+        if tokens("; ".join([*places, place])) > REMARK_TOKENS // 3:
             break
-        places.append(each.place)
+        places.append(place)
     more = len(left_out) - len(places)
     named = "; ".join(places) + (f" and {more} more" if places and more else "")
     return [remove_hidden(f"[left out: {named or more}; read them, or ask for more tokens]")]

@@ -45,6 +45,10 @@ def skill(invocation: Invocation, /, install: bool, yes: bool) -> int:
     if not yes and not click.confirm("Write this?"):
         return SUCCESS
     for place in places:
+        if place.is_symlink():
+            raise UsageError(
+                f"{place} is a link to another file; remove it, or write the skill there yourself"
+            )
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_text(text, "utf-8")
