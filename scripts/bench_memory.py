@@ -336,6 +336,18 @@ def _with_interval(hits: int, count: int) -> str:
     return f"{share:.3f} ({middle - half:.3f} to {middle + half:.3f})"
 
 
+def conversations(name: str, path: Path) -> Iterator[Conversation]:
+    """Yield the conversations of a set. Exits with one line if its files are not as published."""
+    count = 0
+    try:
+        for count, conversation in enumerate(SETS[name](path), start=1):
+            yield conversation
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        sys.exit(f"{path}: no {name} set after {count} conversations ({type(error).__name__}: {error})")
+    if not count:
+        sys.exit(f"{path}: no conversation of {name} in it")
+
+
 def main() -> None:
     """Measure the conversations one after the other, and print the tables."""
     parser = argparse.ArgumentParser(
@@ -351,7 +363,7 @@ def main() -> None:
     results = Results()
     with tempfile.TemporaryDirectory(prefix="vaultseek-memory-") as folder:
         cache: Path = arguments.cache or Path(folder)
-        for number, conversation in enumerate(SETS[arguments.set](arguments.path), start=1):
+        for number, conversation in enumerate(conversations(arguments.set, arguments.path), start=1):
             asked = Conversation(conversation.notes, conversation.questions[: arguments.questions])
             asyncio.run(measure(asked, cache / f"{arguments.set}-{number}", arguments.model, results))
             print(

@@ -52,7 +52,7 @@ def test_every_kind_is_found_filtered_read_and_linked(daemon, vault, files):
     assert sorted(daemon.paths("kind:pdfs", *here)) == ["locked.pdf", "manual.pdf"]
     assert sorted(daemon.paths("ext:pdf OR ext:org", *here)) == ["locked.pdf", "log.org", "manual.pdf"]
     assert sorted(daemon.paths("-kind:note tag:work", *here)) == ["Plan.canvas", "log.org"]
-    notes = daemon.json("search", "kind:song", *here)["interpreted"]["notes"]
+    notes = daemon.json("search", "float kind:song", *here)["interpreted"]["notes"]
     assert "one of note, canvas" in notes[0]
 
     assert TEXT in daemon.run("read", "manual.pdf", *here).stdout

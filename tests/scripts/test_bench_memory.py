@@ -125,3 +125,12 @@ def test_notes_have_the_dates_of_their_sessions(tmp_path):
     assert len(conversation.questions[1].turns) == 2
     (batches,) = bench_memory.beam(write_beam(tmp_path))
     assert [*batches.notes] == ["2024-03-15 batch 1.md", "undated batch 2.md"]
+
+
+@pytest.mark.parametrize("content", [None, "[", "[]", "[{}]"])
+def test_a_file_of_another_form_is_one_line(content, tmp_path):
+    path = tmp_path / "locomo10.json"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(SystemExit, match="locomo10.json: no "):
+        list(bench_memory.conversations("locomo", path))

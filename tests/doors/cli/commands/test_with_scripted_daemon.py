@@ -303,12 +303,12 @@ def test_a_vault_that_is_a_path_is_made_absolute_and_a_word_is_left(run: Run, tm
 
 
 def test_what_was_not_understood_is_said_beside_paths_and_places(run: Run) -> None:
-    notes = {"notes": ["before:x was taken as words; expected a date"]}
+    notes = {"notes": ["before:x was left out; expected a date"]}
     for arguments in (["--paths"], ["--format", "vimgrep"]):
         daemon = FakeDaemon(search={"results": [{"path": "a.md"}], "interpreted": notes})
         _, out, err = run(daemon, "search", "before:x", *arguments)
         assert out.startswith("a.md")
-        assert err == "vaultseek: before:x was taken as words; expected a date\n"
+        assert err == "vaultseek: before:x was left out; expected a date\n"
 
 
 def test_notes_of_one_name_are_told_apart_in_completions(run: Run) -> None:
