@@ -340,7 +340,8 @@ def conversations(name: str, path: Path) -> Iterator[Conversation]:
     """Yield the conversations of a set. Exits with one line if its files are not as published."""
     count = 0
     try:
-        for count, conversation in enumerate(SETS[name](path), start=1):
+        for conversation in SETS[name](path):
+            count += 1
             yield conversation
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         sys.exit(f"{path}: no {name} set after {count} conversations ({type(error).__name__}: {error})")

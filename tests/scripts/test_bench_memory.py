@@ -132,5 +132,5 @@ def test_a_file_of_another_form_is_one_line(content, tmp_path):
     path = tmp_path / "locomo10.json"
     if content is not None:
         path.write_text(content)
-    with pytest.raises(SystemExit, match="locomo10.json: no "):
+    with pytest.raises(SystemExit, match=r"locomo10\.json: no "):
         list(bench_memory.conversations("locomo", path))
