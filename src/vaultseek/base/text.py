@@ -121,7 +121,7 @@ def remove_hidden(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
 
 
-def dates(created: str, modified: str) -> str:
+def dates(created: str | None, modified: str) -> str:
     """Return the days of two times of :func:`iso_time` in words; the first only if it is earlier."""
     written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
     return f"{written}changed {modified[:10]}"

@@ -22,6 +22,7 @@ def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
             "resolved": link.resolved,
             "title": target and target.title,
             "modified": target and iso_time(target.modified),
+            "created": target and iso_time(target.created),
         }
         for link in links
         for target in [targets.get(link.resolved or "")]
@@ -99,6 +100,7 @@ def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
             "path": link.source,
             "title": notes[link.note].title,
             "modified": iso_time(notes[link.note].modified),
+            "created": iso_time(notes[link.note].created),
             **_link(link),
             "text": line_of(chunks[link.note], link.link.line),
         }

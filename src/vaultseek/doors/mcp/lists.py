@@ -280,7 +280,7 @@ def _each(text: Callable[[JSON], str]) -> Callable[[Sequence[JSON]], list[str]]:
 
 def _link(link: JSON) -> JSON:
     item: JSON = {"direction": link["direction"]}
-    for name in ("path", "title", "target", "resolved", "heading", "line", "text", "modified"):
+    for name in ("path", "title", "target", "resolved", "heading", "line", "text", "created", "modified"):
         if link.get(name) is not None:
             item[name] = line(link[name]) if isinstance(link[name], str) else link[name]
     return item

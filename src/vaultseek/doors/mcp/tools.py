@@ -34,7 +34,7 @@ PROPERTIES_NAMED = 3
 """Names in the error for a property that no note has."""
 _OPERATOR = re.compile(r"-?[a-z-]+:\S")
 """The beginning of a query such as ``path:a.md``, which is no file."""
-EVERY_NOTE: JSON = {"query": "ext:md", "mode": "keyword", "brief": True}
+EVERY_NOTE: JSON = {"query": "ext:md OR ext:jsonl", "mode": "keyword", "brief": True}
 """The search that lists all notes, the last changed first."""
 
 

@@ -433,6 +433,7 @@ class OutgoingLink(Link):
     title: str | None
     modified: NotRequired[str | None]
     """When the note that it leads to was changed."""
+    created: NotRequired[str | None]
 
 
 class PlacedLink(Link):
@@ -442,6 +443,7 @@ class PlacedLink(Link):
     title: str
     text: str | None
     modified: NotRequired[str | None]
+    created: NotRequired[str | None]
 
 
 class Counted(Answer):
