@@ -17,7 +17,7 @@ PART_SECONDS = 1.0
 MOST_FILES = 256
 
 
-class WaitingFiles:
+class FileQueue:
     """The files of a vault that are no Markdown and are still to be read, pictures after all others.
 
     One whose reader was ended is tried once more after all of them, alone.
@@ -64,12 +64,12 @@ class WaitingFiles:
             return 0.0
         return max(0.0, next(iter(self._later.values())) - time.monotonic())
 
-    def try_later(self, paths: Iterable[str]) -> None:
+    def retry_later(self, paths: Iterable[str]) -> None:
         """Defer files whose reader was killed."""
         due = time.monotonic() + EXTRACTION_RETRY_SECONDS
         self._later |= dict.fromkeys(paths, due)
 
-    def put_back(self, part: Sequence[str]) -> None:
+    def requeue(self, part: Sequence[str]) -> None:
         """Return files of ``next`` to the front, because something else comes first."""
         self._paths = dict.fromkeys((*part, *self._paths))
 

@@ -16,14 +16,14 @@ from vaultseek.core.indexing import concepts, embed, reconcile
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import Activity
 from vaultseek.daemon.activity import ActivityReporter, ChangedNotes
-from vaultseek.daemon.files import FilePreparation, WaitingFiles
+from vaultseek.daemon.files import FilePreparation, FileQueue
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.daemon.scans import EMBED_POLL_SECONDS, Backlog, Scans
 from vaultseek.daemon.tasks import Work, pause_after
 from vaultseek.errors import Cancelled, Unavailable, VaultMissing
 
-NOTES_BEHIND = 20
+UNREAD_NOTES_TOLERATED = 20
 """Unread notes above which an answer says that it may be incomplete."""
 ENGINE_SECONDS = 0.5
 """Longest wait for an engine to have a change before clients are notified of it."""
@@ -52,7 +52,7 @@ class FolderSource:
         self._watch = FolderWatch(
             options.root, lambda: self._state == "vault_missing", options.rescan_seconds
         )
-        self._files = WaitingFiles()
+        self._files = FileQueue()
         self._preparation = FilePreparation(vault.indexer.prepare)
         self._failures = 0
         self._requested = asyncio.Event()  # a scan, by a client, since the last one began
@@ -87,7 +87,7 @@ class FolderSource:
         if activity.state in _NOT_INDEXING:
             return activity.reason
         is_first = self._scans.is_new
-        if activity.notes_left > (0 if is_first else NOTES_BEHIND):
+        if activity.notes_left > (0 if is_first else UNREAD_NOTES_TOLERATED):
             done, total = self._notes_there + activity.notes_done, self._notes_there + activity.notes_total
             progress = f"{done:,} of {total:,} notes"
             return Reason("being_read", f"still reading, {progress} so far")
@@ -164,9 +164,9 @@ class FolderSource:
         began = time.monotonic()
         failed = await self._preparation.failed(part, hints)
         if failed is None:
-            self._files.put_back(part)
+            self._files.requeue(part)
             return
-        self._files.try_later(failed)
+        self._files.retry_later(failed)
         try:
             await self._apply(Changes(read=tuple(path for path in part if path not in failed)))
         except Cancelled:
@@ -227,7 +227,7 @@ class FolderSource:
         began = time.monotonic()
         changes = await self._vault.in_writer(indexer.reconcile)
         self._notes_there = await self._vault.in_writer(indexer.count_others, changes.read)
-        self._watch.note_scan(began)
+        self._watch.record_scan(began)
         return changes
 
     def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:

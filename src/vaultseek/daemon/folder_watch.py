@@ -54,7 +54,7 @@ class FolderWatch:
         """Ask for a comparison of everything."""
         self._hints.request_rescan(reason)
 
-    def note_scan(self, began: float) -> None:
+    def record_scan(self, began: float) -> None:
         """Note that a comparison of everything has ended, which ``began`` at that time."""
         self._scan_ended = time.monotonic()
         self._scan_seconds = self._scan_ended - began

@@ -83,7 +83,7 @@ class KnownVaults:
                 return vault
         if self.is_searcher:
             raise UsageError(f"{root} is no vault of this searcher, which has no folders; {self.choices()}")
-        refuse_unsuitable(root)
+        check_vault_folder(root)
         return self._options(self.free_name(root.name, root), root)
 
     def configured(self) -> list[VaultOptions]:
@@ -138,7 +138,7 @@ def _similar(name: str, known: Iterable[str]) -> str:
     return f"did you mean {by_folded[close[0]]}? " if close else ""
 
 
-def refuse_unsuitable(root: Path) -> None:
+def check_vault_folder(root: Path) -> None:
     """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
     reason = paths.why_no_vault(root)
     if reason is not None:

@@ -183,9 +183,9 @@ async def _team(
                 if not is_of_this_machine(address[0]):
                     log.warning("%s can be reached from other machines, without encryption", settings.listen)
             if metrics is not None and (address := address_of(settings.metrics)) is not None:
-                from vaultseek.daemon.team.metrics import serving_metrics
+                from vaultseek.daemon.team.metrics import metrics_server
 
-                await parts.enter_async_context(serving_metrics(*address, metrics))
+                await parts.enter_async_context(metrics_server(*address, metrics))
         except Unavailable as error:
             log.error("%s", error)
         yield

@@ -15,11 +15,11 @@ from vaultseek.base import paths
 from vaultseek.base.text import quote
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.daemon.failed_vaults import FailedVault, FailedVaults
 from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.known_vaults import KnownVaults
 from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
 from vaultseek.daemon.tasks import pause_after
-from vaultseek.daemon.unopened import UnopenedVault, UnopenedVaults
 from vaultseek.errors import UsageError, VaultMissing, VaultseekError
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.worker import SemanticWorker
@@ -58,7 +58,7 @@ class VaultRegistry:
         self._healing: dict[Path, asyncio.Task[None]] = {}
         self._healed: dict[Path, tuple[int, float]] = {}
         """Number of times in a row that the ledger of a vault was replaced, and the last time."""
-        self._unopened = UnopenedVaults(self._open)
+        self._failed = FailedVaults(self._open)
 
     async def start_workers(self) -> None:
         """Start the workers that the configured vaults will need."""
@@ -85,9 +85,9 @@ class VaultRegistry:
         return sorted(followers, key=lambda each: order.get(each.vault.options.root, len(order)))
 
     @property
-    def unopened(self) -> list[UnopenedVault]:
+    def failed(self) -> list[FailedVault]:
         """The vaults of the settings that cannot be opened, which is tried again and again."""
-        return self._unopened.all()
+        return self._failed.all()
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
         """Open the vaults of ``settings``; close those that it no longer names or whose options changed.
@@ -195,7 +195,7 @@ class VaultRegistry:
         judging = self._judging.pop(root, None)
         if judging is not None and judging is not asyncio.current_task():
             judging.cancel()
-        self._unopened.forget(root)
+        self._failed.forget(root)
         follower = self._followers.pop(root, None)
         before = [task for task in (self._opening.get(root), self._closing.get(root)) if task is not None]
         if follower is None and not before and not delete_index:
@@ -245,7 +245,7 @@ class VaultRegistry:
 
     async def close(self) -> None:
         """Close all vaults."""
-        self._unopened.stop()
+        self._failed.stop()
         for task in (*self._opening.values(), *self._judging.values(), *self._healing.values()):
             task.cancel()
         await asyncio.gather(
@@ -319,8 +319,8 @@ class VaultRegistry:
             follower = await self._follow(options)
         except Exception as error:
             is_configured = any(entry.path == options.root for entry in self.settings.vaults)
-            raise self._unopened.add(options, error, again=is_configured) from error
-        self._unopened.forget(options.root)
+            raise self._failed.add(options, error, again=is_configured) from error
+        self._failed.forget(options.root)
         return follower
 
     async def _follow(self, options: VaultOptions) -> VaultFollower:

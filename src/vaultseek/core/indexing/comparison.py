@@ -72,7 +72,7 @@ async def compare(vault: OpenVault) -> Comparison:
     return comparison
 
 
-async def fill_again(vault: OpenVault, comparison: Comparison) -> None:
+async def refill(vault: OpenVault, comparison: Comparison) -> None:
     """Discard what has other numbers than the ledger, and fill it again in the background.
 
     Raises WorkerUnavailable.

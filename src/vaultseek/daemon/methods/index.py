@@ -12,13 +12,13 @@ import numpy as np
 
 from vaultseek.base import paths
 from vaultseek.base.model import JSON
-from vaultseek.core.indexing.comparison import compare, fill_again
+from vaultseek.core.indexing.comparison import compare, refill
 from vaultseek.core.indexing.note_handout import NoteHandout
+from vaultseek.daemon.failed_vaults import FailedVault
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Find, Handlers, about_vault, folder_of, progress_reported, whole
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.team.view import SeenFollower
-from vaultseek.daemon.unopened import UnopenedVault
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
 from vaultseek.protocol.messages.params import (
@@ -76,22 +76,22 @@ class IndexMethods:
     async def status(self, call: VaultParams, context: RequestContext) -> JSON:
         """Return the status of the daemon and its vaults."""
         await self._registry.close_missing()
-        followers, unopened = await self._known(call)
+        followers, failed = await self._known(call)
         statuses = await asyncio.gather(*(asyncio.to_thread(follower.status) for follower in followers))
-        statuses += [vault.status() for vault in unopened]
+        statuses += [vault.status() for vault in failed]
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
 
-    async def _known(self, call: VaultParams) -> tuple[Sequence[SeenFollower], Sequence[UnopenedVault]]:
+    async def _known(self, call: VaultParams) -> tuple[Sequence[SeenFollower], Sequence[FailedVault]]:
         """Return the vault that is meant, open or not; all if none is."""
         if not call.vault:
-            return self._registry.followers, self._registry.unopened
+            return self._registry.followers, self._registry.failed
         try:
             return [await self._find(call)], []
         except Unavailable:
-            unopened = [each for each in self._registry.unopened if each.options.name == call.vault]
-            if not unopened:
+            failed = [each for each in self._registry.failed if each.options.name == call.vault]
+            if not failed:
                 raise
-            return [], unopened
+            return [], failed
 
     async def refresh(self, call: RefreshParams, context: RequestContext) -> JSON:
         """Rescan the vault; answer when that is done."""
@@ -157,10 +157,10 @@ class IndexMethods:
         follower = whole(await self._find(call))
         vault = follower.vault
         comparison = await compare(vault)
-        is_level = not follower.pending and vault.keyword_reason() is None
-        fills = call.repair and not comparison.is_same and is_level and vault.options.folder is not None
+        is_synced = not follower.pending and vault.keyword_reason() is None
+        fills = call.repair and not comparison.is_same and is_synced and vault.options.folder is not None
         if fills:
-            await fill_again(vault, comparison)
+            await refill(vault, comparison)
         engine = vault.options.engine
         return about_vault(
             vault,

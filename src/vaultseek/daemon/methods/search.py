@@ -44,7 +44,7 @@ from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
-SEARCHES_BEGUN = 4
+CONCURRENT_SEARCHES = 4
 """Searches that are at work at the same time, and the same of those with a filter, which may take long."""
 PREFIX_NAMES = 64
 """Names that begin with what is being typed, of which those that pass the filter come first."""
@@ -57,7 +57,7 @@ class SearchMethods:
         self._find = find
         self._every = every
         self._settings = settings
-        self._turns, self._filter_turns = Turns(SEARCHES_BEGUN), Turns(SEARCHES_BEGUN)
+        self._turns, self._filter_turns = Turns(CONCURRENT_SEARCHES), Turns(CONCURRENT_SEARCHES)
 
     def handlers(self) -> Handlers:
         """Return the handlers."""

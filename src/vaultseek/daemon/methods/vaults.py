@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.known_vaults import refuse_unsuitable
+from vaultseek.daemon.known_vaults import check_vault_folder
 from vaultseek.daemon.methods.access import Handlers
 from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry
@@ -175,9 +175,9 @@ class VaultMethods:
         await self._apply_settings()
 
     def _closed_state(self, root: Path) -> str:
-        for unopened in self._registry.unopened:
-            if unopened.options.root == root:
-                return unopened.state
+        for failed in self._registry.failed:
+            if failed.options.root == root:
+                return failed.state
         if not root.is_dir():
             return "vault_missing"
         return "paused" if root in self._file.registry.paused else "opening"
@@ -200,7 +200,7 @@ class VaultMethods:
 
     def _new(self, call: AddVaultParams) -> VaultSettings:
         root = _existing_folder(call.path)
-        refuse_unsuitable(root)
+        check_vault_folder(root)
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
         if root in known:
             raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that")

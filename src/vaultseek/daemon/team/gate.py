@@ -102,11 +102,11 @@ class Gate:
         with self._quotas.request(grant):
             before = CURRENT_GRANT.set(grant)
             try:
-                return await self._without_the_rest(method, await handler(params, context), grant)
+                return await self._redacted(method, await handler(params, context), grant)
             finally:
                 CURRENT_GRANT.reset(before)
 
-    async def _without_the_rest(self, method: str, answer: Any, grant: Grant) -> Any:
+    async def _redacted(self, method: str, answer: Any, grant: Grant) -> Any:
         """Return the answer without vaults and notes that may not be seen, and the daemon's own paths."""
         if method == "vault/list":
             seen = [

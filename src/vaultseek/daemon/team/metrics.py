@@ -82,7 +82,7 @@ _GAUGES = {
 
 
 @asynccontextmanager
-async def serving_metrics(host: str, number: int, metrics: Metrics) -> AsyncIterator[None]:
+async def metrics_server(host: str, number: int, metrics: Metrics) -> AsyncIterator[None]:
     """Serve the ``metrics`` at this address for as long as the context lasts. Raises Unavailable."""
     from vaultseek.protocol.wire.http import serving_http  # a server of HTTP takes long to import
 

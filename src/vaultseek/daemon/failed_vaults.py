@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class UnopenedVault:
+class FailedVault:
     """A vault that could not be opened, and why."""
 
     options: VaultOptions
@@ -51,15 +51,15 @@ class UnopenedVault:
         )
 
 
-class UnopenedVaults:
+class FailedVaults:
     """The vaults that could not be opened, by folder. ``open`` opens one, and reports failures by ``add``."""
 
     def __init__(self, open: Callable[[VaultOptions], Awaitable[Any]]) -> None:
         self._open = open
-        self._vaults: dict[Path, UnopenedVault] = {}
+        self._vaults: dict[Path, FailedVault] = {}
         self._retrying: dict[Path, asyncio.Task[None]] = {}
 
-    def all(self) -> list[UnopenedVault]:
+    def all(self) -> list[FailedVault]:
         """Return the vaults that are retried."""
         return list(self._vaults.values())
 
@@ -71,7 +71,7 @@ class UnopenedVaults:
             if previous is None or previous.reason != reason:
                 unexpected = None if isinstance(error, VaultseekError | OSError) else error
                 log.error("%s cannot be opened: %s", options.name, reason.text, exc_info=unexpected)
-            self._vaults[options.root] = UnopenedVault(options, reason)
+            self._vaults[options.root] = FailedVault(options, reason)
             if options.root not in self._retrying:
                 self._retrying[options.root] = asyncio.create_task(self._retry(options.root))
         return error if isinstance(error, VaultseekError) else Unavailable(reason.text, reason.code)
