@@ -65,13 +65,13 @@ class Wire:
         self._serving: list[asyncio.Task] = []
         self.server: Server | None = None
 
-    async def start(self, handlers, *, admits=None, about=dict, **bounds) -> Server:
+    async def start(self, handlers, *, admits=None, **bounds) -> Server:
         listening = self._stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
         listening.bind(str(self.path))
         listening.listen(128)
         listening.setblocking(False)
         more = {"admits": admits} if admits else {}
-        self.server = Server(handlers, bounds=Limits(**bounds), about=about, **more)
+        self.server = Server(handlers, bounds=Limits(**bounds), **more)
         self._serving.append(asyncio.create_task(self.server.serve(listening)))
         return self.server
 

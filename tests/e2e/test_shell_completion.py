@@ -15,7 +15,6 @@ import pytest
 
 import vaultseek
 from vaultseek.content.query.operators import OPERATORS
-from vaultseek.doors.cli import completion_values
 from vaultseek.doors.cli.shell_completion import BashLine
 from vaultseek.protocol.wire import reach
 
@@ -164,8 +163,7 @@ def test_the_words_of_a_line_as_bash_has_them() -> None:
         assert (typed.words, typed.word, typed.quote) == (words, word, quote), line
 
 
-def test_the_operators_that_are_offered_are_those_of_the_query_language() -> None:
-    assert {name.removesuffix(":") for name in completion_values.OPERATORS} == set(OPERATORS)
+def test_the_page_has_the_operators_of_the_query_language() -> None:
     page = (Path(vaultseek.__file__).parent / "doors" / "ui" / "page" / "filters.js").read_text()
     assert set(re.findall(r'"([a-z-]+):"', page)) == set(OPERATORS)
 

@@ -68,11 +68,11 @@ async def test_a_request_is_answered_under_its_id(wire):
 
 
 async def test_initialize_negotiates_the_version_and_takes_the_name(wire):
-    server = await wire.start({}, about=lambda: {"vaults": 2})
+    server = await wire.start({})
     client = await wire.client()
     await client.ask(1, "initialize", {"protocol_version": 99, "client": "an editor\x1b[1m"})
     result = (await client.read())["result"]
-    assert (result["protocol_version"], result["server"]["name"], result["vaults"]) == (1, "vaultseek", 2)
+    assert (result["protocol_version"], result["server"]["name"]) == (1, "vaultseek")
     assert [c.name for c in server.clients] == ["an editor [1m"]
 
 

@@ -27,12 +27,6 @@ Items = list[CompletionItem[str]]
 COMPLETION_SECONDS = 0.3
 """Timeout of a completion; after this, nothing is offered."""
 
-OPERATORS = (
-    *("tag:", "path:", "file:", "heading:", "alias:", "link:", "content:", "section:", "line:", "block:"),
-    *("task:", "task-todo:", "task-done:", "ext:", "kind:", "before:", "after:", "created:", "modified:"),
-)
-"""Operators of the query language, repeated here because importing its grammar would take too long."""
-
 
 def complete_note(invocation: Invocation, word: str) -> Items:
     """Complete a note by file name, title or alias; complete a path as a file."""
@@ -115,7 +109,11 @@ def complete_query(invocation: Invocation, word: str) -> Items:
     if word.startswith("@"):
         saved = _saved_searches(invocation)
         return _items(((f"@{name}", query) for name, query in saved.items()), word)
-    return _items(((minus + name, "") for name in OPERATORS), word) if part else []
+    if not part:
+        return []
+    from vaultseek.content.query.operators import OPERATORS
+
+    return _items(((f"{minus}{name}:", "") for name in OPERATORS), word)
 
 
 BY_METAVAR: dict[str, Complete] = {

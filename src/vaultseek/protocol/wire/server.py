@@ -38,8 +38,7 @@ class Server:
 
     ``initialize``, ``$/cancelRequest`` and the parameters ``supersedes`` and ``deadline_ms`` are handled by
     the server itself. A handler raises the errors of ``vaultseek.errors`` for the client; of any other
-    exception the client gets only an incident number. ``about`` adds to the answer to ``initialize``,
-    ``admits`` decides if a connection is accepted.
+    exception the client gets only an incident number. ``admits`` decides if a connection is accepted.
     """
 
     def __init__(
@@ -47,12 +46,10 @@ class Server:
         handlers: Mapping[str, Handler],
         *,
         bounds: Limits | None = None,
-        about: Callable[[], JSON] = dict,
         admits: Callable[[socket.socket], bool] = reach.peer_is_us,
     ) -> None:
         self._handlers = dict(handlers)
         self._bounds = bounds or Limits()
-        self._about = about
         self._admits = admits
         self._numbers = count(1)
         self._sessions: dict[Session, asyncio.Task[None]] = {}
@@ -172,4 +169,4 @@ class Server:
             "answer_bytes": self._bounds.answer_bytes,
             "requests_in_flight": self._bounds.in_flight,
         }
-        return {"server": server, "capabilities": capabilities, **self._about(), **about}
+        return {"server": server, "capabilities": capabilities, **about}
