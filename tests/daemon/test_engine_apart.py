@@ -157,7 +157,7 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
 
 async def test_the_lanes_of_an_engine_that_does_not_answer_are_down_until_it_does(follow, lite, monkeypatch):
     """Nobody searches: monitors learn it all the same."""
-    monkeypatch.setattr(follow_module, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(follow_module, "PROBE_SECONDS", 0.05)
     follower = follow(seconds=1.0)
     await follower.rescan()
     await follower.wait_until_embedded()

@@ -160,7 +160,7 @@ class _Connection:
         self._socket, secrets = reach.reach(path, time.monotonic())
         self._socket.setblocking(False)
         self._conversation = Conversation(ids, secrets)
-        self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, patience=None)
+        self._outbox = Outbox(self._socket, cap=UNSENT_BYTES, send_seconds=None)
         self._tasks = (asyncio.create_task(self._read()), asyncio.create_task(self._write()))
 
     @property

@@ -118,11 +118,11 @@ class Conversation:
         if "method" in message:
             return Notification(str(message["method"]), message.get("params") or {})
         if id is None and error is not None:
-            raise protocol.raised(error)
+            raise protocol.to_exception(error)
         if not isinstance(id, int) or id not in self._pending:
             return None  # a late answer to a cancelled request
         self._pending.discard(id)
-        return Answer(id, message.get("result"), None if error is None else protocol.raised(error))
+        return Answer(id, message.get("result"), None if error is None else protocol.to_exception(error))
 
 
 def notification(method: str, params: JSON | None) -> bytes:

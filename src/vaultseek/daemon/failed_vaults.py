@@ -1,4 +1,4 @@
-"""The vaults that cannot be opened: why, and when each is tried again."""
+"""The vaults that could not be opened: the reason, and retries."""
 
 from __future__ import annotations
 

@@ -13,14 +13,14 @@ from vaultseek.content.files.diff import Changes
 from vaultseek.content.kinds import is_markdown, turn
 
 PART_SECONDS = 1.0
-"""Time that reading a part should take: a note that is saved meanwhile waits for it."""
+"""Time that reading a part should take, because a note that is saved meanwhile waits for it."""
 MOST_FILES = 256
 
 
 class FileQueue:
-    """The files of a vault that are no Markdown and are still to be read, pictures after all others.
+    """The files of a vault other than notes that are still to be read, pictures last.
 
-    One whose reader was ended is tried once more after all of them, alone.
+    One whose reader was killed is retried once after all others, by itself.
     """
 
     def __init__(self) -> None:
@@ -33,11 +33,11 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
-        """Return how many of all files are read, if ``done`` of the ``total`` that are read now are."""
+        """Return (files read, all files), given ``done`` of ``total`` in the part that is being read."""
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
-        """Return the changes without the files to read, which wait from now on, unless they are gone."""
+        """Return the changes without the files to read, which are queued; removed files leave the queue."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
             self._later.pop(path, None)
@@ -74,7 +74,7 @@ class FileQueue:
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:
-        """Choose the size of the next part by the time that the last one took."""
+        """Choose the size of the next part by the duration of the last one."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
         self._done = self._done + self._part if self else 0
 

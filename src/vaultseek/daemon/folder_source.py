@@ -56,7 +56,7 @@ class FolderSource:
         self._preparation = FilePreparation(vault.indexer.prepare)
         self._failures = 0
         self._requested = asyncio.Event()  # a scan, by a client, since the last one began
-        self._notes_there = 0  # that the last comparison of everything did not want to be read
+        self._unchanged_notes = 0  # that the last comparison of everything did not want to be read
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
         """Begin the indexing, and yield its tasks with their names."""
@@ -88,7 +88,10 @@ class FolderSource:
             return activity.reason
         is_first = self._scans.is_new
         if activity.notes_left > (0 if is_first else UNREAD_NOTES_TOLERATED):
-            done, total = self._notes_there + activity.notes_done, self._notes_there + activity.notes_total
+            done, total = (
+                self._unchanged_notes + activity.notes_done,
+                self._unchanged_notes + activity.notes_total,
+            )
             progress = f"{done:,} of {total:,} notes"
             return Reason("being_read", f"still reading, {progress} so far")
         return Reason("being_read", "still looking for the notes of this vault") if is_first else None
@@ -226,7 +229,7 @@ class FolderSource:
         self._scans.begin()
         began = time.monotonic()
         changes = await self._vault.in_writer(indexer.reconcile)
-        self._notes_there = await self._vault.in_writer(indexer.count_others, changes.read)
+        self._unchanged_notes = await self._vault.in_writer(indexer.count_others, changes.read)
         self._watch.record_scan(began)
         return changes
 
@@ -252,7 +255,7 @@ class FolderSource:
         changed = await vault.in_writer(
             vault.indexer.apply,
             changes,
-            lambda done, total: self._loop.call_soon_threadsafe(self._set_read, done, total),
+            lambda done, total: self._loop.call_soon_threadsafe(self._set_progress, done, total),
         )
         await vault.engine.wait_until_synced(ENGINE_SECONDS)
         last_change = time.time() if changed else vault.activity.last_change
@@ -266,7 +269,7 @@ class FolderSource:
         self._changed_notes.add(len(changed))
         self._reporter.notify(changed)
 
-    def _set_read(self, done: int, total: int) -> None:
+    def _set_progress(self, done: int, total: int) -> None:
         done, total = self._files.progress(done, total)
         self._vault.activity = replace(self._vault.activity, notes_done=done, notes_total=total)
         self._vault.embedding.wake.set()

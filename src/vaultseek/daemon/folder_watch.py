@@ -1,4 +1,4 @@
-"""The watch on a vault's folder: hints of what changed, and when everything has to be compared."""
+"""The watch on a vault's folder: hints of what changed, and requests for rescans."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ POLL_SHARE = 20
 class FolderWatch:
     """The watcher of one folder and the hints that it collects.
 
-    ``is_missing`` tells whether the notes are gone at once, ``rescan_seconds`` is the interval at which all
-    is compared where changes can be watched.
+    ``is_missing`` returns true while the vault counts as missing, ``rescan_seconds`` is the rescan interval
+    where changes can be watched.
     """
 
     def __init__(self, root: Path, is_missing: Callable[[], bool], rescan_seconds: float) -> None:
@@ -51,11 +51,11 @@ class FolderWatch:
         return await self._hints.next_batch()
 
     def request_rescan(self, reason: str) -> None:
-        """Ask for a comparison of everything."""
+        """Request a comparison of everything."""
         self._hints.request_rescan(reason)
 
     def record_scan(self, began: float) -> None:
-        """Note that a comparison of everything has ended, which ``began`` at that time."""
+        """Record the duration of a rescan that ``began`` at that time and has just ended."""
         self._scan_ended = time.monotonic()
         self._scan_seconds = self._scan_ended - began
 

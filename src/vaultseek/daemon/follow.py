@@ -24,16 +24,16 @@ from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
 
-LOOK_SECONDS = 5.0
-"""Time between two looks whether an engine answers."""
+PROBE_SECONDS = 5.0
+"""Interval at which an engine is probed."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 Source = FolderSource | ReplicaSource | PausedSource
-"""The source that the ledger of an open vault is kept up to, chosen when it is opened."""
+"""The source of an open vault, chosen when it is opened."""
 
 
 class VaultFollower:
-    """The tasks that keep one open vault up to date, and how far they are.
+    """The tasks that keep one open vault up to date, and their progress.
 
     ``on_progress`` is called on the event loop with the paths of changed notes, and with none when only the
     progress or the state has changed; ``on_damage`` when the ledger is damaged, so that the vault has to be
@@ -162,7 +162,7 @@ class VaultFollower:
         """Notice when an engine stops answering, or answers again, even if nobody searches."""
         while True:
             self.vault.engine.probe()
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(PROBE_SECONDS)
 
     async def _report_damage(self) -> None:
         await self.maintenance.wait_for_damage()

@@ -1,4 +1,4 @@
-"""The heartbeat of an indexer for the searchers of its shard, written again and again."""
+"""The heartbeat that an indexer writes for the searchers of its shard."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from vaultseek.errors import VaultseekError
 STOP_SECONDS = 2.0
 """Longest wait for an engine when a vault is closed."""
 
-LOOK_SECONDS = 1.0
-"""Time between two looks at the state of the vault."""
+CHECK_SECONDS = 1.0
+"""Interval at which the state of the vault is checked."""
 
 log = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
@@ -37,14 +37,14 @@ class HeartbeatWriter:
         self._reached = False
 
     async def run(self) -> None:
-        """Write the heartbeat now and then and soon after it has changed, for ever."""
+        """Write the heartbeat at its interval and soon after it has changed, for ever."""
         written, due = None, 0.0
         while True:
             beat = self._beat()
             if time.monotonic() >= due or _urgent_part(beat) != written:
                 await self._write(beat)
                 written, due = _urgent_part(beat), time.monotonic() + seconds_of("indexer.beat", BEAT_SECONDS)
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
 
     async def write_stopped(self) -> None:
         """Write that the indexer stops, if the engine answered before."""
@@ -79,5 +79,5 @@ class HeartbeatWriter:
 
 
 def _urgent_part(beat: Heartbeat) -> tuple[str, str | None]:
-    """Return the part whose change searchers have to learn at once."""
+    """Return the part whose change is written at once."""
     return beat.state, beat.reason.code if beat.reason else None

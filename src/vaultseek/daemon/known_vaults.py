@@ -1,4 +1,4 @@
-"""The vaults that a daemon knows, and which of them a request means."""
+"""The vaults of a daemon, and which of them a request means."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ class KnownVaults:
 def _similar(name: str, known: Iterable[str]) -> str:
     """Return the question whether the most similar of the known names was meant; nothing if none is."""
     by_folded = {fold(each): each for each in known}
-    begun = [each for each in by_folded if each.startswith(fold(name))]
-    close = begun or get_close_matches(fold(name), by_folded, 1)
+    prefixed = [each for each in by_folded if each.startswith(fold(name))]
+    close = prefixed or get_close_matches(fold(name), by_folded, 1)
     return f"did you mean {by_folded[close[0]]}? " if close else ""
 
 

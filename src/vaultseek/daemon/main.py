@@ -1,4 +1,4 @@
-"""The composition root, which alone knows every concrete part. ``serve`` runs the daemon."""
+"""The composition root, where all parts are created. ``serve`` runs the daemon."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 from vaultseek.base.threads import Threads
 from vaultseek.core.indexing.model_source import ModelSource
-from vaultseek.daemon.ending import STOP_SECONDS, Ending, report_crashes
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods, Subscribers
 from vaultseek.daemon.shards import Role, check_role
+from vaultseek.daemon.shutdown import STOP_SECONDS, Shutdown, report_crashes
 from vaultseek.daemon.systemd import ServiceManager
-from vaultseek.daemon.team.grants import TeamGate
+from vaultseek.daemon.team.grants import TeamVerifier
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
-from vaultseek.protocol.wire.auth import Authenticator, Gate, OwnGate
+from vaultseek.protocol.wire.auth import Authenticator, LoopbackVerifier, TokenVerifier
 from vaultseek.protocol.wire.endpoint import Endpoint
-from vaultseek.protocol.wire.loopback import LoopbackPort, forget_address, is_of_this_machine, listen
+from vaultseek.protocol.wire.loopback import LoopbackPort, is_of_this_machine, listen, remove_address_file
 from vaultseek.protocol.wire.reach import answers
 from vaultseek.protocol.wire.server import Server
 from vaultseek.semantic.models.catalogue import LocalModel
@@ -49,11 +49,11 @@ CRASH_FILE = "daemon.crash"
 """Name of the file beside the log that a crash in native code is written to."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
-"""Time that a thread may compute while others wait. A search takes a few milliseconds, so that Python's own 5
-would double it whenever notes are indexed beside it."""
+"""Switch interval of threads. A search takes a few milliseconds, so Python's default of 5 would double that
+while notes are indexed."""
 COLLECTION_THRESHOLDS = (50_000, 20, 50)
-"""Thresholds of the garbage collector. A search makes some thousand objects and no cycles; Python's own 700
-would interrupt each several times, and now and then look through everything that is cached."""
+"""Thresholds of the garbage collector. A search creates some thousand objects and no cycles; Python's default
+of 700 would interrupt it several times, and now and then traverse everything that is cached."""
 OPEN_FILES = 65_536
 """Most open files that the daemon asks the system for."""
 READY_SECONDS = 10.0
@@ -111,8 +111,8 @@ async def _run(
     server = Server(methods.handlers())
     loop = asyncio.get_running_loop()
     loop.set_default_executor(Threads(thread_name_prefix="asyncio"))
-    ending = Ending(partial(_cut_off, endpoint))
-    ending.follow_signals(partial(_call_in, loop, methods.stop.set))
+    shutdown = Shutdown(partial(_cut_off, endpoint))
+    shutdown.handle_signals(partial(_call_in, loop, methods.stop.set))
     serving = asyncio.create_task(server.serve(endpoint.socket))
     opening = asyncio.create_task(_open(registry, file, settings))
     watching = asyncio.create_task(_keep_address(endpoint, server, methods.stop.set))
@@ -121,11 +121,11 @@ async def _run(
     try:
         async with (
             _loopback(endpoint.path, server, enabled=settings.daemon.tcp),
-            _team(settings.team, server, methods.gate, metrics),
+            _team(settings.team, server, methods.verifier, metrics),
         ):
             await methods.stop.wait()
     finally:
-        ending.begin()
+        shutdown.start_timer()
         manager.stopping()
         for task in (reporting, opening, watching, serving):
             task.cancel()
@@ -146,21 +146,23 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
         log.error("%s", error)
         port = None
     if port is None:
-        forget_address(beside)
+        remove_address_file(beside)
         yield
         return
     log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
     try:
-        async with _authenticated(server, port.socket, OwnGate(port.secrets)):
+        async with _authenticated(server, port.socket, LoopbackVerifier(port.secrets)):
             yield
     finally:
         port.close()
 
 
 @contextlib.asynccontextmanager
-async def _authenticated(server: Server, listening: socket.socket, gate: Gate) -> AsyncIterator[None]:
-    """Accept the clients on a socket that the gate admits."""
-    authenticator = Authenticator(gate, server.add_client)
+async def _authenticated(
+    server: Server, listening: socket.socket, verifier: TokenVerifier
+) -> AsyncIterator[None]:
+    """Accept the clients on a socket that the verifier admits."""
+    authenticator = Authenticator(verifier, server.add_client)
     serving = asyncio.create_task(server.serve(listening, authenticator.accept))
     try:
         yield
@@ -171,14 +173,14 @@ async def _authenticated(server: Server, listening: socket.socket, gate: Gate) -
 
 @contextlib.asynccontextmanager
 async def _team(
-    settings: TeamSettings, server: Server, gate: TeamGate, metrics: Metrics | None
+    settings: TeamSettings, server: Server, verifier: TeamVerifier, metrics: Metrics | None
 ) -> AsyncIterator[None]:
     """Accept clients with a token of the settings, and serve metrics; go on without what cannot be opened."""
     async with contextlib.AsyncExitStack() as parts:
         try:
             if (address := address_of(settings.listen)) is not None:
                 listening = parts.enter_context(contextlib.closing(listen(*address)))
-                await parts.enter_async_context(_authenticated(server, listening, gate))
+                await parts.enter_async_context(_authenticated(server, listening, verifier))
                 log.info("listening for a team on %s", settings.listen)
                 if not is_of_this_machine(address[0]):
                     log.warning("%s can be reached from other machines, without encryption", settings.listen)

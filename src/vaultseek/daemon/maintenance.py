@@ -13,7 +13,7 @@ from vaultseek.daemon import folder_watch
 from vaultseek.errors import Busy, IndexDamaged
 
 COMPACT_SECONDS = 86_400.0
-"""Time after which what is left of deleted text is removed from the files of the index."""
+"""Interval at which remains of deleted text are removed from the files of the index."""
 COMPACT_POLL_SECONDS = 600.0
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 class Maintenance:
     """Merging, compacting and checking of the index of one open vault, beside searches and saves.
 
-    ``changed`` is set by whoever has changed the keyword index, so that its segments may need merging.
+    ``changed`` is set after each change of the keyword index, whose segments may need merging then.
     """
 
     def __init__(self, vault: OpenVault) -> None:
@@ -41,8 +41,7 @@ class Maintenance:
                 log.warning("merging the keyword index of %s: %s", self._vault.name, error)
 
     async def compact(self) -> None:
-        """Remove what is left of deleted text from the files of the keyword index and of the ledger, and many
-        vectors of no use.
+        """Remove remains of deleted text from the keyword index and the ledger, and outdated vectors.
 
         Raises Busy if another program reads the ledger for long, IndexDamaged, or OSError.
         """
@@ -55,7 +54,7 @@ class Maintenance:
             raise Busy(f"another program reads the index of {vault.name}; try again")
 
     async def compact_daily(self, has_time: Callable[[], bool]) -> None:
-        """Compact the index, for ever: a day after the last time, if it has changed and there is time."""
+        """Compact the index once a day if it has changed and ``has_time``, for ever."""
         ledger = self._vault.ledger
         while True:
             compacted, revision = await asyncio.to_thread(ledger.compacted)
@@ -71,6 +70,6 @@ class Maintenance:
                     await asyncio.sleep(COMPACT_POLL_SECONDS)
 
     async def wait_for_damage(self) -> None:
-        """Return once the ledger is damaged. SQLite may not notice: its file may be gone or another."""
+        """Return once the ledger is damaged. SQLite may not notice that its file is gone or replaced."""
         while await asyncio.to_thread(self._vault.ledger.is_sound):
             await asyncio.sleep(folder_watch.LIVENESS_SECONDS)

@@ -1,4 +1,4 @@
-"""The scans of a vault, what is left to be indexed after them, and who waits for that."""
+"""The scans of a vault, the backlog after them, and waiting for both."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Scans:
             )
 
     async def wait_if_new(self) -> None:
-        """Give the first scan of a vault without an index a moment, once: a long one is not waited for."""
+        """Wait a moment for the first scan of a vault without an index; a long one is not waited for."""
         left = self._opened + FIRST_SCAN_SECONDS - time.monotonic()
         if not self._was_indexed and left > 0:
             await self.wait_for_first(left)
@@ -109,7 +109,7 @@ EMBED_POLL_SECONDS = 0.05
 
 
 class Backlog:
-    """The work that is left until the index of a vault covers its notes as they are."""
+    """The work that is left until the index of a vault is up to date."""
 
     def __init__(self, vault: OpenVault, worker: SemanticWorker, scans: Scans) -> None:
         self._vault = vault

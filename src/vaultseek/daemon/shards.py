@@ -23,7 +23,7 @@ from vaultseek.settings.model import Settings, VaultSettings
 Role = Literal["index", "search", "all"]
 """The work of a daemon: keep indexes, answer from what others keep in an engine, or both for its vaults."""
 SHARD_SECONDS = 30.0
-"""Time between two looks for shards."""
+"""Interval at which shards are listed."""
 _changing = threading.Lock()
 _SHARD = re.compile(r"[\w-][\w.-]{0,199}")
 """Names of shards that can be those of folders as well."""
@@ -44,16 +44,16 @@ def check_role(role: Role, settings: Settings) -> None:
 
 
 def with_shards(settings: Settings) -> Settings:
-    """Return the settings with the shards of the engine for vaults, also those known from before."""
+    """Return the settings with the engine's shards as vaults, and those that it had before."""
     engine = settings.index.engine
-    known = {} if engine is None else _known(engine)
+    known = {} if engine is None else _all_shards(engine)
     shared = Counter(name.casefold() for name in known.values())
     vaults = [_vault(name if shared[name.casefold()] == 1 else shard, shard) for shard, name in known.items()]
     return settings.model_copy(update={"vaults": tuple(vaults)})
 
 
 def engine_of(engine: EngineOptions | None, root: Path) -> EngineOptions | None:
-    """Return the way to the shard that stands for the vault at ``root``; it is the folder's name."""
+    """Return the options of the shard for the vault at ``root``; it is named after the folder."""
     return None if engine is None else replace(engine, shard=root.name)
 
 
@@ -76,19 +76,19 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_left: bool
             )
 
     with _changing:
-        known = _before(engine)
+        known = _remembered_shards(engine)
         name = known.get(root.name, root.name)
         delete_shard(engine, root.name, check, drop=drop)
         if known.pop(root.name, None) is not None:
             _remember(engine, known)
 
 
-def _known(engine: EngineOptions) -> dict[str, str]:
+def _all_shards(engine: EngineOptions) -> dict[str, str]:
     """Return the names of vaults by shard, also of those that the engine had before: they are missing now."""
     with _changing:
-        before = _before(engine)
+        before = _remembered_shards(engine)
         try:
-            known = dict(sorted({**before, **_now(engine, before)}.items()))
+            known = dict(sorted({**before, **_current_shards(engine, before)}.items()))
         except Unavailable as error:
             log.warning("the shards of the engine cannot be listed: %s", error)
             return before
@@ -97,22 +97,26 @@ def _known(engine: EngineOptions) -> dict[str, str]:
         return known
 
 
-def _now(engine: EngineOptions, before: Mapping[str, str]) -> dict[str, str]:
+def _current_shards(engine: EngineOptions, before: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the vaults by the shards that the engine has. Raises Unavailable."""
     from vaultseek.engines.administration import names_of_shards
 
     names = names_of_shards(engine)
     return {
-        shard: name or before.get(shard) or _plain(shard)
+        shard: name or before.get(shard) or _name_without_digest(shard)
         for shard, name in names.items()
         if _SHARD.fullmatch(shard)
     }
 
 
-def _before(engine: EngineOptions) -> dict[str, str]:
+def _remembered_shards(engine: EngineOptions) -> dict[str, str]:
     try:
         known = paths.read_json(_folder() / "known.json").get(engine.place, {})
-        names = known if isinstance(known, dict) else {str(shard): _plain(str(shard)) for shard in known}
+        names = (
+            known
+            if isinstance(known, dict)
+            else {str(shard): _name_without_digest(str(shard)) for shard in known}
+        )
         return {shard: str(name) for shard, name in names.items() if _SHARD.fullmatch(shard)}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
@@ -128,13 +132,13 @@ def _folder() -> Path:
 
 
 def _vault(name: str, shard: str) -> VaultSettings:
-    """Return the vault that stands for a shard; what an engine says may be no name for one."""
+    """Return the vault of a shard; the name in the engine may not be a valid one."""
     for each in (name, shard):
         with suppress(ValidationError):
             return VaultSettings(name=each, path=_folder() / shard)
     return VaultSettings(name=f"vault {shard}", path=_folder() / shard)
 
 
-def _plain(shard: str) -> str:
+def _name_without_digest(shard: str) -> str:
     match = _OWN_NAME.fullmatch(shard)
     return match[1] if match else shard

@@ -1,4 +1,4 @@
-"""Sources of an open vault: what its ledger is kept up to. A folder is in ``folder_source``."""
+"""Sources of an open vault other than a folder, which is in ``folder_source``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vaultseek.engines.port import ShardSource
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 
 COPY_SECONDS = 2.0
-"""Time between two questions of a searcher whether a shard has changed."""
+"""Interval at which a searcher checks whether a shard has changed."""
 
 
 class PausedSource:
@@ -37,7 +37,7 @@ class PausedSource:
         """Return None: a pause is no reason."""
 
     def missing_seconds(self) -> float:
-        """Return 0, as nobody looks for the folder."""
+        """Return 0, because the folder is not watched."""
         return 0.0
 
     async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
@@ -77,7 +77,7 @@ class ReplicaSource:
         return self._vault.activity.reason
 
     def missing_seconds(self) -> float:
-        """Return 0, as there is no folder."""
+        """Return 0, because there is no folder."""
         return 0.0
 
     async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:

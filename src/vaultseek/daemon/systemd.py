@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Self
 
 WATCHDOG_SHARE = 0.4
-"""A sign of life is sent after this share of the watchdog's interval."""
+"""A keep-alive is sent after this share of the watchdog's interval."""
 WATCHDOG_SLOWEST_SECONDS = 10.0
 """The longest time between two reports, so that the status shown is no older."""
 
@@ -28,7 +28,7 @@ class ServiceManager:
     """The service manager that started this daemon.
 
     ``address`` is a path, or a name in the abstract namespace that begins with ``@``; None if there is none.
-    ``watchdog`` is the interval in seconds at which it expects a sign of life; None for never.
+    ``watchdog`` is the interval in seconds at which it expects a keep-alive; None for never.
     """
 
     def __init__(self, address: str | None = None, watchdog: float | None = None) -> None:
@@ -56,9 +56,9 @@ class ServiceManager:
         self._send("STOPPING=1", "STATUS=stopping")
 
     async def keep_reporting(self, status: Callable[[], str]) -> None:
-        """Report signs of life and the ``status`` until cancelled.
+        """Send keep-alives and the ``status`` until cancelled.
 
-        A hanging event loop reports nothing, which the watchdog notices.
+        A hanging event loop sends nothing, which the watchdog notices.
         """
         if self._address is None:
             return

@@ -86,7 +86,7 @@ class VaultRegistry:
 
     @property
     def failed(self) -> list[FailedVault]:
-        """The vaults of the settings that cannot be opened, which is tried again and again."""
+        """The vaults of the settings that could not be opened and are retried."""
         return self._failed.all()
 
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
@@ -117,7 +117,7 @@ class VaultRegistry:
         await asyncio.gather(*(self._open(options) for options in configured), return_exceptions=True)
 
     async def check_engine(self, root: Path) -> None:
-        """Raise Unavailable if the index of a vault cannot be deleted, as the engine that has it is away."""
+        """Raise Unavailable if the index of a vault cannot be deleted because its engine is away."""
         engine = self.settings.index.engine
         if engine is not None:
             from vaultseek.engines.administration import check_reachable
@@ -140,7 +140,7 @@ class VaultRegistry:
         return True
 
     async def follow_shards(self) -> None:
-        """Keep a searcher's vaults those that there are shards of; return at once in another role."""
+        """Open and close a searcher's vaults as shards come and go; return at once in another role."""
         while self.is_searcher:
             await asyncio.sleep(SHARD_SECONDS)
             with contextlib.suppress(VaultseekError):
@@ -254,9 +254,9 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Open the vaults anew whose ledgers are damaged, which replaces these; return when they are open.
+        """Reopen the vaults with damaged ledgers, which replaces the ledgers; return when they are open.
 
-        False if there was nothing to wait for.
+        Returns false if there was nothing to wait for.
         """
         for follower in self.followers:
             if not follower.vault.ledger.is_sound():
@@ -357,9 +357,9 @@ class VaultRegistry:
     # -- language --------------------------------------------------------------------------------------
 
     async def _judge_language(self, follower: VaultFollower, directory: Path) -> None:
-        """Judge the language of the vault's notes, at first and whenever many have changed.
+        """Detect the language of the vault's notes, at first and whenever many have changed.
 
-        If it asks for another model, the vault is opened again with that.
+        If another model suits it better, the vault is reopened with that.
         """
         vault = follower.vault
         while True:

@@ -14,7 +14,7 @@ from vaultseek.base import limits, paths
 from vaultseek.client import AsyncClient, Client
 from vaultseek.errors import Forbidden, Unavailable
 from vaultseek.protocol.wire import loopback
-from vaultseek.protocol.wire.auth import Authenticator, OwnGate
+from vaultseek.protocol.wire.auth import Authenticator, LoopbackVerifier
 from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.loopback import LoopbackPort
 from vaultseek.protocol.wire.server import Limits, Server
@@ -35,7 +35,7 @@ class Port:
         self.file = self.port.file
         self.address = json.loads(self.file.read_text())
         self.server = Server(handlers or {"echo": echo}, bounds=Limits(**bounds))
-        self.authenticator = Authenticator(OwnGate(self.port.secrets), self.server.add_client)
+        self.authenticator = Authenticator(LoopbackVerifier(self.port.secrets), self.server.add_client)
         self.serving = asyncio.create_task(self.server.serve(self.port.socket, self.authenticator.accept))
 
     async def exchange(self, data: bytes, *, hold: bool = False) -> bytes:

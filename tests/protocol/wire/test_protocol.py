@@ -18,7 +18,7 @@ KINDS = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_error_round_trips(kind):
-    back = protocol.raised(protocol.refusal(1, kind("what happened"))["error"])
+    back = protocol.to_exception(protocol.error_response(1, kind("what happened"))["error"])
     assert type(back) is kind
     assert (str(back), back.code, back.number) == ("what happened", kind.code, kind.number)
 
@@ -32,7 +32,7 @@ def test_every_error_round_trips(kind):
     ],
 )
 def test_errors_of_the_protocol_itself_keep_their_code(error, kind):
-    back = protocol.raised(protocol.refusal(1, error)["error"])
+    back = protocol.to_exception(protocol.error_response(1, error)["error"])
     assert isinstance(back, kind)
     assert (back.code, back.number) == (error.code, error.number)
 
@@ -41,7 +41,7 @@ def test_errors_of_the_protocol_itself_keep_their_code(error, kind):
     "error", [None, 7, {}, {"message": None}, {"data": {"code": ["busy"]}}, {"data": {"code": "new"}}]
 )
 def test_an_error_from_another_version_is_an_error_all_the_same(error):
-    assert isinstance(protocol.raised(error), errors.VaultseekError)
+    assert isinstance(protocol.to_exception(error), errors.VaultseekError)
 
 
 PARTS = st.sampled_from(["2.0", "search", "", None, True, 1, -1.5, [], [1], {}, {"query": "x"}, "\ud800"])

@@ -24,8 +24,8 @@ from vaultseek.daemon.methods.tables import TableMethods
 from vaultseek.daemon.methods.vaults import VaultMethods
 from vaultseek.daemon.shards import Role
 from vaultseek.daemon.team.audit import AuditLog
-from vaultseek.daemon.team.gate import Gate
-from vaultseek.daemon.team.grants import TeamGate
+from vaultseek.daemon.team.gate import AccessControl
+from vaultseek.daemon.team.grants import TeamVerifier
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.view import SeenFollower, Views
 from vaultseek.daemon.vaults import VaultRegistry
@@ -58,10 +58,10 @@ class Methods:
         self._role = role
         self._vaults = VaultMethods(file, registry)
         self._views = Views(registry)
-        self.gate = TeamGate(lambda: registry.settings, self._vaults.follow_good_settings)
+        self.verifier = TeamVerifier(lambda: registry.settings, self._vaults.follow_good_settings)
         self.audit = AuditLog(paths.state_directory() / "audit.log")
-        self._entrance = Gate(
-            lambda: registry.settings.team, self.gate.current, self._views.counts, self.audit, metrics
+        self._access = AccessControl(
+            lambda: registry.settings.team, self.verifier.current, self._views.counts, self.audit, metrics
         )
         self._parts = (
             self._vaults,
@@ -83,7 +83,7 @@ class Methods:
             handlers |= {name: self._healing(*entry) for name, entry in part.items()}
         if self._role == "index":
             handlers |= dict.fromkeys(("search", "search/all", "search/why"), _refuse_search)
-        return {name: self._entrance.guarded(name, handler) for name, handler in handlers.items()}
+        return {name: self._access.guard(name, handler) for name, handler in handlers.items()}
 
     async def shutdown(self, call: Nothing, context: RequestContext) -> JSON:
         """End the daemon after this answer."""

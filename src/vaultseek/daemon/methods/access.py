@@ -48,7 +48,7 @@ async def find_note(name: str, follower: SeenFollower) -> NoteRow:
     try:
         return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
     except NotFound:
-        # After a start, or in a new vault, the note may only not have been read yet.
+        # After a start, or in a new vault, the note may not have been read yet.
         if not await follower.wait_for_first_scan(limits.REFRESH_SECONDS):
             raise Unavailable(f"{vault.name} is still being read; try again in a moment") from None
     degraded = follower.degraded_reason()

@@ -1,4 +1,4 @@
-"""RPC methods `index/…`: status, refresh, compact, wait, verify, what clients make, subscriptions."""
+"""RPC methods `index/…`: status, refresh, compact, wait, verify, work for clients, subscriptions."""
 
 from __future__ import annotations
 
@@ -217,7 +217,7 @@ class IndexMethods:
 
 
 def _open_handout(follower: VaultFollower) -> NoteHandout:
-    """Return the notes for a client. Raises Unavailable if none waits for them."""
+    """Return the handout of notes. Raises Unavailable if no client is waiting for it."""
     handout = follower.vault.indexer.handout
     if not handout.has_client:
         raise Unavailable("no client is waiting to parse notes; use index/wait with notes_from_client")

@@ -1,4 +1,4 @@
-"""RPC methods about links that are being written, and about renaming what they lead to."""
+"""RPC methods about links that are being written, and about renaming their targets."""
 
 from __future__ import annotations
 

@@ -45,9 +45,9 @@ from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
 
 CONCURRENT_SEARCHES = 4
-"""Searches that are at work at the same time, and the same of those with a filter, which may take long."""
+"""Concurrent searches; as many more with a filter, which may take long."""
 PREFIX_NAMES = 64
-"""Names that begin with what is being typed, of which those that pass the filter come first."""
+"""Names with the typed prefix that are considered."""
 
 
 class SearchMethods:
@@ -208,4 +208,4 @@ async def _wait_for_vectors(follower: VaultFollower, *, expanded: bool) -> None:
         if expanded:
             await follower.refresh_concepts()
     except (WorkerUnavailable, IndexDamaged):
-        return  # the answer names the lanes that are missing
+        return  # the answer names the missing lanes

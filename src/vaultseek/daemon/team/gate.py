@@ -1,4 +1,4 @@
-"""The gate before every method: what a token may ask for, how much of it, and what is written down."""
+"""Access control before every method: what a token may call, its rate limit, and the audit log."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ALLOWED = frozenset((
     "index/status", "$/schema",
 ))  # fmt: skip
 """Methods for tokens. All of them only read, and reach notes through `Views` alone."""
-_OF_SERVER = {"rerank_model"}
+_SERVER_SETTINGS = {"rerank_model"}
 """Settings of a search that name something on the server."""
 
 
-class Gate:
-    """Lets the user through, and clients with a token as far as their rights go.
+class AccessControl:
+    """Admits every request of the user, and of clients with a token those that their rights allow.
 
     ``current`` returns the rights that a token has now, ``counts`` those of the visible notes of a vault.
     """
@@ -52,8 +52,8 @@ class Gate:
         self._metrics = metrics
         self._quotas = Quotas()
 
-    def guarded(self, method: str, handler: Handler) -> Handler:
-        """Return the handler of a method behind the gate."""
+    def guard(self, method: str, handler: Handler) -> Handler:
+        """Return the handler of a method with its access checked."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             grant = context.client.grant
@@ -124,7 +124,7 @@ class Gate:
     async def _listed(self, vault: JSON, grant: Grant) -> JSON:
         if grant.folders(vault["name"]) is None:
             return vault
-        return _only(vault, "name", "path", "from", "state") | {
+        return _pick(vault, "name", "path", "from", "state") | {
             "notes": (await self._visible(vault["name"])).notes
         }
 
@@ -134,7 +134,7 @@ class Gate:
             return vault
         counts = await self._visible(vault["name"])
         return {
-            **_only(vault, "name", "path", "state"),
+            **_pick(vault, "name", "path", "state"),
             **general_json(vault),
             "notes": counts.notes,
             "chunks": counts.chunks,
@@ -152,7 +152,7 @@ class Gate:
                 name: {"up": lane["up"], **general_json(lane)} for name, lane in vault["lanes"].items()
             },
             "models": {
-                **_only(vault["models"], "main", "why", "only_english", "second", "second_problem", "advice"),
+                **_pick(vault["models"], "main", "why", "only_english", "second", "second_problem", "advice"),
                 "second_notes_left": None,
             },
         }
@@ -186,25 +186,25 @@ def _refuse_waiting(params: JSON) -> None:
         raise Forbidden("clients with a token cannot have the disk compared; leave 'wait' out")
     settings = params.get("settings")
     named = {str(key).lower() for key in settings} if isinstance(settings, dict) else set()
-    if refused := sorted(named & _OF_SERVER):
+    if refused := sorted(named & _SERVER_SETTINGS):
         raise Forbidden(f"{refused[0]} is set by whoever runs this server; leave it out")
 
 
 def _daemon(daemon: JSON) -> JSON:
-    """Return the daemon's part of a status, with nothing that moves with notes of others."""
+    """Return the daemon's part of a status, without anything that depends on other people's notes."""
     worker = daemon["worker"]
     return {
-        **_only(daemon, "version", "uptime_seconds"),
+        **_pick(daemon, "version", "uptime_seconds"),
         "pid": 0,
         "memory_bytes": 0,
         "config": None,
         "socket": "",
-        "worker": {**_only(worker, "status", "model", "computing", "sends"), **general_json(worker)},
+        "worker": {**_pick(worker, "status", "model", "computing", "sends"), **general_json(worker)},
     }
 
 
-def _only(answer: JSON, *keys: str) -> JSON:
-    """Return these fields of an answer. All others are left out, so that a new one is closed at first."""
+def _pick(answer: JSON, *keys: str) -> JSON:
+    """Return these fields of an answer. All others are left out, so a new field is private by default."""
     return {key: answer[key] for key in keys}
 
 
@@ -212,8 +212,8 @@ def _only(answer: JSON, *keys: str) -> JSON:
 
 
 @dataclass(slots=True)
-class _Use:
-    """The use of a token: requests that may still come, since when, and those being answered."""
+class _Usage:
+    """The usage of a token: requests left, the time of that count, and requests in flight."""
 
     left: float
     since: float
@@ -221,17 +221,17 @@ class _Use:
 
 
 class Quotas:
-    """Counts the requests of each token; a minute's worth may come at once, and grows back steadily."""
+    """Limits the requests of each token by a token bucket that holds a minute's worth."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._uses: dict[str, _Use] = {}
+        self._usage: dict[str, _Usage] = {}
 
     @contextlib.contextmanager
     def request(self, grant: Grant) -> Iterator[None]:
-        """Count a request for as long as it runs. Raises Busy if the token has had enough."""
+        """Count a request for as long as it runs. Raises Busy if the token has reached its limit."""
         most, now = grant.token.requests_per_minute, self._clock()
-        use = self._uses.setdefault(grant.token.sha256, _Use(most, now))
+        use = self._usage.setdefault(grant.token.sha256, _Usage(most, now))
         use.left = min(most, use.left + (now - use.since) * most / 60)
         use.since = now
         if use.left < 1:

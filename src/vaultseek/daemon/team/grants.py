@@ -56,8 +56,8 @@ CURRENT_GRANT: ContextVar[Grant | None] = ContextVar("grant", default=None)
 """The rights of the client whose request is being answered; None for the user, who may do everything."""
 
 
-class TeamGate:
-    """Admits clients with a token of the settings. ``refresh`` takes over settings that changed on disk."""
+class TeamVerifier:
+    """Admits clients with a token of the settings. ``refresh`` applies settings that changed on disk."""
 
     where = "ask whoever runs this server for one"
 
@@ -66,13 +66,13 @@ class TeamGate:
         self._refresh = refresh
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `Gate.admit`. The proof lets a client of the port's address file know the server."""
+        """See `TokenVerifier.admit`. The proof lets a client of the port's address file know the server."""
         text = params.get(TOKEN)
         if not isinstance(text, str):
             return None
         await self._refresh()
         digest = token_digest(text)
-        # All are compared, so that the time says nothing.
+        # All are compared, in constant time.
         same = [each for each in self._settings().team.tokens if hmac.compare_digest(each.sha256, digest)]
         if not same:
             return None
@@ -88,10 +88,10 @@ class TeamGate:
 
 
 def token_digest(token: str) -> str:
-    """Return what the settings hold of a token."""
+    """Return the digest of a token, which the settings have in its place."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 
 def token_proof(token: str) -> str:
-    """Return what a server answers that knows the token, or its digest and the client's word."""
+    """Return the proof that a server has been sent this token."""
     return hashlib.sha256(f"proof of {token}".encode("utf-8", "replace")).hexdigest()

@@ -47,7 +47,7 @@ class Metrics:
         self._seconds.labels(method).observe(seconds)
 
     def describe(self) -> list[Any]:
-        """Return nothing: the vaults are looked at only when they are asked for."""
+        """Return nothing: the gauges are read only when they are collected."""
         return []
 
     def collect(self) -> Iterator[Any]:

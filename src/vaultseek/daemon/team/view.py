@@ -27,7 +27,7 @@ class ScopedFollower:
         self.vault = ScopedVault(follower.vault, folders)
         self.completer = VaultCompleter(self.vault.ledger)
         self._follower = follower
-        self.status = follower.status  # the gate takes out what is not for everybody
+        self.status = follower.status  # access control redacts it
         self.wait_if_new = follower.wait_if_new
         self.wait_for_first_scan = follower.wait_for_first_scan
 

@@ -32,8 +32,8 @@ class Admission(NamedTuple):
     principal: str = ""
 
 
-class Gate(Protocol):
-    """A judge of tokens. ``where`` says where a client finds the right one."""
+class TokenVerifier(Protocol):
+    """Verifies tokens. ``where`` says where a client finds the right one."""
 
     where: str
 
@@ -41,8 +41,8 @@ class Gate(Protocol):
         """Return what a client with these parameters of ``initialize`` gets; None if it is refused."""
 
 
-class OwnGate:
-    """The gate of the loopback port: one token, which only the user can read, and all rights."""
+class LoopbackVerifier:
+    """The verifier of the loopback port: one token, which only the user can read, and all rights."""
 
     where = "it stands in the daemon's address file"
 
@@ -50,20 +50,20 @@ class OwnGate:
         self._secrets = secrets
 
     async def admit(self, params: JSON) -> Admission | None:
-        """See `Gate.admit`."""
+        """See `TokenVerifier.admit`."""
         return Admission({PROOF: self._secrets.proof}) if self._secrets.admit(params) else None
 
 
 class Authenticator:
-    """Reads the first message of each connection; ``add_client`` gets those that the gate admits.
+    """Reads the first message of each connection; ``add_client`` gets those that the verifier admits.
 
     Until then a connection costs only a small buffer, and only a few are read at the same time: one more
     ends that which has been silent for longest, so that nobody can keep others out by saying nothing. Other
     protocols, such as a web page's request with its Host and Origin, get no answer at all.
     """
 
-    def __init__(self, gate: Gate, add_client: AddClient) -> None:
-        self._gate = gate
+    def __init__(self, verifier: TokenVerifier, add_client: AddClient) -> None:
+        self._verifier = verifier
         self._add_client = add_client
         self._pending: dict[asyncio.Task[None], None] = {}
         self._refused_before = False
@@ -98,7 +98,7 @@ class Authenticator:
                         accepted = True
                         self._add_client(connection, received, *admission)
                     else:
-                        frame = encode(protocol.refusal(first.id if first else None, admission))
+                        frame = encode(protocol.error_response(first.id if first else None, admission))
                         await asyncio.get_running_loop().sock_sendall(connection, frame)
         finally:
             if not accepted:
@@ -109,13 +109,13 @@ class Authenticator:
             return first.error
         if first is None or first.method != protocol.INITIALIZE:
             return Forbidden(f"the first message on a port must be 'initialize' with the {TOKEN!r}")
-        admission = await self._gate.admit(first.params)
+        admission = await self._verifier.admit(first.params)
         if admission is not None:
             return admission
         if not self._refused_before:
             log.warning("a client connected to the port without the right token")
         self._refused_before = True
-        return Forbidden(f"the {TOKEN!r} is missing or wrong; {self._gate.where}")
+        return Forbidden(f"the {TOKEN!r} is missing or wrong; {self._verifier.where}")
 
 
 async def _first_message(connection: socket.socket) -> tuple[bytes, protocol.Request | Rejected | None]:

@@ -140,7 +140,7 @@ def connect(file: Path, until: float | None) -> tuple[socket.socket, Secrets]:
     return connection, secrets
 
 
-def forget_address(beside: Path) -> None:
+def remove_address_file(beside: Path) -> None:
     """Remove the address file that a killed daemon may have left ``beside`` the Unix socket."""
     with contextlib.suppress(OSError):
         beside.with_suffix(SUFFIX).unlink(missing_ok=True)

@@ -12,13 +12,13 @@ from vaultseek.base.limits import NOTICE_BYTES, RECEIVE_BYTES
 class Outbox:
     """The frames to send, in the order in which they were put.
 
-    ``cap`` is in bytes; ``patience`` is the timeout of each piece in seconds, or None.
+    ``cap`` is in bytes; ``send_seconds`` is the timeout of each piece in seconds, or None.
     """
 
-    def __init__(self, connection: socket.socket, *, cap: int, patience: float | None) -> None:
+    def __init__(self, connection: socket.socket, *, cap: int, send_seconds: float | None) -> None:
         self._connection = connection
         self._cap = cap
-        self._patience = patience
+        self._send_seconds = send_seconds
         self._frames: deque[bytes] = deque()
         self._late: dict[str, bytes] = {}
         self._unsent = 0
@@ -78,7 +78,7 @@ class Outbox:
             rest = memoryview(self._frames[0])
             while rest:
                 part, rest = rest[:RECEIVE_BYTES], rest[RECEIVE_BYTES:]
-                async with asyncio.timeout(self._patience):
+                async with asyncio.timeout(self._send_seconds):
                     await loop.sock_sendall(self._connection, part)
                 self._unsent -= len(part)
                 self._update_events()

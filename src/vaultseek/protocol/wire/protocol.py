@@ -103,7 +103,7 @@ def answer(id: Id, result: object) -> JSON:
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def refusal(id: Id | None, error: VaultseekError) -> JSON:
+def error_response(id: Id | None, error: VaultseekError) -> JSON:
     """Return the error that answers request ``id``."""
     members = {
         "code": error.number,
@@ -113,7 +113,7 @@ def refusal(id: Id | None, error: VaultseekError) -> JSON:
     return {"jsonrpc": "2.0", "id": id, "error": members}
 
 
-def raised(error: object) -> VaultseekError:
+def to_exception(error: object) -> VaultseekError:
     """Return the exception for the ``error`` member of an answer, with its ``code`` and ``number``."""
     members = error if isinstance(error, dict) else {}
     data = members.get("data")

@@ -67,15 +67,15 @@ class Requests:
         return id in self._by_id
 
     @property
-    def unanswered(self) -> bool:
+    def has_unanswered(self) -> bool:
         """True if a request is not answered yet."""
         return bool(self._by_id)
 
-    def crowded(self, waiting_bytes: int) -> bool:
+    def is_full(self, waiting_bytes: int) -> bool:
         """True if no more should be read because too many requests wait."""
         return self._waiting_bytes > waiting_bytes or len(self._waiting) > limits.REQUESTS_WAITING
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Wait until a request starts or finishes."""
         self._changed.clear()
         await self._changed.wait()
@@ -88,7 +88,7 @@ class Requests:
         if work.request.id is not None:
             self._by_id[work.request.id] = work
         if work.deadline is not None:
-            self._end_in_time(work, work.deadline)
+            self._schedule_deadline(work, work.deadline)
         work.waiting.since = time.monotonic()
         self._waiting.append(work)
         self._waiting_bytes += work.size
@@ -111,14 +111,14 @@ class Requests:
         for work in list(self._running):
             self._cancel(work, reason)
 
-    async def ended(self, seconds: float) -> None:
+    async def wait_until_finished(self, seconds: float) -> None:
         """Wait until the running requests are finished, at most ``seconds``."""
         tasks = {work.task for work in self._running if work.task is not None}
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
             await asyncio.sleep(0)
 
-    def _end_in_time(self, work: Work, deadline: float) -> None:
+    def _schedule_deadline(self, work: Work, deadline: float) -> None:
         """Cancel ``work`` if it waits in a queue at its deadline or later, and in any case a little later."""
         loop = asyncio.get_running_loop()
 

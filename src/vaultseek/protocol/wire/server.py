@@ -109,7 +109,7 @@ class Server:
         if refusal := self._refusal(principal):
             with contextlib.suppress(OSError):
                 connection.setblocking(False)
-                connection.send(encode(protocol.refusal(None, refusal)))
+                connection.send(encode(protocol.error_response(None, refusal)))
             connection.close()
             return
         connection.setblocking(False)

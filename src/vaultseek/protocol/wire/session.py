@@ -51,7 +51,7 @@ class Session(Connection):
         self._bounds = bounds
         self._about = about
         self._received = received
-        self._outbox = Outbox(connection, cap=bounds.unsent_bytes, patience=bounds.slow_reader_seconds)
+        self._outbox = Outbox(connection, cap=bounds.unsent_bytes, send_seconds=bounds.slow_reader_seconds)
         self._requests = Requests(bounds.in_flight, self._work, self._finished)
         self._callbacks: list[Callable[[], None]] = []
         self._closing: VaultseekError | None = None
@@ -74,15 +74,15 @@ class Session(Connection):
             finally:
                 self._connection.close()
         self._log_end(sending, receiving)
-        await self._requests.ended(limits.CLOSE_SECONDS)
+        await self._requests.wait_until_finished(limits.CLOSE_SECONDS)
 
     async def close(self, seconds: float, reason: VaultseekError) -> None:
         """Refuse new and waiting requests, give running ones ``seconds``, flush the answers, disconnect."""
         self._closing = reason
         self._requests.cancel_waiting(reason)
-        await self._requests.ended(seconds)
+        await self._requests.wait_until_finished(seconds)
         self._requests.cancel_all(reason)
-        await self._requests.ended(limits.CLOSE_SECONDS)
+        await self._requests.wait_until_finished(limits.CLOSE_SECONDS)
         await self._outbox.flush(limits.CLOSE_SECONDS)
         self._closed.set()
 
@@ -112,14 +112,14 @@ class Session(Connection):
                 body = frames.next()
                 if body is not None:
                     started = None
-                    self._take(body)
+                    self._handle(body)
                     if not await self._ready_to_read():
                         return None
                     continue
                 if started is None and frames.partial:
                     started = asyncio.get_running_loop().time()
                 if not await self._read_more(frames, started):
-                    return await self._after_end()
+                    return await self._drain()
         except ProtocolError as error:
             self._refuse(None, error)
             await self._outbox.flush(limits.CLOSE_SECONDS)
@@ -131,11 +131,11 @@ class Session(Connection):
         """
         loop = asyncio.get_running_loop()
         try:
-            async with asyncio.timeout_at(self._patience(started)):
+            async with asyncio.timeout_at(self._read_deadline(started)):
                 data = await loop.sock_recv(self._connection, limits.RECEIVE_BYTES)
         except TimeoutError:
             if started is None:
-                return self._requests.unanswered
+                return self._requests.has_unanswered
             raise FrameLost("the rest of a message did not come in time; connect again") from None
         except OSError:
             return False
@@ -144,7 +144,7 @@ class Session(Connection):
         await asyncio.sleep(0)
         return bool(data)
 
-    def _patience(self, started: float | None) -> float | None:
+    def _read_deadline(self, started: float | None) -> float | None:
         """Return the time until which the next bytes have to come. Only the user may be silent for ever."""
         if started is not None:
             return started + self._bounds.half_frame_seconds
@@ -154,26 +154,26 @@ class Session(Connection):
 
     async def _ready_to_read(self) -> bool:
         """Wait until more may be read. False if the client disconnected meanwhile."""
-        while self._requests.crowded(self._bounds.read_ahead_bytes):
+        while self._requests.is_full(self._bounds.read_ahead_bytes):
             if _hung_up(self._connection):
                 return False
-            await self._something_changed()
+            await self._wait_for_change()
         await self._outbox.room()
         return True
 
-    async def _something_changed(self) -> None:
+    async def _wait_for_change(self) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(HANG_UP_POLL_SECONDS):
-                await self._requests.changed()
+                await self._requests.wait_for_change()
 
-    async def _after_end(self) -> None:
+    async def _drain(self) -> None:
         # A client that only closed its sending half, like a shell pipe, still gets answers.
-        while self._requests.unanswered and not _hung_up(self._connection):
-            await self._something_changed()
+        while self._requests.has_unanswered and not _hung_up(self._connection):
+            await self._wait_for_change()
         if not _hung_up(self._connection):
             await self._outbox.flush(self._bounds.slow_reader_seconds)
 
-    def _take(self, body: bytes) -> None:
+    def _handle(self, body: bytes) -> None:
         message = protocol.read(body)
         if isinstance(message, Rejected):
             self._refuse(message.id, message.error)
@@ -219,11 +219,11 @@ class Session(Connection):
         try:
             frame = await self._answer(work)
         except VaultseekError as error:
-            frame = encode(protocol.refusal(work.request.id, error))
+            frame = encode(protocol.error_response(work.request.id, error))
         except Exception:
             incident = secrets.token_hex(4)
             log.exception("incident %s in %s", incident, quote(work.request.method))
-            frame = encode(protocol.refusal(work.request.id, protocol.internal(incident)))
+            frame = encode(protocol.error_response(work.request.id, protocol.internal(incident)))
         # The slot stays occupied until there is room, so a client that does not read blocks its own requests.
         await self._outbox.room()
         return frame
@@ -248,7 +248,7 @@ class Session(Connection):
             self._refuse(request.id, outcome)
 
     def _refuse(self, id: Id | None, error: VaultseekError) -> None:
-        self._outbox.put(encode(protocol.refusal(id, error)))
+        self._outbox.put(encode(protocol.error_response(id, error)))
 
     def _disconnect(self) -> None:
         self.disconnected = True

@@ -1,6 +1,6 @@
-"""The end of the daemon: by a signal or a request, in time, or by a crash, which the next one reports.
+"""Shutdown of the daemon within a time limit, and the report of a crash by the next daemon.
 
-What is committed survives a kill at any moment, so whatever does not end by itself is cut off, and the next
+Whatever is committed survives a kill at any moment, so what does not end by itself is killed, and the next
 start continues from there.
 """
 
@@ -22,24 +22,24 @@ CRASH_CHARS = 4_000
 log = logging.getLogger(__name__)
 
 
-class Ending:
-    """Calls ``cut_off``, which ends the process, if it lives ``STOP_SECONDS`` longer than it was asked to."""
+class Shutdown:
+    """Calls ``cut_off``, which kills the process, ``STOP_SECONDS`` after the shutdown began."""
 
     def __init__(self, cut_off: Callable[[], None]) -> None:
         self._cut_off = cut_off
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
 
-    def begin(self) -> None:
-        """Begin to count the time, from any thread; another call changes nothing."""
+    def start_timer(self) -> None:
+        """Start the timer, from any thread; another call changes nothing."""
         with self._lock:
             if self._timer is None:
                 self._timer = threading.Timer(STOP_SECONDS, self._cut_off)
                 self._timer.daemon = True
                 self._timer.start()
 
-    def follow_signals(self, stop: Callable[[], None]) -> None:
-        """Begin, and call ``stop`` in another thread, at SIGTERM and SIGINT. Call it in the main thread.
+    def handle_signals(self, stop: Callable[[], None]) -> None:
+        """Start the timer and call ``stop``, in another thread, on SIGTERM and SIGINT. Call in the main thread.
 
         The signals are read by a thread of their own: the event loop may be busy.
         """
@@ -53,7 +53,7 @@ class Ending:
     def _read(self, reading: int, stop: Callable[[], None]) -> None:
         while data := os.read(reading, 16):
             if any(number in data for number in _SIGNALS):
-                self.begin()
+                self.start_timer()
                 stop()
 
 
@@ -61,10 +61,10 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def report_crashes(file: Path) -> None:
-    """Log the crash of the daemon before this one, if ``file`` has one, and have one of this daemon go there.
+    """Log the crash of the previous daemon, if ``file`` has one, and write that of this daemon to it.
 
-    Where a thread of the daemon reads memory that is gone, because a file was cut off for example, the system
-    ends the process. Nothing is lost by that, and the next command starts another one.
+    A thread that reads a mapped file which was truncated crashes the process. Nothing is lost, and the next
+    command starts another daemon.
     """
     try:
         text = file.read_text("utf-8", "replace")[:CRASH_CHARS].strip() if file.exists() else ""
