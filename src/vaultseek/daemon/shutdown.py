@@ -39,7 +39,7 @@ class Shutdown:
                 self._timer.start()
 
     def handle_signals(self, stop: Callable[[], None]) -> None:
-        """Start the timer and call ``stop``, in another thread, on SIGTERM and SIGINT. Call in the main thread.
+        """On SIGTERM and SIGINT, start the timer and call ``stop``, in another thread. Main thread only.
 
         The signals are read by a thread of their own: the event loop may be busy.
         """
