@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import made_files as made
+from vaultseek.base import limits
 from vaultseek.base.model import Chunk, Note
 from vaultseek.content.extractors.codec import decode, encode
 from vaultseek.content.extractors.session import without_secrets
@@ -212,6 +213,14 @@ def test_an_org_file_has_headings_tags_links_and_tasks():
     assert [(task.mark, task.line) for task in note.tasks] == [(" ", 4), ("x", 5)]
     assert [block.lang for block in note.code_blocks] == ["sh"]
     assert note.lines == tuple(text.rstrip("\n").split("\n"))
+
+
+def test_more_links_than_are_kept_are_a_problem_of_other_files_too():
+    links = "".join(f"[[note{n}]] " for n in range(limits.NOTE_LINKS + 1))
+    cards = [made.card(f"c{n}", "[[one]] [[two]] [[three]]", 0, n) for n in range(limits.NOTE_LINKS // 2)]
+    for note in (extracted("star.org", links), extracted("star.canvas", made.canvas(*cards))):
+        assert len(note.links) == limits.NOTE_LINKS
+        assert "too_many_links" in codes(note)
 
 
 def test_a_page_is_what_there_is_to_read():

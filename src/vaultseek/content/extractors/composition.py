@@ -9,7 +9,7 @@ from dataclasses import replace
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Heading, Link, Note, Part, Problem, Span
 from vaultseek.content.kinds import shown_name
-from vaultseek.content.markdown.parse import parse
+from vaultseek.content.markdown.parse import bounded, parse
 from vaultseek.content.markdown.title import file_stem
 
 _UNREADABLE = re.compile(r"[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -113,9 +113,9 @@ class Composition:
             title_source="frontmatter" if one_line(title) else "name",
             lines=tuple(self._lines),
             frontmatter=properties or {},
-            tags=tuple(self._tags.values())[: limits.NOTE_TAGS],
-            links=tuple(self._links[: limits.NOTE_LINKS]),
-            headings=tuple(self._headings[: limits.NOTE_HEADINGS]),
+            tags=bounded(tuple(self._tags.values()), limits.NOTE_TAGS, "tags", problems),
+            links=bounded(self._links, limits.NOTE_LINKS, "links", problems),
+            headings=bounded(self._headings, limits.NOTE_HEADINGS, "headings", problems),
             code_blocks=tuple(block for part in self._parts for block in part.code_blocks),
             blocks=tuple(block for part in self._parts for block in part.blocks),
             tasks=tuple(task for part in self._parts for task in part.tasks),

@@ -12,6 +12,7 @@ from vaultseek.base.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYT
 from vaultseek.base.model import JSON, CodeBlock, Heading, Link, Note, Span, Task
 from vaultseek.content.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
 from vaultseek.content.extractors.plain import decode_any
+from vaultseek.content.markdown.parse import bounded
 
 _LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
@@ -23,7 +24,8 @@ _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECA
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     """Read an Org file; line numbers are those of the file."""
-    text, problems = decode_any(data)
+    text, of_text = decode_any(data)
+    problems = list(of_text)
     lines = plain_lines(text) if text else []
     root = orgparse.loads("\n".join(lines))
     nodes = [node for node in root.env.nodes if isinstance(node, OrgNode)]
@@ -38,13 +40,13 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
         "frontmatter" if title else "name",
         lines=tuple(lines),
         frontmatter=_keywords(lines[: min(starts, default=len(lines) + 1) - 1]) | _properties(root),
-        tags=tuple(tags)[:NOTE_TAGS],
-        links=tuple(_links(lines))[:NOTE_LINKS],
-        headings=tuple(headings[:NOTE_HEADINGS]),
+        tags=bounded(tuple(tags), NOTE_TAGS, "tags", problems),
+        links=bounded(tuple(_links(lines)), NOTE_LINKS, "links", problems),
+        headings=bounded(headings, NOTE_HEADINGS, "headings", problems),
         code_blocks=codes,
         tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, codes)), key=lambda task: task.line)),
         spans=tuple(_spans(lines, starts)),
-        problems=problems,
+        problems=tuple(problems),
     )
 
 

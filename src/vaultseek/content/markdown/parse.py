@@ -58,10 +58,10 @@ def _note(
     path: str, lines: tuple[str, ...], front: Frontmatter, body: _Body, problems: Sequence[Problem]
 ) -> Note:
     all_problems: list[Problem] = [*problems, *front.problems]
-    links = _bounded((*front.links, *body.inlines.links), NOTE_LINKS, "links", all_problems)
+    links = bounded((*front.links, *body.inlines.links), NOTE_LINKS, "links", all_problems)
     written = (*front.tags, *(tag for tag, _ in body.inlines.tags))
-    tags = _bounded(_distinct(written), NOTE_TAGS, "tags", all_problems)
-    headings = _bounded(body.headings, NOTE_HEADINGS, "headings", all_problems)
+    tags = bounded(_distinct(written), NOTE_TAGS, "tags", all_problems)
+    headings = bounded(body.headings, NOTE_HEADINGS, "headings", all_problems)
     if len(body.lines) > NOTE_LINES:
         line = body.offset + NOTE_LINES
         all_problems.append(
@@ -94,7 +94,8 @@ def _note(
 _AS_TEXT = "what follows is searched as plain text, so split the note"
 
 
-def _bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
+def bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
+    """Return the first items of a note, and add a problem if there are more."""
     if len(items) > bound:
         message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split it"
         problems.append(Problem(f"too_many_{kind}", message))
