@@ -273,9 +273,11 @@ def test_notes_of_the_graph_say_when_they_were_changed():
             "links": 2,
             "orphans": 0,
             "isolated": 0,
+            "truncated": ["star.md"],
         },
         LARGE,
     )
+    assert "0 without any; only the first 10,000 links of star.md" in overview.text
     assert overview.text.endswith("- hub a.md | 2 backlinks | changed 2026-11-21")
     missing = lists.suggestions({"suggestions": [{**about, "reasons": [{"kind": "meaning"}]}]}, LARGE)
     assert missing.text.endswith("- a.md | changed 2026-11-21 | meaning")

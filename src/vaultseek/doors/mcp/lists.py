@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import groupby
 
-from vaultseek.base.limits import LISTED_ITEMS_MOST
+from vaultseek.base.limits import LISTED_ITEMS_MOST, NOTE_LINKS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
 from vaultseek.doors.mcp.reply import Form, Reply, dated, head_of, largest, line, times, without_commands
@@ -181,6 +181,8 @@ def overview(answer: JSON, form: Form) -> Reply:
     ]
     numbers = (count(answer["notes"], "note"), count(answer["links"], "link"))
     title = f"{', '.join(numbers)}, {answer['orphans']} without backlinks, {answer['isolated']} without any"
+    if answer["truncated"]:
+        title += f"; only the first {NOTE_LINKS:,} links of {', '.join(map(line, answer['truncated']))}"
     return _graph([*hubs, *clusters], title, answer, form)
 
 
