@@ -40,6 +40,8 @@ SIGNALS = (
     "links to the note",
     "its backlinks",
     "in the same folder",
+    "linked by near notes",
+    "words of its name",
 )
 PENALTY = 0.01
 """Of the squares of the weights, so that signals which say the same share one."""
@@ -137,7 +139,8 @@ def fit(cases: Sequence[Case]) -> NDArray[np.float64]:
 
 def report(name: str, cases: Sequence[Case], weights: NDArray[np.float64]) -> None:
     """Print recall and mean reciprocal rank of each signal and of all."""
-    print(f"\n{name}: {len(cases)} hidden links")
+    found = sum(target is not None for _, target in cases) / len(cases)
+    print(f"\n{name}: {len(cases)} hidden links, {found:.1%} of them among the candidates")
     rows = [(signal, np.eye(len(SIGNALS))[number]) for number, signal in enumerate(SIGNALS)]
     for signal, each in [*rows, ("together", weights)]:
         placed = ranks(cases, each)

@@ -156,6 +156,18 @@ def test_a_note_that_names_another_should_link_it(graph):
     assert {"seal.md", "anchor.md"} in [{item["source"]["path"], item["path"]} for item in everywhere]
 
 
+def test_what_notes_near_in_meaning_link_to_is_suggested(indexed_vault):
+    teas = {f"tea{n}.md": f"# Tea {n}\n\nGreen tea steeps in the pot, see [[kettle]].\n" for n in range(4)}
+    lone = {
+        "steep.md": "# Steeping\n\nGreen tea steeps in the pot.\n",
+        "kettle.md": "# Kettle\n\nOf copper.\n",
+    }
+    vault = indexed_vault({**teas, **lone})
+    suggested = {item["path"]: item for item in vault.json("graph", "suggest", "Steeping")["suggestions"]}
+    assert {"kind": "followed", "count": 4} in suggested["kettle.md"]["reasons"]
+    assert "linked by 4 notes near in meaning" in vault.run("graph", "suggest", "Steeping").stdout
+
+
 def test_what_is_linked_is_not_suggested(graph):
     assert "valve.md" not in [item["path"] for item in graph.json("graph", "suggest", "Pump")["suggestions"]]
 

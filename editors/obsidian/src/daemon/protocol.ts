@@ -140,7 +140,7 @@ export interface Unlinked extends OfVault {
 
 export type LinkReason =
 	| { kind: "mentioned" | "mentions"; line: number }
-	| { kind: "cited_together" | "common_links"; count: number }
+	| { kind: "cited_together" | "common_links" | "followed"; count: number }
 	| { kind: "links_back" | "meaning" };
 
 export interface Suggestion {

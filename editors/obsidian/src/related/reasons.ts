@@ -36,6 +36,8 @@ export function reasonsOfLink(reasons: LinkReason[]): string[] {
 				return each.count === 1 ? "1 note links to both" : `${each.count} notes link to both`;
 			case "common_links":
 				return `${each.count} ${each.count === 1 ? "note" : "notes"} linked with both`;
+			case "followed":
+				return `linked by ${each.count} similar ${each.count === 1 ? "note" : "notes"}`;
 			case "meaning":
 				return "similar in meaning";
 		}

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base.model import JSON
+from vaultseek.base.text import fold
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.mentions import unlinked
 from vaultseek.core.notes.read import about
@@ -25,12 +29,21 @@ RECENT_NOTES = 50
 """Notes, the last changed, for which links are suggested if no note is named."""
 
 
+FOLLOWED_NOTES = 15
+"""Nearest notes in meaning whose links are evidence."""
+NAME_RARITY = 5.0
+"""Sum of the logarithms of how rare its words are from which a name is hardly in a note by chance."""
+_WORD = re.compile(r"\w{3,}")
+
+
 class Evidence(NamedTuple):
     """The evidence for a link between two notes.
 
     ``common`` is by the notes linked with both, ``cosine`` by their vectors. ``mentioned`` is the line of the
     note in which the other one is named, ``mentions`` the line of the other in which the note is, and
-    ``links_back`` is true if the other links to it.
+    ``links_back`` is true if the other links to it. ``followed`` is the number of notes near in meaning that
+    link to the other, and ``following`` grows with their cosines. ``name_words`` is the share of the words of
+    the other's name that the note has.
     """
 
     common: Common = Common()
@@ -40,6 +53,9 @@ class Evidence(NamedTuple):
     links_back: bool = False
     backlinks: int = 0
     same_folder: bool = False
+    followed: int = 0
+    following: float = 0.0
+    name_words: float = 0.0
 
     def features(self) -> tuple[float, ...]:
         """Return the figures by whose ranks `scores` weighs it."""
@@ -53,10 +69,12 @@ class Evidence(NamedTuple):
             float(self.links_back),
             float(self.backlinks),
             float(self.same_folder),
+            self.following,
+            self.name_words,
         )
 
 
-WEIGHTS = (0.03, 0.59, 0.75, 1.84, 1.90, 1.51, 0.39, 2.09, 2.14)
+WEIGHTS = (0.00, 0.22, 0.49, 1.25, 1.27, 1.40, 0.43, 1.35, 2.11, 1.76, 2.43)
 """The weight of each feature, fitted by scripts/bench_links.py."""
 RANK_CONSTANT = 5.0
 """The ``k`` of reciprocal ranks: the first few make the difference."""
@@ -123,11 +141,14 @@ async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> 
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph)
     )
+    followed = _followed(cosines, graph)
     linked, linking = graph.neighbours(row.id)
-    others = {*common, *cosines, *mentioned, *mentions, *linking} - {row.id, *linked}
-    paths = await asyncio.to_thread(vault.ledger.paths_of, list(others))
+    others = {*common, *cosines, *mentioned, *mentions, *linking, *followed} - {row.id, *linked}
+    rows = await asyncio.to_thread(vault.ledger.notes.by_id, list(others))
+    chunks = (await asyncio.to_thread(vault.ledger.chunks.by_note, [row.id]))[row.id]
+    text = " ".join(chunk.text for chunk in chunks)
+    name_words = _name_words(text, {other: each.names for other, each in rows.items()})
     folder = row.path.rpartition("/")[0]
-    folders = {other: path.rpartition("/")[0] for other, path in paths.items()}
     return {
         other: Evidence(
             common.get(other, Common()),
@@ -136,10 +157,38 @@ async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> 
             mentions.get(other),
             other in linking,
             graph.degrees(other)[1],
-            folders.get(other) == folder,
+            other in rows and rows[other].path.rpartition("/")[0] == folder,
+            *followed.get(other, (0, 0.0)),
+            name_words.get(other, 0.0),
         )
         for other in others
     }
+
+
+def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int, float]]:
+    """Return how many of the nearest notes link to each note, and the sum of the squares of their cosines."""
+    followed: dict[int, tuple[int, float]] = {}
+    for near in sorted(cosines, key=lambda note: (-cosines[note], note))[:FOLLOWED_NOTES]:
+        if graph.degrees(near)[0] <= MOST_NEIGHBOURS:
+            for other in graph.neighbours(near)[0]:
+                number, following = followed.get(other, (0, 0.0))
+                followed[other] = number + 1, following + cosines[near] ** 2
+    return followed
+
+
+def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
+    """Return the share of the words of each note's best name that the text has; the rarer among the names a
+    word is, the more it counts, and names of common words count less."""
+    own = set(_WORD.findall(fold(text)))
+    words = {note: [set(_WORD.findall(fold(name))) for name in each] for note, each in names.items()}
+    counts = Counter(word for each in words.values() for word in set[str]().union(*each))
+    rarity = {word: math.log(1 + len(names) / count) for word, count in counts.items()}
+
+    def share(name: set[str]) -> float:
+        total = sum(rarity[word] for word in name)
+        return sum(rarity[word] for word in name & own) / max(total, NAME_RARITY)
+
+    return {note: max(map(share, each), default=0.0) for note, each in words.items()}
 
 
 async def _cosines(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
@@ -169,10 +218,10 @@ def _links_and_names(
 def _is_likely(reasons: Sequence[JSON]) -> bool:
     """Say whether the note names the other, or two reasons of other kinds than the commonest speak for it.
 
-    Some note is always the nearest in meaning, and a link back is no reason for a link.
+    Some note is always the nearest in meaning and has links, and a link back is no reason for a link.
     """
     kinds = {reason["kind"] for reason in reasons}
-    return "mentioned" in kinds or len(kinds - {"links_back", "meaning"}) > 1
+    return "mentioned" in kinds or len(kinds - {"links_back", "followed", "meaning"}) > 1
 
 
 def _reasons(evidence: Evidence) -> list[JSON]:
@@ -188,6 +237,8 @@ def _reasons(evidence: Evidence) -> list[JSON]:
         reasons.append({"kind": "cited_together", "count": evidence.common.cited})
     if evidence.common.number > evidence.common.cited:
         reasons.append({"kind": "common_links", "count": evidence.common.number})
+    if evidence.followed:
+        reasons.append({"kind": "followed", "count": evidence.followed})
     if evidence.cosine > 0:
         reasons.append({"kind": "meaning", "cosine": round(evidence.cosine, 4)})
     return reasons

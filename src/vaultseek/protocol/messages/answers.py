@@ -601,10 +601,13 @@ class LinkReason(Answer):
 
     ``mentioned``: the note names the other in ``line``; ``mentions``: the other names it in ``line``;
     ``links_back``: the other links to it; ``cited_together``: ``count`` notes link to both;
-    ``common_links``: ``count`` notes are linked with both; ``meaning``: they are near by ``cosine``.
+    ``common_links``: ``count`` notes are linked with both; ``followed``: ``count`` notes near in meaning link
+    to the other; ``meaning``: they are near by ``cosine``.
     """
 
-    kind: Literal["mentioned", "mentions", "links_back", "cited_together", "common_links", "meaning"]
+    kind: Literal[
+        "mentioned", "mentions", "links_back", "cited_together", "common_links", "followed", "meaning"
+    ]
     line: NotRequired[int]
     count: NotRequired[int]
     cosine: NotRequired[float]

@@ -229,6 +229,8 @@ _REASONS = {
 def _reason(reason: JSON) -> str:
     if reason["kind"] == "cited_together":
         return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
+    if reason["kind"] == "followed":
+        return f"linked by {count(reason['count'], 'note')} near in meaning"
     if reason["kind"] == "common_links":
         return f"{count(reason['count'], 'note')} linked with both"
     return _REASONS[reason["kind"]].format(**reason)
