@@ -1,4 +1,4 @@
-"""Names that an agent reads by: of a note, of a heading or block in it, or of some of its lines. No I/O."""
+"""Addresses of a note, of a heading or block in it, or of some of its lines. No I/O."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultseek.core.notes.anchors import heading_span
 from vaultseek.errors import NotFound
 
 SIGNS_READ = 5
-"""Signs in a name that are tried as the beginning of a heading."""
+"""Hash signs in a name that are tried as the beginning of a heading."""
 HEADINGS_NAMED = 10
 """Headings in the error for one that a note does not have."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
@@ -31,7 +31,7 @@ class Address(NamedTuple):
 
 
 def readings(name: str) -> Iterator[Address]:
-    """Yield what ``name`` may mean, likeliest first: a name may contain every sign that an address has."""
+    """Yield the addresses that ``name`` may be, likeliest first: a name may contain ``#`` and ``:``."""
     link = _WIKILINK.fullmatch(name.strip())
     name = link[1] if link else name.strip()
     lines = _LINES.fullmatch(name)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vaultseek.client.caller import Caller
 
 AWAY_SECONDS = 30.0
-"""Time for which a daemon may be away, because it is restarted, before the run ends."""
+"""Time that a restart of the daemon may take before the run ends."""
 _RETRY_SECONDS = 0.5
 
 
@@ -30,7 +30,7 @@ def index_on_cluster(
 ) -> JSON:
     """Have the cluster at ``address`` read the notes and compute the vectors; return the vault's state then.
 
-    What has come back when this is interrupted is kept. Raises what ``cluster.ray_cluster.connected`` raises.
+    Results received before an interruption are kept. Raises what ``cluster.ray_cluster.connected`` raises.
     """
     from vaultseek.tools.cluster.ray_cluster import check_installed, connected
     from vaultseek.tools.cluster.run import ClusterRun
@@ -44,7 +44,7 @@ def index_on_cluster(
             if not quiet:
                 places = count(cluster.slots(), "processor")
                 print(f"{name}: {places} of Ray at {clean(address)}", file=sys.stderr)
-            waiting = _Waiting(waiting_client, invocation, show)
+            waiting = _WaitRequest(waiting_client, invocation, show)
             run = ClusterRun(_Daemon(client, invocation, named, waiting), cluster)
             run.run(waiting.state.done)
             state = waiting.state.result()
@@ -54,7 +54,7 @@ def index_on_cluster(
         return state
 
 
-class _Waiting:
+class _WaitRequest:
     """The request ``index/wait`` in a thread of its own: while it is open, the daemon hands out work."""
 
     def __init__(self, client: Caller, invocation: Invocation, show: Callable[[JSON], None]) -> None:
@@ -107,7 +107,7 @@ class _Daemon:
     """The daemon as a run sees it. It may be restarted meanwhile."""
 
     def __init__(
-        self, client: Caller, invocation: Invocation, named: tuple[str, str, int], waiting: _Waiting
+        self, client: Caller, invocation: Invocation, named: tuple[str, str, int], waiting: _WaitRequest
     ) -> None:
         self._client = client
         self._vault = invocation.params()

@@ -29,10 +29,10 @@ STALLED_SECONDS = 30.0
 """Time without progress after which a problem that a vault reports ends the wait."""
 FULL_SECONDS = 12.0
 """The same for a full disk: a little longer than the pause before the daemon tries again."""
-AT_REST = ("paused", "vault_missing")
+IDLE_STATES = ("paused", "vault_missing")
 """States in which the folder is not watched; the index is copied all the same."""
 SEARCHES = 20
-"""Searches before and after a move, whose results are compared; fewer of each vault if there are several."""
+"""Searches that are compared before and after a move; fewer in each vault if there are several."""
 FEWEST_SEARCHES = 5
 EVERY_NOTE = "after:1900"
 LISTED = 200
@@ -43,13 +43,13 @@ _WORD = re.compile(r"[^\W\d_]+")
 LEAST_SHARE = 0.9
 """Share of the first notes that the same searches have to find again."""
 SETTLE_SECONDS = 3.0
-"""Time without a change after which different numbers are taken for final."""
+"""Time without a change after which differing numbers count as final."""
 VERIFY_SECONDS = 600.0
 """Time for an engine to count its notes and vectors."""
 LEAVE_SECONDS = 5.0
 """The same for an engine that the vaults leave."""
-_SOON = ("loading", "unavailable", "worker_unavailable", "behind", "deadline")
-"""Codes of a lane that is missing for a moment."""
+_TEMPORARY = ("loading", "unavailable", "worker_unavailable", "behind", "deadline")
+"""Codes of a lane that is missing temporarily."""
 MOST_STARTS = 4
 """Restarts of a daemon that has never answered before the command gives up."""
 MOST_RESTARTS = 5
@@ -193,7 +193,7 @@ class EngineMove:
     def _prepare(self) -> None:
         """Wait until all is indexed, and search for words of some notes.
 
-        An engine that is left need not answer any more: the ledger has everything.
+        The former engine need not answer any more: the ledger has everything.
         """
         for vault in self.vaults:
             try:
@@ -231,7 +231,7 @@ class EngineMove:
         asked = {"vault": vault.address, "query": query, "limit": FIRST_NOTES, "plain": True}
         while True:
             answer = self._call_with_retries("search", asked)
-            is_whole = not any(part["code"] in _SOON for part in answer["partial"])
+            is_whole = not any(part["code"] in _TEMPORARY for part in answer["partial"])
             if is_whole or time.monotonic() >= self._retry_until:
                 return [each["path"] for each in answer["results"]]
             time.sleep(POLL_SECONDS)
@@ -361,15 +361,14 @@ def _absolute(uri: str) -> str:
 
 
 def _refuse_variables(file: Path, target: str, uri: str) -> None:
-    """Raise ConfigError if a variable of the environment counts more than the file that is to be changed."""
+    """Raise ConfigError if an environment variable overrides the setting that is to be written."""
     wanted = {"VAULTSEEK_INDEX__BACKEND": target} | (
         {"VAULTSEEK_INDEX__URI": uri} if target != EMBEDDED else {}
     )
     for variable, value in wanted.items():
         if os.environ.get(variable, value) != value:
             raise ConfigError(
-                f"{variable} is set and counts more than {file}; run `unset {variable}`, then restart the "
-                "daemon"
+                f"{variable} is set and overrides {file}; run `unset {variable}`, then restart the daemon"
             )
 
 
@@ -394,21 +393,21 @@ def _until(
         if now != last:
             last, since = now, time.monotonic()
         problem = _problem_of(status)
-        patience = FULL_SECONDS if status["state"] == "disk_full" else stalled_seconds
-        if problem is not None and time.monotonic() - since > patience:
+        seconds = FULL_SECONDS if status["state"] == "disk_full" else stalled_seconds
+        if problem is not None and time.monotonic() - since > seconds:
             raise Unavailable(f"{status['name']} waits: {problem}")
         time.sleep(POLL_SECONDS)
 
 
 def _problem_of(status: JSON) -> str | None:
     lanes = (lane["reason"] for lane in status["lanes"].values() if lane["code"] in ("behind", "unavailable"))
-    own = None if status["state"] in AT_REST else status["reason"]
+    own = None if status["state"] in IDLE_STATES else status["reason"]
     return next((str(reason) for reason in (own, *lanes) if reason), None)
 
 
 def _is_settled(status: JSON) -> bool:
-    """True if all notes are indexed and embedded, or there is nobody who does it."""
-    if status["state"] in AT_REST:
+    """True if all notes are indexed and embedded, or nothing would do that."""
+    if status["state"] in IDLE_STATES:
         return True
     is_embedded = not status["pending"] and status["lanes"]["semantic"]["up"]
     return _has_words(status) and (is_embedded or _has_no_model(status))
@@ -416,7 +415,7 @@ def _is_settled(status: JSON) -> bool:
 
 def _has_words(status: JSON) -> bool:
     """True if all notes of the ledger can be found by word."""
-    return status["state"] in ("ready", "polling", *AT_REST) and bool(status["lanes"]["keyword"]["up"])
+    return status["state"] in ("ready", "polling", *IDLE_STATES) and bool(status["lanes"]["keyword"]["up"])
 
 
 def _has_no_model(status: JSON) -> bool:

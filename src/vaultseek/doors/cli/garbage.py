@@ -9,7 +9,7 @@ _RARE = 100_000
 
 
 def collect_rarely() -> None:
-    """Raise the threshold: most commands end before there is garbage; looking costs a tenth of a search."""
+    """Raise it: most commands end before there is garbage; a collection costs a tenth of a search."""
     gc.set_threshold(_RARE)
 
 

@@ -40,10 +40,10 @@ def _vault_option(invocation: Invocation, vault: str) -> Path:
         return Path(os.path.abspath(path))
     if path.exists():
         raise UsageError(f"--vault {vault} is a file, expected a folder or the name of a vault")
-    like = get_close_matches(
+    similar = get_close_matches(
         vault.casefold(), [known.name.casefold() for known in _known_vaults(invocation)], 1
     )
-    meant = f"did you mean {like[0]}? " if like else ""
+    meant = f"did you mean {similar[0]}? " if similar else ""
     raise UsageError(
         f"--vault {vault}: no such folder or vault; {meant}list the vaults with `vaultseek vault list`"
     )

@@ -153,7 +153,7 @@ def _report_bug(error: Exception) -> int:
 
 
 def _discard_output() -> None:
-    # Python flushes standard output once more when it ends, and would print an error then.
+    # Python flushes standard output at exit, and would print an error.
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -77,7 +77,7 @@ def print_paths(answer: JSON, key: str = "results") -> None:
 
 
 def print_remarks(answer: JSON) -> None:
-    """Print what was not understood of a query on standard error, beside results that others read."""
+    """Print remarks on a query on standard error, where they do not mix with results for programs."""
     for remark in (answer.get("interpreted") or {}).get("notes") or ():
         print_error(str(remark))
 

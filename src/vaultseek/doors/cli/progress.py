@@ -18,8 +18,8 @@ PROGRESS_LINE_SECONDS = 5.0
 """Shortest interval of progress lines without a terminal."""
 PROGRESS_LINE_SHARE = 0.25
 """Interval of progress lines, as a share of the time that has passed: ten lines in two minutes."""
-PATIENCE_SECONDS = 0.5
-"""Time after which somebody who waits for an answer is told what for."""
+DELAY_SECONDS = 0.5
+"""Delay before the progress of a search that waits is shown."""
 
 Show = Callable[[JSON], None]
 
@@ -57,7 +57,7 @@ def percent(state: JSON) -> int:
 
 
 def doing(state: JSON) -> str:
-    """Say what is being done, and how long it will take; nothing if all is done."""
+    """Return the current step and the time left in words; nothing if all is done."""
     if state.get("doing"):
         return str(state["doing"])
     if state.get("phase") == "reading":
@@ -77,7 +77,7 @@ def doing(state: JSON) -> str:
 
 
 class _Lines:
-    """Lines: one when the phase of a vault changes, else rarer the longer it takes."""
+    """Lines of progress: one when the phase of a vault changes, else at growing intervals."""
 
     def __init__(self) -> None:
         self._begin = time.monotonic()

@@ -36,13 +36,13 @@ class SearchCall:
         self.passages: int | None = options.get("passages")
         self.mode: str | None = options.get("mode")
         self.folds = self.limit is None and not options.get("all")
-        """Leave out the less certain notes; whoever asks for a number of notes gets that."""
+        """Leave out the less certain notes, unless a limit is given."""
         self.explain = bool(options.get("explain"))
         self.wait = bool(options.get("wait"))
         self.open = bool(options.get("open"))
         self.all_vaults = bool(options.get("all_vaults"))
         self.plain = False
-        """Take the query for words: it is a passage, to which similar ones are looked for."""
+        """Treat the query as a passage without operators, and search for similar ones."""
         self.format: str = options.get("format") or "text"
         """One of text, json, paths, vimgrep and agent; ``json`` and ``paths`` come before it."""
         self.json = bool(options.get("json"))
@@ -90,7 +90,7 @@ class SearchCall:
 
     @property
     def _shows_progress(self) -> bool:
-        """True if a person is told what a search that waits is waiting for."""
+        """True if the progress of a search that waits is shown."""
         return self.wait and (self.output == "text" or sys.stderr.isatty())
 
     def _ask(self, invocation: Invocation) -> JSON:
@@ -110,10 +110,10 @@ class SearchCall:
         return answer
 
     def _await(self, client: Caller, method: str, params: JSON, invocation: Invocation) -> JSON:
-        """Ask for what needs time, and show meanwhile what it waits for."""
-        from vaultseek.doors.cli.progress import PATIENCE_SECONDS, progress
+        """Make a call that may take long, and show its progress."""
+        from vaultseek.doors.cli.progress import DELAY_SECONDS, progress
 
-        with progress(color=invocation.color, quiet=not self._shows_progress, after=PATIENCE_SECONDS) as show:
+        with progress(color=invocation.color, quiet=not self._shows_progress, after=DELAY_SECONDS) as show:
             answer: JSON = client.call(
                 method,
                 params,
@@ -211,7 +211,7 @@ def _list(answer: JSON, terminal: Terminal) -> str:
 
     items = answer["items"]
     texts = [item["text"].casefold() for item in items]
-    # Notes of one name are told apart by their paths, which name a note as well.
+    # Notes with the same name are distinguished by their paths.
     shown = (
         item.get("path") or item["text"] if texts.count(text) > 1 else item["text"]
         for item, text in zip(items, texts, strict=True)

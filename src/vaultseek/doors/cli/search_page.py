@@ -35,10 +35,10 @@ _STEPS = (
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
     """Return the results, each with title, place and passage.
 
-    Above them stands how the query was read where it was not as it says, below them what the search left out.
+    Remarks on the query stand above them, lanes that were left out below.
 
-    The bar of a result shows how certain it is; a list of nothing certain has a line above it that says so.
-    Where the list ``folds``, the less certain notes at its end are only counted.
+    The bar of a result shows its certainty; a line above the list says if none is certain. With ``folds``,
+    the less certain notes at its end are only counted.
     """
     lines: list[str] = []
     scored = not _is_listing(answer)
@@ -64,7 +64,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
 
 
 def missing_lane(lane: JSON, mode: object) -> str:
-    """Say which lane was left out of the search, and why."""
+    """Return a remark on a lane that was left out of the search, with the reason."""
     from vaultseek.base.model import STAGES  # only here: it takes longer to import than all the rest
 
     name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")

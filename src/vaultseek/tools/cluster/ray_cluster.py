@@ -74,7 +74,7 @@ class RayCluster:
             self._batches[task.remote(*arguments, list(batch.parts.values()))] = batch
 
     def results(self, seconds: float) -> list[Result]:
-        """Return what has been done, after ``seconds`` at the latest."""
+        """Return the results that have come in, after ``seconds`` at the latest."""
         with _translated(self._ray):
             if not self._batches:
                 time.sleep(seconds)
@@ -145,7 +145,7 @@ def _initialize(ray: Any, options: dict[str, Any], starts: int) -> None:
 
 
 def _checked(address: str) -> str:
-    """Return the address as Ray expects it, after a look whether somebody listens there."""
+    """Return the address as Ray expects it. Raises UsageError, or Unavailable if nothing listens there."""
     if address == LOCAL:
         return address
     scheme = _CLIENT if address.startswith(_CLIENT) else ""
@@ -166,7 +166,7 @@ def _checked(address: str) -> str:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Let a Ctrl-C wait until the context is left: in the middle of connecting it makes Ray crash."""
+    """Defer Ctrl-C until the context is left: while connecting it makes Ray crash."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -19,7 +19,7 @@ BATCH_TEXTS = 64
 BATCH_NOTES = 32
 """Notes of one task, which take a processor about a tenth of a second."""
 QUEUED_BATCHES = 2
-"""Batches for each place of the cluster: one that is computed, and one that waits so that none is idle."""
+"""Batches for each slot of the cluster: one that is processed, and one that waits so that no slot is idle."""
 MOST_BATCHES = 4096
 """Most batches at the cluster, however large it is: their texts are in this process's memory."""
 STALLED_SECONDS = 300.0
@@ -55,13 +55,13 @@ class Result:
 
 
 class Cluster(Protocol):
-    """Workers that do batches for the model they were told.
+    """Workers that process batches for one model.
 
     Methods raise Unavailable if the cluster is gone, or its workers cannot do this work.
     """
 
     def slots(self) -> int:
-        """Return how many batches the cluster does at a time; 0 while it has no worker."""
+        """Return the number of batches processed at a time; 0 while the cluster has no worker."""
 
     def submit(self, batch: Batch) -> None:
         """Give a batch to a worker, again if that ends before it has answered."""
@@ -87,7 +87,7 @@ class Daemon(Protocol):
 
 
 class ClusterRun:
-    """Hands notes and texts to the cluster, never more than it does soon, until there is nothing left to do.
+    """Hands notes and texts to the cluster, no more than it can process soon, until none are left.
 
     Notes come first: those that are read are found by their words while their vectors follow.
     """

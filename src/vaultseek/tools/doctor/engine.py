@@ -1,4 +1,4 @@
-"""The checks of an engine that notes are kept in: whether it can be used, and whether it has them all."""
+"""Checking an engine: whether it can be used, and whether it has all notes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILL = "`vaultseek backend migrate` to where the notes are fills it from the le
 
 
 def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Finding]:
-    """Say which engine there is, and whether a server answers.
+    """Check that the engine can be used, and that a server answers.
 
     A file of Milvus Lite belongs to the daemon while that runs, and is not opened here. ``vaults`` are their
     folders by name.

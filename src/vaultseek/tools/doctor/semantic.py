@@ -76,7 +76,7 @@ def check_worker(settings: Settings) -> Iterator[Finding]:
 
 
 def _servers(settings: Settings) -> Iterator[Finding]:
-    """Say which text goes to which server, and whether the settings for it can be used."""
+    """Report which text goes to which server, and check the settings for it."""
     for check, service, what in (
         ("model", settings.model.service, "the text of notes and questions is sent to"),
         ("reranker", settings.reranker.service, "what is reranked is sent to"),

@@ -477,7 +477,7 @@ READING = ("index/progress", {"vault": "notes", "notes_done": 1, "notes_total": 
 
 
 def test_a_search_that_waits_says_what_for(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vaultseek.doors.cli.progress.PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr("vaultseek.doors.cli.progress.DELAY_SECONDS", 0.0)
     daemon = FakeDaemon()
     daemon.notifications = [READING]
     assert run(daemon, "search", "x", "--wait")[2] == "notes: 0 % · reading files, 1 of 3\n"

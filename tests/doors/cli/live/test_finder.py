@@ -86,7 +86,7 @@ async def test_the_last_query_wins_however_fast_it_is_typed():
 
 
 async def test_a_slow_search_is_cancelled_by_the_next_letter_but_not_at_once(monkeypatch):
-    monkeypatch.setattr(module, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(module, "SEARCH_GRACE_SECONDS", 0.01)
     daemon = Daemon(slow=asyncio.Event())
     async with searching(daemon) as finder:
         finder.type("slow")

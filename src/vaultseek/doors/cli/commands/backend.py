@@ -1,4 +1,4 @@
-"""``vaultseek backend``: which engine keeps the notes, and moving them to another one."""
+"""``vaultseek backend``: moving notes to another engine, and pruning old formats."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def backend() -> None:
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     """Copy notes and vectors to another engine, and use it from then on.
 
-    Everything is copied from the ledger: no note is read and nothing is embedded again. The engine is looked
-    at first; if it cannot be used, nothing is changed. In the end its numbers of notes, passages and vectors
-    are compared with those of the ledger, and some searches with those of before; exit code 1 if they differ.
+    Everything is copied from the ledger: no note is read and nothing is embedded again. The engine is
+    checked first; if it cannot be used, nothing is changed. At the end its numbers of notes, passages and
+    vectors are compared with the ledger, and some searches with those before; exit code 1 if they differ.
 
     The setting is for all vaults, so all are moved. With --vault only that one is waited for and compared;
     the daemon moves the others meanwhile.
 
-    Run it again after an interruption: it goes on where it was. Where the notes are already, it compares. The
+    Run it again to continue after an interruption. If the notes are already there, it only compares. The
     former engine keeps its copy.
 
     \b
@@ -82,14 +82,14 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
 @backend.command()
 @click.option("--drop", is_flag=True, help="Delete them.")
-@click.option("--uri", metavar="URI", help="Another Milvus than that of the settings.")
+@click.option("--uri", metavar="URI", help="A Milvus other than the one in the settings.")
 @json_option()
 @local_options
 def prune(invocation: Invocation, drop: bool, uri: str | None) -> int:
     """List what older versions of vaultseek have left in Milvus, and delete it with --drop.
 
-    A new format of the collections fills new ones, and those of the old one stay. Left alone are what this
-    version or a later one uses, what is of another program, and a format that an indexer still writes.
+    A new format is written to new collections, and the old ones stay. Collections of this or a later version,
+    of other programs, and of indexers that still write an old format are kept.
 
     \b
     vaultseek backend prune

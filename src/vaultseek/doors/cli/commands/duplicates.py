@@ -27,8 +27,8 @@ SHOWN_PAIRS = 10
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:
     """Show the notes that are most alike, in pairs.
 
-    Ordered by the text that both have and by their meaning, the most alike first. Whether two notes are one
-    too many is yours to say: the list has no end where duplicates end.
+    Ordered by shared text and by meaning, the most alike first. You decide which are duplicates: the list
+    does not stop where they end.
 
     \b
     vaultseek duplicates -n 20

@@ -118,7 +118,7 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 @click.option("--format", "form", type=click.Choice(FORMATS), help="By default by the extension of FILE.")
 @daemon_options
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
-    """Write all notes and links to FILE, which Gephi, Cytoscape or a program reads.
+    """Write all notes and links to FILE, for Gephi, Cytoscape or your own programs.
 
     Each note has its title, rank (PageRank), cluster and time of change.
 

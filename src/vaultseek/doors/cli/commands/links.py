@@ -89,8 +89,7 @@ def unlinked(invocation: Invocation, /, note: str) -> int:
 def broken_links(invocation: Invocation, /, note: str | None) -> int:
     """Show links to missing notes, in the whole vault or in one note.
 
-    They stand under the note that is missing, the one that most links miss first. Exit code 1 if there are
-    none.
+    Grouped by the missing note, the one with the most links first. Exit code 1 if there are none.
     """
     method = "links/unresolved"
     answer = call_vault(invocation, method) if note is None else call_note(invocation, method, note)

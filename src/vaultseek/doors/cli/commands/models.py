@@ -206,7 +206,7 @@ def _settings(invocation: Invocation) -> Settings:
 
 
 def _used(settings: Settings) -> dict[str, str]:
-    """Return the folders of the models in use, each with what it is used for."""
+    """Return the use of each model in use, by folder."""
     from vaultseek.semantic.models.catalogue import BUNDLED, find_directory
     from vaultseek.semantic.models.choice import AUTO, choose_models
     from vaultseek.semantic.models.service import SERVER

@@ -16,7 +16,7 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder by which an agent is known to be there, and where it looks for skills."""
+"""Folders in the home folder that show that an agent is installed, and its folder of skills."""
 
 
 @click.command()

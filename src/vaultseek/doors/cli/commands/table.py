@@ -147,7 +147,7 @@ def _is_numeric(rows: Sequence[JSON], id: str) -> bool:
 
 
 def _widths(rows: Sequence[Sequence[str]], terminal: Terminal) -> list[int]:
-    """Return the widths of the columns; on a screen the widest give way until all fit."""
+    """Return the widths of the columns; on a screen the widest are narrowed until all fit."""
     widths = [max(map(width_of, column)) for column in zip(*rows, strict=True)]
     if not terminal.screen:
         return widths
@@ -292,7 +292,7 @@ _OPERATOR = re.compile(r"-?[a-z-]+:\S")
     "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
 )
 @click.option(
-    "-n", "--limit", type=click.IntRange(1, limits.LISTED_ITEMS_MOST), metavar="N", help="Most rows."
+    "-n", "--limit", type=click.IntRange(1, limits.LISTED_ITEMS_MOST), metavar="N", help="At most N rows."
 )
 @click.option("--format", "format_", type=click.Choice(FORMATS), default=None, help="By default table.")
 @json_option()
@@ -345,7 +345,7 @@ def table(
 
 
 def _file(name: str, invocation: Invocation) -> str:
-    """Return a base or note as the daemon takes it; a file of the current folder tells the vault, too."""
+    """Return a base or note as the daemon expects it; an existing file also selects the vault."""
     if not os.path.isfile(name):
         return name
     path = os.path.realpath(name)

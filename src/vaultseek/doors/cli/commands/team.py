@@ -25,7 +25,8 @@ def team() -> None:
 def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
     """Make a token with which the named vaults or folders can be searched.
 
-    It is printed once and kept nowhere. The configuration gets its SHA-256, and whoever uses it the rest.
+    It is printed once and not stored. Put its SHA-256 into the server's configuration, and give the token to
+    its user.
 
     \b
     vaultseek team token anna wiki/Handbook projects

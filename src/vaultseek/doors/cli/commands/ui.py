@@ -22,7 +22,7 @@ WINDOWED = (
     *("code", "code-insiders", "codium", "cursor", "windsurf", "subl", "zed"),
     *("gvim", "mvim", "gedit", "pluma", "xed"),
 )
-"""Editors with a window of their own; one that needs the terminal would take that of this command."""
+"""Editors with a window of their own. Others would need the terminal of this command."""
 
 
 @click.command()

@@ -1,6 +1,5 @@
 """The live search: a list that follows the typing, with a preview of the selected note.
 
-``finder`` asks the daemon and holds what it answered, ``page`` makes text of it, ``filters`` offers what can
-narrow the search. These know nothing of the library that draws: that is ``screen``, which is imported when
-the command is used.
+``finder`` calls the daemon and keeps its answer, ``preview`` formats it, ``filters`` suggests filters. Only
+``screen`` depends on the drawing library, and is imported when the command is used.
 """

@@ -10,8 +10,8 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.preview import Preview, written_words
 from vaultseek.errors import VaultseekError
 
-PATIENCE_SECONDS = 0.2
-"""Time that a search has, before the next letter cancels it: results show even while somebody types fast."""
+SEARCH_GRACE_SECONDS = 0.2
+"""Time before the next letter may cancel a search, so that results show even during fast typing."""
 QUIET_SECONDS = 0.25
 """Pause in the typing after which an empty answer is shown: half a word may match nothing."""
 LINES_AROUND = 300
@@ -22,7 +22,7 @@ Call = Callable[[str, JSON], Awaitable[JSON]]
 
 
 class Finder:
-    """A live search. ``recent`` is the answer that stands there while nothing is typed.
+    """A live search. ``recent`` is the answer that is shown while nothing is typed.
 
     ``on_change`` is called whenever there is something new to show.
     """
@@ -82,7 +82,7 @@ class Finder:
         self._typed.set()
 
     def move(self, by: int) -> None:
-        """Select another result; the ends of the list hold. Beyond the last one the folded results appear."""
+        """Select another result within the list. Beyond the last one the folded results appear."""
         self.unfolded = self.unfolded or self.selected + by >= len(self.results)
         selected = max(0, min(self.selected + by, len(self.results) - 1))
         if selected != self.selected:
@@ -113,14 +113,14 @@ class Finder:
             query = self.query
             search = asyncio.ensure_future(self._search(query))
             try:
-                if await self._is_answered(search) and not await self._is_passing(search):
+                if await self._is_answered(search) and not await self._is_transient(search):
                     await self._show(query, search)
             finally:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
         """Wait for the answer. False if it takes long and another query was typed meanwhile."""
-        await asyncio.wait([search], timeout=PATIENCE_SECONDS)
+        await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())
             both: list[asyncio.Future[Any]] = [search, typed]
@@ -128,8 +128,8 @@ class Finder:
             typed.cancel()
         return search.done()
 
-    async def _is_passing(self, search: asyncio.Future[JSON]) -> bool:
-        """True if the answer is empty, the list is not, and more is typed at once: the list stays, then."""
+    async def _is_transient(self, search: asyncio.Future[JSON]) -> bool:
+        """True if the answer is empty, the list is not, and typing goes on: the list stays then."""
         if search.exception() is not None or search.result().get("results") or not self.results:
             return False
         try:
@@ -143,7 +143,7 @@ class Finder:
         return await self._call(self._method, {**self._request, "query": query}) if query else self._recent
 
     async def _show(self, query: str, search: asyncio.Future[JSON]) -> None:
-        """Take over an answer. A query that is refused leaves the last results where they are."""
+        """Show an answer. If a query is refused, the last results stay."""
         try:
             self.answer, self.message = search.result(), ""
             self.selected, self.unfolded = 0, False

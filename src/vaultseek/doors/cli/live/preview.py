@@ -17,7 +17,7 @@ Row = list[tuple[str, str]]
 """A line of the screen: parts of text, each with the name of its style."""
 
 SHOWN_ABOVE = 3
-"""The line that matches stands below one part in this many of the height, so that what leads to it shows."""
+"""The matching line is shown after one part in this many of the height, below the lines before it."""
 _ROWS_OF_A_LINE = 40
 _LEAST_COLUMNS = 10
 
@@ -35,7 +35,7 @@ class Preview:
     words: tuple[str, ...] = ()
 
     def page(self, columns: int, height: int, scroll: int = 0) -> list[Row]:
-        """Return what a window shows, ``scroll`` rows further down than where the line that matches leads."""
+        """Return the rows of a window, ``scroll`` rows below those around the matching line."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE) + scroll
         return rows[max(0, min(start, len(rows) - 1)) :][:height]
@@ -92,7 +92,7 @@ def _pattern(word: str) -> str:
 
 
 def _wrapped(line: str, columns: int) -> list[str]:
-    """Return a line of a note in as many as it takes; those that fit keep every space."""
+    """Wrap a line of a note; one that fits keeps every space."""
     text = clean(line.replace("\t", "    "))
     if width_of(text) <= columns:
         return [text]
