@@ -49,7 +49,7 @@ NAMES = ("boats", "garden", "wiki")
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sources, "COPY_SECONDS", 0.05)
+    monkeypatch.setattr(sources, "REFRESH_SECONDS", 0.05)
     monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
 
 

@@ -19,7 +19,7 @@ from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.engines.administration import delete_shard, look_at_engine, names_of_shards
+from vaultseek.engines.administration import delete_shard, names_of_shards, probe_engine
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.database import glob_pattern, translated
 from vaultseek.errors import ConfigError, Unavailable
@@ -210,13 +210,13 @@ def test_shards_are_listed_and_deleted(tmp_path, engine):
 
 
 def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
-    assert "pgvector" in look_at_engine(engine, {})
+    assert "pgvector" in probe_engine(engine, {})
     with pytest.raises(Unavailable, match="refuses the user"):
-        look_at_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "nobody@")), {})
+        probe_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "nobody@")), {})
     with pytest.raises(Unavailable, match="does not answer"):
-        look_at_engine(replace(engine, uri="postgresql://127.0.0.1:1/none", seconds=1.0), {})
+        probe_engine(replace(engine, uri="postgresql://127.0.0.1:1/none", seconds=1.0), {})
     with pytest.raises(ConfigError, match="postgresql://HOST/DATABASE"):
-        look_at_engine(replace(engine, uri="http://127.0.0.1"), {})
+        probe_engine(replace(engine, uri="http://127.0.0.1"), {})
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def engine_of(engine: EngineOptions | None, root: Path) -> EngineOptions | None:
     return None if engine is None else replace(engine, shard=root.name)
 
 
-def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_left: bool) -> None:
+def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned: bool) -> None:
     """Forget a shard that the engine has no longer; with ``drop`` delete one there that its indexer has left.
 
     Raises UsageError, or Unavailable.
@@ -65,7 +65,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_left: bool
     from vaultseek.engines.administration import delete_shard
 
     def check(is_there: bool) -> None:
-        if is_there and not (drop and is_left):
+        if is_there and not (drop and is_abandoned):
             if drop:
                 raise UsageError(
                     f"an indexer keeps {name}; run `vaultseek vault remove` there, or stop it first"

@@ -18,7 +18,7 @@ from vaultseek.daemon.tasks import Work
 from vaultseek.engines.port import ShardSource
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 
-COPY_SECONDS = 2.0
+REFRESH_SECONDS = 2.0
 """Interval at which a searcher checks whether a shard has changed."""
 
 
@@ -58,7 +58,7 @@ class PausedSource:
 
 
 class ReplicaSource:
-    """A shard of an engine in place of a folder: each look at the engine counts as a scan."""
+    """A shard of an engine in place of a folder: each refresh counts as a scan."""
 
     def __init__(
         self, vault: OpenVault, replica: ShardSource, scans: Scans, reporter: ActivityReporter
@@ -69,7 +69,7 @@ class ReplicaSource:
         self._reporter = reporter
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
-        """Yield the task that copies the shard, with its name."""
+        """Yield the task that follows the shard, with its name."""
         yield self._follow, "shard"
 
     def degraded_reason(self) -> Reason | None:
@@ -81,8 +81,8 @@ class ReplicaSource:
         return 0.0
 
     async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
-        """Copy what is new in the shard."""
-        await self._copy()
+        """Show what is new in the shard."""
+        await self._refresh()
 
     async def stop(self) -> None:
         """Do nothing."""
@@ -90,19 +90,16 @@ class ReplicaSource:
     async def _follow(self) -> None:
         embedding = self._vault.embedding
         while True:
-            await self._copy()
+            await self._refresh()
             if not embedding.ready:
                 with contextlib.suppress(WorkerUnavailable, IndexDamaged):
                     await embedding.open()
-            await asyncio.sleep(COPY_SECONDS)
+            await asyncio.sleep(REFRESH_SECONDS)
 
-    async def _copy(self) -> None:
-        """Copy what is new in the shard, or report why it cannot be copied."""
+    async def _refresh(self) -> None:
+        """Show what is new in the shard, or report why that fails."""
         vault, replica, reporter = self._vault, self._replica, self._reporter
         try:
-            behind = await vault.in_writer(replica.is_behind)
-            if behind and vault.activity.state == "ready":
-                reporter.set_state("ready", Reason("behind", "newer notes of this shard are being copied"))
             changed = await vault.in_writer(replica.step)
             if changed or not self._scans.is_first_done:
                 await vault.in_writer(vault.indexer.load)

@@ -133,8 +133,10 @@ class VaultRegistry:
         if not self.is_searcher or engine is None:
             return False
         follower = self._followers.get(root)
-        is_left = follower is None or follower.vault.replica is None or follower.vault.replica.is_left()
-        await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_left=is_left)
+        is_abandoned = (
+            follower is None or follower.vault.replica is None or follower.vault.replica.is_abandoned()
+        )
+        await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_abandoned=is_abandoned)
         await self.open_configured(self.settings, self._paused)
         await self.close_vault(root, delete_index=True)
         return True

@@ -29,16 +29,16 @@ from vaultseek.settings.engine import POSTGRES, EngineOptions
 BUSY_SECONDS = 3600.0
 """Silence of the indexers of a format after which it may be dropped: not all machines are updated at once."""
 _OURS = re.compile(r"notes|passages|copies|state|[0-9a-f]{12}_(passages|notes)")
-"""Names of collections, which keep those of another prefix that goes on with a number apart."""
+"""Names of our collections. Another program's prefix may begin with ours and a number."""
 _FIELDS = {"name", "shard", "position", "facts"}
-"""Fields of the collection that tells the shards of a format."""
+"""Fields of the collection that lists the shards of a format."""
 
 
 @dataclass(frozen=True, slots=True)
 class OldFormat:
     """A format with its collections, by short names, and the shards that were written in it.
 
-    ``busy`` is the machine of an indexer that still writes in it; "" if none was heard of lately.
+    ``busy`` is the machine of an indexer that still writes in it; "" if there was no recent heartbeat.
     """
 
     version: int
@@ -50,7 +50,7 @@ class OldFormat:
 
 def old_formats(options: EngineOptions) -> list[OldFormat]:
     """Return the formats before this one that an engine has. Raises Unavailable."""
-    with closing(MilvusClient(options, only_looks=True)) as client:
+    with closing(MilvusClient(options, read_only=True)) as client:
         versions = [version for version in client.other_versions() if version < schema.VERSION]
         formats = [_format_of(options, version) for version in versions]
     return [each for each in formats if each is not None]
@@ -62,13 +62,13 @@ def drop_format(options: EngineOptions, old: OldFormat) -> None:
         raise Unavailable(
             f"an indexer on {old.busy} still writes in format {old.version}; update vaultseek there first"
         )
-    with closing(MilvusClient(options, only_looks=True, version=old.version)) as client:
+    with closing(MilvusClient(options, read_only=True, version=old.version)) as client:
         for name in sorted(old.collections, key=lambda name: name == "state"):
             client.drop(name)
 
 
 def check_reachable(options: EngineOptions, index: Path) -> None:
-    """Raise Unavailable if the engine does not answer that has the notes of the index in a folder."""
+    """Raise Unavailable if the engine that has the notes of the index in a folder does not answer."""
     if shard := shard_of(index):
         try:
             with closing(backend_of(replace(options, shard=shard))) as backend:
@@ -126,7 +126,7 @@ def check_usable(options: EngineOptions) -> None:
     options.token()
 
 
-def look_at_engine(options: EngineOptions, vaults: Mapping[str, Path], *, tries: bool = False) -> str:
+def probe_engine(options: EngineOptions, vaults: Mapping[str, Path], *, tries: bool = False) -> str:
     """Return the version of an engine that can be used; nothing is created or changed.
 
     With ``tries`` a collection is written, searched and deleted again there.
@@ -136,17 +136,17 @@ def look_at_engine(options: EngineOptions, vaults: Mapping[str, Path], *, tries:
     """
     check_usable(options)
     if options.is_lite:
-        look_at_file(options, vaults)
+        probe_file(options, vaults)
         if not options.file.exists():
             return "Milvus Lite"
     if tries or options.kind == POSTGRES:
         with closing(backend_of(options)) as backend:
             return backend.check()
-    with closing(MilvusClient(options, only_looks=True)) as client:
+    with closing(MilvusClient(options, read_only=True)) as client:
         return client.version
 
 
-def look_at_file(options: EngineOptions, vaults: Mapping[str, Path]) -> None:
+def probe_file(options: EngineOptions, vaults: Mapping[str, Path]) -> None:
     """Raise ConfigError or Unavailable if a file of Milvus Lite cannot be where it is to be."""
     check_installed()
     options.check()
@@ -164,7 +164,7 @@ def look_at_file(options: EngineOptions, vaults: Mapping[str, Path]) -> None:
 
 
 def _format_of(options: EngineOptions, version: int) -> OldFormat | None:
-    with closing(MilvusClient(options, only_looks=True, version=version)) as client:
+    with closing(MilvusClient(options, read_only=True, version=version)) as client:
         names = [name for name in client.names() if _OURS.fullmatch(name)]
         if "state" not in names or not client.fields("state") >= _FIELDS:
             return None  # it is of another program

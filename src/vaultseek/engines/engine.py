@@ -28,7 +28,7 @@ from vaultseek.settings.engine import POSTGRES, EngineOptions
 from vaultseek.store.ledger import Ledger
 
 SYNC_POLL_SECONDS = 0.02
-"""Time between two looks whether the engine has all notes."""
+"""Interval at which ``wait_until_synced`` checks."""
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +74,9 @@ class OpenEngine:
         return self.backend.connection.outage
 
     def probe(self) -> None:
-        """Ask the engine something small in a thread of its own, so that ``outage`` is of now.
+        """Send the engine a small request from a thread of its own, so that ``outage`` is current.
 
-        Returns at once; a question that is still unanswered is not asked twice.
+        Returns at once; nothing is sent while the last request is unanswered.
         """
         if self._prober is None:
             self._prober = EngineThread(f"look {self.backend.options.shard}", self._probe)
@@ -89,7 +89,7 @@ class OpenEngine:
         except (VaultseekError, OSError):
             pass  # the connection keeps what is wrong
         except Exception as error:
-            log.warning("looking at the engine failed", exc_info=error)
+            log.warning("probing the engine failed", exc_info=error)
 
     @property
     def is_synced(self) -> bool:

@@ -23,7 +23,7 @@ from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.keyword.spans import SpanFinder, span_finder
 
 POOL_SHARE = 1.25
-"""Notes that are asked for, for each one that is ranked: the engine's averages are those of another day."""
+"""Candidates for each ranked note: the engine's averages may be outdated."""
 
 
 class EngineKeyword:
@@ -48,11 +48,6 @@ class EngineKeyword:
     def revision(self) -> str | None:
         """The position of the last batch; None before the first."""
         return self._vocabulary.position
-
-    @property
-    def segments(self) -> int:
-        """The number of segments, of which an engine shows none."""
-        return 0
 
     def __len__(self) -> int:
         """Return the number of notes."""
@@ -80,18 +75,18 @@ class EngineKeyword:
         started = time.perf_counter()
         query = _Query(self.span_finder.analyzer, text, unfinished, is_scoped=visible is not None)
         pool = round(POOL_SHARE * k) + 1
-        searcher = self._over_candidates(query, pool, allowed)
+        searcher = self._search_candidates(query, pool, allowed)
         if visible is not None:
             whole = searcher
             if allowed is None or len(allowed) < len(visible):
-                whole = self._over_candidates(query, pool, visible)
+                whole = self._search_candidates(query, pool, visible)
             if absent := whole.absent():
-                searcher = self._over_candidates(replace(query, absent=absent), pool, allowed)
+                searcher = self._search_candidates(replace(query, absent=absent), pool, allowed)
         columns, details, total = searcher.search(k, None, ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
 
-    def _over_candidates(self, query: _Query, pool: int, allowed: NoteIds | None) -> Searcher:
+    def _search_candidates(self, query: _Query, pool: int, allowed: NoteIds | None) -> Searcher:
         """Return the query over the ``pool`` notes that the engine proposes for its words."""
         terms = query.over(CandidateSnapshot(None, self._vocabulary), None).weights
         hits = self._backend.candidates(ByWords(terms), pool, allowed)

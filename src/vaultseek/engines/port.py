@@ -1,7 +1,7 @@
-"""The port to an engine: what a vault asks of the one it is kept in, and what an engine asks of a database.
+"""The port to an engine: the interfaces of an engine for a vault, and of a database for an engine.
 
-An engine proposes candidates; their order is decided here, from the ledger, with the same formulas for every
-engine. It knows notes by their ids in the ledger, and passages by the numbers of their chunks.
+An engine proposes candidates. They are ranked here, from the ledger, with the same formulas for every engine.
+It has notes under their ids in the ledger, and passages under the numbers of their chunks.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ class Backend(Protocol):
     def statistics(self, *, vectors: bool = True) -> BackendStatistics:
         """Return how much there is, and the position of the last batch; without ``vectors`` none are counted.
 
-        An engine may go through all it has to count: nothing that is done for a note or a search asks.
+        Counting may scan everything, so no search and no save of a note does it.
         """
 
     def apply(self, batch: Batch) -> None:
@@ -171,7 +171,7 @@ class StateRows(Protocol):
 
 
 class ShardRows(Backend, Protocol):
-    """An engine as whoever keeps a shard, or lists shards, uses it. Every method raises ``Unavailable``."""
+    """An engine for writers and lists of shards. Every method raises ``Unavailable``."""
 
     options: EngineOptions
 
@@ -211,9 +211,6 @@ class KeywordLane(Protocol):
 
     @property
     def revision(self) -> str | None: ...
-
-    @property
-    def segments(self) -> int: ...
 
     def __len__(self) -> int: ...
 
@@ -276,19 +273,16 @@ class KeywordFollower(Protocol):
 
 
 class ShardSource(Protocol):
-    """A shard that another daemon writes, copied into the ledger of a searcher."""
-
-    def is_behind(self) -> bool:
-        """True if the engine has changed since the last copy. Raises Unavailable as ``step`` does."""
+    """A shard that another daemon writes, as the ledger of a searcher."""
 
     def step(self) -> bool:
-        """Copy what has changed; true if anything has. Runs in the writer thread. Raises Unavailable."""
+        """Refresh the ledger; true if anything has changed. Runs in the writer thread. Raises Unavailable."""
 
     def reason(self) -> Reason | None:
         """Return why the shard may be behind the folder of its indexer, or None."""
 
-    def is_left(self) -> bool:
-        """True if no indexer is at work on the shard, as far as that can be told."""
+    def is_abandoned(self) -> bool:
+        """True if the indexer of the shard has stopped or is silent."""
 
 
 class Engine(Protocol):

@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from vaultseek.engines.writer import ShardWriter
 
 SLOW_SECONDS = 2.0
-"""Time that an engine may take to be level with the ledger before answers say that it is not."""
+"""Time that a sync may take before answers report it."""
 END_SECONDS = 0.5
-"""Longest wait for a batch that is being written when a vault is closed; it is written again later."""
+"""Timeout for the batch in progress when a vault is closed; it is written again later."""
 FEW_NOTES = 200
-"""Notes that are candidates of any search together, so that it does not matter how they are weighed."""
+"""Size of a vault all of whose notes are candidates of any search, so that outdated weights do no harm."""
 DRIFT = 0.1
-"""Share by which a mean length may differ from the one that terms are weighed by."""
-LOOKS = 2
-"""Times that an engine may have another number of notes than it was given before it is filled again."""
+"""Share by which a mean length may differ from the one in the weights of the terms."""
+MISCOUNTS = 2
+"""Miscounts in a row after which an engine is filled again."""
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ class EngineSync:
     """
 
     keeps_rows = True
-    """An engine has links and times of notes, too, and has to be told of them."""
+    """An engine has links and times of notes, too, so their changes are synced."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class EngineSync:
         self._verification = threading.Lock()
         self._thread: EngineThread | None = None
         self._pending_error: Exception | None = None
-        """The last error of the thread that is none of the engine's, such as a full disk; told once."""
+        """The last error of the thread other than the engine's, such as a full disk; raised once."""
         self._is_rebuild_wanted = False
         self._closed = threading.Event()
         self.index = EngineKeyword(backend, self._vocabulary)
@@ -183,7 +183,7 @@ class EngineSync:
         return self._thread is None or self._thread.is_idle or self.problem is not None
 
     def raise_pending_error(self) -> None:
-        """Raise the last error of the thread that writes apart, once."""
+        """Raise the last error of the background writer, once."""
         error, self._pending_error = self._pending_error, None
         if error is not None:
             raise error
@@ -193,12 +193,12 @@ class EngineSync:
         return ledger.revision if self._is_replica else max(0, self._known_revision(ledger))
 
     def start_background_writer(self, name: str, ledger: Ledger) -> None:
-        """Write in a thread of its own from now on: the one that writes to the ledger waits for no engine."""
+        """Write in a thread of its own from now on, so that the ledger's writer waits for no engine."""
         if self._thread is None and not self._is_replica:
             self._thread = EngineThread(name, lambda: self._follow(ledger))
 
     def sync(self, ledger: Ledger) -> None:
-        """Bring the engine to the ledger's revision, as far as it answers."""
+        """Sync the engine to the ledger's revision, if it answers."""
         if self._thread is not None:
             self._thread.wake()
         elif self._is_replica:
@@ -207,7 +207,7 @@ class EngineSync:
             self._sync(ledger)
 
     def _follow(self, ledger: Ledger) -> None:
-        """Bring the engine up in a thread of its own, where no error has anybody to go to."""
+        """Sync in a thread of its own, and keep errors for ``raise_pending_error``."""
         try:
             self._sync(ledger)
         except Exception as error:
@@ -279,12 +279,12 @@ class EngineSync:
         self._write_changes(ledger)
         if self.rebuilding and not self.stopped.is_set():
             self._compare_counts()
-        self._write_again(ledger, self._vocabulary.given_other_language(self._rules))
-        self._weigh_again(ledger)
+        self._rewrite(ledger, self._vocabulary.given_other_language(self._rules))
+        self._reweigh(ledger)
         if self._writer is not None:
             self._writer.optimize()
 
-    def _write_again(self, ledger: Ledger, notes: Sequence[int]) -> bool:
+    def _rewrite(self, ledger: Ledger, notes: Sequence[int]) -> bool:
         """Write notes that have not changed; false if that was interrupted."""
         for start in range(0, len(notes), CATCH_UP_NOTES):
             if self.stopped.is_set():
@@ -293,8 +293,8 @@ class EngineSync:
             self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
         return True
 
-    def _weigh_again(self, ledger: Ledger) -> None:
-        """Write all terms again if they are weighed by mean lengths that are no longer those of the vault.
+    def _reweigh(self, ledger: Ledger) -> None:
+        """Write all terms again if the mean lengths in their weights are no longer those of the vault.
 
         Notes come in any order, and the first may be unlike the rest. This happens rarely, as the means of
         many notes change little.
@@ -309,7 +309,7 @@ class EngineSync:
             return
         self._new_averages = now
         try:
-            if self._write_again(ledger, self._vocabulary.notes()):
+            if self._rewrite(ledger, self._vocabulary.notes()):
                 self._vocabulary.set_weighed_by(now)
         finally:
             self._new_averages = None
@@ -352,9 +352,9 @@ class EngineSync:
         self._is_verified = True
 
     def _compare_counts(self) -> None:
-        """Raise Unavailable if an engine has not all notes that it was given.
+        """Raise Unavailable if an engine lacks notes that were written to it.
 
-        It is asked twice, and then filled again; once, or one that never has them would be filled forever.
+        It is counted twice, and then filled again, but only once: it might never have them all.
         """
         stored, given = self._backend.statistics(vectors=False).notes, self._vocabulary.count
         if stored == given:
@@ -362,9 +362,9 @@ class EngineSync:
             return
         self._miscounts += 1
         numbers = f"the engine has {stored:,} of {given:,} notes"
-        if self._miscounts < LOOKS:
+        if self._miscounts < MISCOUNTS:
             raise Unavailable(f"{numbers}; it is asked again", "behind")
-        if self._miscounts == LOOKS:
+        if self._miscounts == MISCOUNTS:
             self._vocabulary.clear()
             raise Unavailable(f"{numbers}; it is filled again", "behind")
         raise Unavailable(

@@ -26,7 +26,7 @@ ANSWER_VECTORS = 20
 VECTOR_PASSAGES = 5
 """Passages of a note in an answer."""
 THREADS = 4
-"""Requests to the engine that wait at the same time; one that hangs holds up no other part of the program."""
+"""Concurrent requests to the engine; one that hangs blocks no other part of the program."""
 _threads = ThreadPoolExecutor(THREADS, thread_name_prefix="engine")
 
 
@@ -59,7 +59,7 @@ class EngineVectors:
         return self._worker.state
 
     def want(self) -> None:
-        """Note that a request came: the pause of a worker that is down need not last any longer."""
+        """End the pause of a worker that is down, because a request came."""
         self._worker.want()
 
     async def ready(self, deadline: float | None = None) -> None:
@@ -117,7 +117,7 @@ class EngineVectors:
             {*dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS]), *notes.notes[:ANSWER_VECTORS].tolist()}
         )
         vectors = await _ask(lambda: self._backend.vectors(store.name, "notes", best), deadline)
-        passages = _few_of_each(passages)
+        passages = _limited_per_note(passages)
         return SemanticAnswer(
             passages.numbers,
             passages.notes,
@@ -138,7 +138,7 @@ class EngineVectors:
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
         """Return the version of the last complete ``apply``; None if there is no such collection."""
-        await self._worker.ready(deadline)  # whoever has opened the store can ask it
+        await self._worker.ready(deadline)  # callers may use the store from now on
         name = self._name(store.name, _kind(collection))
         return await _ask(lambda: self._backend.state(name).get("position"), deadline)
 
@@ -172,7 +172,7 @@ class EngineVectors:
     ) -> None:
         gone = np.asarray(deletes, np.int64)
         ids = np.asarray(notes, np.int64)
-        # A note that was removed meanwhile needs no vector: its mark makes an orphan of it.
+        # A note that was removed meanwhile needs no vector, which would be an orphan.
         kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
         entries: list[VectorEntries] = []
         if kept.any() and vectors is not None:
@@ -227,7 +227,7 @@ def _kind(collection: str) -> Kind:
     return "passages" if collection == CHUNKS else "notes"
 
 
-def _few_of_each(hits: Hits) -> Hits:
+def _limited_per_note(hits: Hits) -> Hits:
     places: dict[int, int] = {}
     kept = []
     for row, note in enumerate(hits.notes.tolist()):

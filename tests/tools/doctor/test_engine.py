@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from vaultseek.engines.administration import look_at_engine
+from vaultseek.engines.administration import probe_engine
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.tools.doctor.engine import in_words
@@ -61,17 +61,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_a_look_creates_nothing(server, tmp_path):
-    assert look_at_engine(server.options, {}) == "v2.5.4"
+    assert probe_engine(server.options, {}) == "v2.5.4"
     assert server.collections() == []
     file = tmp_path / "new.db"
-    assert look_at_engine(EngineOptions(str(file)), {"notes": tmp_path / "notes"}) == "Milvus Lite"
+    assert probe_engine(EngineOptions(str(file)), {"notes": tmp_path / "notes"}) == "Milvus Lite"
     assert not file.exists()
 
 
 def test_a_server_that_is_too_old_is_one_line(server, monkeypatch):
     monkeypatch.setattr(server, "version", "v2.3.9")
     with pytest.raises(Unavailable, match=r"v2\.3\.9, too old; use 2\.5 or newer$"):
-        look_at_engine(server.options, {})
+        probe_engine(server.options, {})
 
 
 def test_collections_of_others_are_one_line(server):
@@ -83,7 +83,7 @@ def test_collections_of_others_are_one_line(server):
     client = MilvusClient(uri=server.options.uri, dedicated=True)
     client.create_collection(name, dimension=4)
     with pytest.raises(Unavailable, match=rf"{name} .* is not one of vaultseek's.*set index\.collections"):
-        look_at_engine(replace(server.options, prefix="theirs"), {})
+        probe_engine(replace(server.options, prefix="theirs"), {})
     client.drop_collection(name)
     client.close()
 
@@ -94,12 +94,12 @@ def test_a_file_has_to_be_outside_of_vaults_and_on_a_disk_with_space(server, tmp
     (tmp_path / "link").symlink_to(notes)
     for place in (notes / "a.db", tmp_path / "link" / "deep" / "a.db"):
         with pytest.raises(ConfigError, match="inside the vault mine, where nothing is written"):
-            look_at_engine(EngineOptions(str(place)), {"mine": notes})
+            probe_engine(EngineOptions(str(place)), {"mine": notes})
     from vaultseek.engines import administration
 
     monkeypatch.setattr(administration, "LEAST_FREE", 1 << 62)
     with pytest.raises(Unavailable, match=r"the disk of .* is full"):
-        look_at_engine(EngineOptions(str(tmp_path / "a.db")), {})
+        probe_engine(EngineOptions(str(tmp_path / "a.db")), {})
 
 
 def test_numbers_in_words():

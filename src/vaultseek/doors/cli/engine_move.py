@@ -179,12 +179,12 @@ class EngineMove:
 
     def _check_engine(self) -> None:
         """Raise ConfigError or Unavailable if the engine cannot be used."""
-        from vaultseek.engines.administration import look_at_engine
+        from vaultseek.engines.administration import probe_engine
 
         if self.engine is not None:
             listed = self._call("vault/list", {})["vaults"]
             try:
-                look_at_engine(
+                probe_engine(
                     self.engine, {str(each["name"]): Path(each["path"]) for each in listed}, tries=True
                 )
             except Unavailable as error:

@@ -58,7 +58,7 @@ class MilvusBackend:
         self._rows = ShardRows(self._client, self.shard)
         self._search = ShardSearch(self._rows)
         self.states = StateTable(self._client, self.shard)
-        """Names with what is said of the shard, by its writer among others."""
+        """The state of the shard by name, such as that of its writer."""
         self._writing = threading.RLock()
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -169,12 +169,12 @@ class MilvusBackend:
         self._client.delete("notes", [self._rows.key(note) for note in notes])
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Return nothing that holds anybody up: Milvus has no transactions."""
+        """Return a context that does nothing: Milvus has no transactions."""
         return nullcontext()
 
     def check(self) -> str:
         """Return the version of the server, after a trial of what it is to keep. Raises Unavailable."""
-        client = MilvusClient(self.options, only_looks=True)
+        client = MilvusClient(self.options, read_only=True)
         try:
             version = client.version
             client.try_schema()
@@ -247,16 +247,16 @@ class ShardSearch:
         only if too few remain is the engine asked for parts of them.
         """
         if notes is None or len(notes) > NOTES_IN_FILTER:
-            hits = self._deepened(query, k, "", notes)
+            hits = self._search_deeper(query, k, "", notes)
             if notes is None or hits.is_whole or _note_count(hits) >= min(k, len(notes)):
                 return hits
         of_parts = [
-            self._deepened(query, min(k, len(part)), f"note in {part}", None)
+            self._search_deeper(query, min(k, len(part)), f"note in {part}", None)
             for part in parts(notes.tolist(), NOTES_IN_FILTER)
         ]
         return _merged(of_parts).of_first_notes(k)
 
-    def _deepened(self, query: Query, k: int, condition: str, notes: NoteIds | None) -> Hits:
+    def _search_deeper(self, query: Query, k: int, condition: str, notes: NoteIds | None) -> Hits:
         """Search deeper and deeper, until there are ``k`` notes or no more of them."""
         is_passages = isinstance(query, ByMeaning) and query.kind == "passages"
         depth = min(MOST_HITS, k * PASSAGES_PER_NOTE if is_passages else k + 1)

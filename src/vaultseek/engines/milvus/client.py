@@ -29,10 +29,10 @@ class MilvusClient(MilvusConnection):
     """
 
     def __init__(
-        self, options: EngineOptions, *, only_looks: bool = False, version: int | None = None
+        self, options: EngineOptions, *, read_only: bool = False, version: int | None = None
     ) -> None:
-        """``only_looks``: no collection is created. ``version`` is another format than the present one."""
-        super().__init__(options, only_looks=only_looks)
+        """``read_only``: no collection is created. ``version`` is another format than the present one."""
+        super().__init__(options, read_only=read_only)
         self._version = schema.VERSION if version is None else version
         self._unindexed: dict[str, int] = {}
         """Rows of each collection that were written since it was indexed."""
@@ -43,7 +43,7 @@ class MilvusClient(MilvusConnection):
         """Return key, note and score of the nearest rows."""
         is_graph = field == "vector" and self._vector_index == "HNSW"
         parameters = {"ef": max(64, min(2 * limit, 32_768))} if is_graph else {}
-        with self._asking():
+        with self._request():
             rows = self._client.search(
                 self._collection(name),
                 data=[vector],
@@ -62,7 +62,7 @@ class MilvusClient(MilvusConnection):
     ) -> list[Any]:
         """Return the rows with these keys; see ``_consistency``."""
         rows: list[Any] = []
-        with self._asking():
+        with self._request():
             for start in range(0, len(keys), PAGE):
                 rows += self._client.get(
                     self._collection(name),
@@ -75,7 +75,7 @@ class MilvusClient(MilvusConnection):
 
     def first(self, name: str, condition: str, field: str, *, in_search: bool = False) -> Any:
         """Return a row that satisfies a condition; None if there is none. See ``_consistency``."""
-        with self._asking():
+        with self._request():
             rows = self._client.query(
                 self._collection(name),
                 filter=condition,
@@ -90,7 +90,7 @@ class MilvusClient(MilvusConnection):
         self, name: str, condition: str, fields: Sequence[str], *, in_search: bool = False
     ) -> Iterator[Any]:
         """Yield all rows that satisfy a condition; see ``_consistency``."""
-        with self._asking():
+        with self._request():
             iterator = self._client.query_iterator(
                 self._collection(name),
                 batch_size=PAGE,
@@ -107,7 +107,7 @@ class MilvusClient(MilvusConnection):
 
     def count(self, name: str, condition: str) -> int:
         """Return the number of rows that satisfy a condition, of all that were written."""
-        with self._asking():
+        with self._request():
             rows = self._client.query(
                 self._collection(name),
                 filter=condition,
@@ -119,7 +119,7 @@ class MilvusClient(MilvusConnection):
 
     def upsert(self, name: str, rows: Sequence[Any]) -> None:
         """Add or replace rows."""
-        with self._asking(writes=True):
+        with self._request(writes=True):
             self._check_space()
             for start in range(0, len(rows), ROWS):
                 self._client.upsert(
@@ -137,7 +137,7 @@ class MilvusClient(MilvusConnection):
         if self._server is None:
             return
         for name in [name for name, count in self._unindexed.items() if count >= least]:
-            with self._asking(writes=True):
+            with self._request(writes=True):
                 self._client.flush(self._collection(name), timeout=self.options.write_seconds)
             self._unindexed[name] = 0
 
@@ -145,7 +145,7 @@ class MilvusClient(MilvusConnection):
         """Delete the rows with these keys; unknown ones, too."""
         if not keys or not self.has(name):
             return
-        with self._asking(writes=True):
+        with self._request(writes=True):
             for start in range(0, len(keys), PAGE):
                 self._client.delete(
                     self._collection(name),
@@ -155,50 +155,50 @@ class MilvusClient(MilvusConnection):
 
     def delete_where(self, name: str, condition: str) -> None:
         """Delete the rows that satisfy a condition."""
-        with self._asking(writes=True):
+        with self._request(writes=True):
             self._client.delete(self._collection(name), filter=condition, timeout=self.options.write_seconds)
 
     def names(self) -> list[str]:
         """Return the names of the collections of this version of vaultseek."""
         begin = self._collection("")
-        with self._asking():
+        with self._request():
             names = self._client.list_collections(timeout=self.options.seconds)
         return [name.removeprefix(begin) for name in names if name.startswith(begin)]
 
     def other_versions(self) -> list[int]:
         """Return the other versions of vaultseek's collections that there are."""
         pattern = re.compile(re.escape(self.options.prefix) + r"_(\d+)_state")
-        with self._asking():
+        with self._request():
             names = self._client.list_collections(timeout=self.options.seconds)
         versions = {int(match[1]) for name in names if (match := pattern.fullmatch(name))}
         return sorted(versions - {schema.VERSION})
 
     def fields(self, name: str) -> set[str]:
         """Return the names of the fields of a collection."""
-        with self._asking():
+        with self._request():
             described = self._client.describe_collection(self._collection(name), timeout=self.options.seconds)
         return {str(field["name"]) for field in described["fields"]}
 
     def drop(self, name: str) -> None:
         """Delete a collection."""
-        with self._asking(writes=True):
+        with self._request(writes=True):
             self._client.drop_collection(self._collection(name), timeout=self.options.write_seconds)
-        self._known.discard(name)
+        self._existing.discard(name)
 
     def has(self, name: str) -> bool:
         """True if there is such a collection."""
-        if name not in self._known:
-            with self._asking():
+        if name not in self._existing:
+            with self._request():
                 if self._client.has_collection(self._collection(name), timeout=self.options.seconds):
                     self._client.load_collection(self._collection(name), timeout=self.options.write_seconds)
-                    self._known.add(name)
-        return name in self._known
+                    self._existing.add(name)
+        return name in self._existing
 
     def create(self, name: str, fields: Sequence[Field]) -> None:
         """Create a collection, its indexes included."""
         from pymilvus import DataType
 
-        with self._asking(writes=True):
+        with self._request(writes=True):
             options, types = self.options, DataType
             made = self._client.create_schema(auto_id=False, enable_dynamic_field=False)
             indexes = self._client.prepare_index_params()
@@ -225,7 +225,7 @@ class MilvusClient(MilvusConnection):
                 timeout=options.write_seconds,
                 **more,
             )
-            self._known.add(name)
+            self._existing.add(name)
 
     def try_schema(self) -> None:
         """Create a collection as those of notes and vectors are, write and find a row, and delete it again.
@@ -288,7 +288,7 @@ class MilvusClient(MilvusConnection):
             ("state", schema.STATE),
         ):
             if not self.has(name):
-                if not self._only_looks:
+                if not self._read_only:
                     self.create(name, fields)
                 continue
             described = self._client.describe_collection(self._collection(name), timeout=self.options.seconds)

@@ -1,6 +1,6 @@
-"""The connection to Milvus: made when it is needed, again after it was lost, and closed for good.
+"""The connection to Milvus: opened when it is needed, reopened after it was lost, and closed for good.
 
-The errors of pymilvus end here: whoever asks gets ``Unavailable``, with what to do about it.
+Errors of pymilvus become ``Unavailable`` here, with advice.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from vaultseek.settings.engine import EngineOptions
 CONNECT_FAILED = 2
 """Code of the client for a server that was not reached."""
 PAUSE_SECONDS = 2.0
-"""Time for which requests fail at once after one was not answered, so that not every search waits."""
-AGAIN_SECONDS = 2.0
+"""Time for which requests fail at once after a failure, so that not every search waits."""
+RECONNECT_SECONDS = 2.0
 """Longest wait for a connection to an engine that did not answer before."""
 CAUSES = 5
-"""Depth to which the causes of an error are looked at."""
+"""Depth to which the causes of an error are followed."""
 LEAST_FREE = 64 * MIB
 """Free bytes of the disk below which nothing is written to a file of Milvus Lite."""
 
@@ -39,17 +39,17 @@ log = logging.getLogger(__name__)
 
 
 class MilvusConnection:
-    """A connection that is made when it is needed first, and again after it was lost.
+    """A connection that is opened on first use, and reopened after it was lost.
 
     Every method raises ``Unavailable`` if Milvus does not answer.
     """
 
-    def __init__(self, options: EngineOptions, *, only_looks: bool = False) -> None:
-        """``only_looks``: nothing is changed, and what is wrong is for whoever asks, not for the log."""
+    def __init__(self, options: EngineOptions, *, read_only: bool = False) -> None:
+        """``read_only``: nothing is changed, and what is wrong is for whoever asks, not for the log."""
         self.options = options
         self.outage: Unavailable | None = None
         """The reason why the engine did not answer when it was asked last; None if it did."""
-        self._only_looks = only_looks
+        self._read_only = read_only
         self._client: Any = None
         self._is_ready = False
         self._was_ready = False
@@ -59,7 +59,7 @@ class MilvusConnection:
         self._began = 0.0
         self._preparing: int | None = None
         """The thread that prepares the connection, and uses it before others may."""
-        self._known: set[str] = set()
+        self._existing: set[str] = set()
         """Names of collections that are there, as far as this connection has seen."""
         self._lost_at = -PAUSE_SECONDS
         self._is_closed = False
@@ -70,7 +70,7 @@ class MilvusConnection:
     @property
     def version(self) -> str:
         """The version of the server."""
-        with self._asking():
+        with self._request():
             return str(self._client.get_server_version(timeout=self.options.seconds))
 
     def close(self) -> None:
@@ -99,7 +99,7 @@ class MilvusConnection:
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.options.file))
 
     @contextmanager
-    def _asking(self, *, writes: bool = False) -> Iterator[None]:
+    def _request(self, *, writes: bool = False) -> Iterator[None]:
         """Connect if need be, and translate the errors of the client: a full disk of a file is OSError."""
         exceptions, client, began = _client_errors(), None, time.monotonic()
         try:
@@ -112,10 +112,10 @@ class MilvusConnection:
             if writes and _is_full(error):
                 raise self._full() from error
             is_lost = _is_lost(error)
-            seconds = time.monotonic() - began if _is_late(error) else 0.0
+            seconds = time.monotonic() - began if _is_timeout(error) else 0.0
             unavailable = self._unavailable(error, is_lost, seconds)
             if is_lost:
-                self._lose(client, unavailable)
+                self._mark_lost(client, unavailable)
             raise unavailable from error
         except (ValueError, AttributeError) as error:
             if client is not None and self._client is client:
@@ -138,9 +138,9 @@ class MilvusConnection:
             if attempt is None or attempt.done():
                 attempt = self._attempt = Future()
                 self._began = time.monotonic()
-                run = partial(_fulfil, attempt, self._establish)
+                run = partial(_set_result, attempt, self._establish)
                 threading.Thread(target=run, name="milvus-connect", daemon=True).start()
-            end = self._began + self._patience()
+            end = self._began + self._connect_seconds()
         done, _ = wait([attempt], max(0.0, end - time.monotonic()))
         if not done:
             self.outage = Unavailable(self._no_answer(time.monotonic() - self._began), "unavailable")
@@ -151,14 +151,14 @@ class MilvusConnection:
         if error is not None:
             raise error
 
-    def _patience(self) -> float:
-        """Return the longest wait for an attempt: the first one may have collections to create.
+    def _connect_seconds(self) -> float:
+        """Return the timeout of an attempt: the first one may have to create collections.
 
-        One that follows a failure is not waited for long: it is likely to fail, too.
+        One after a failure has a short timeout: it is likely to fail, too.
         """
         seconds = self.options.seconds if self._was_ready else self.options.write_seconds
         if self._was_ready and self.outage is not None:
-            seconds = min(seconds, AGAIN_SECONDS)
+            seconds = min(seconds, RECONNECT_SECONDS)
         return seconds + (START_SECONDS if self._server is not None and self._server.process is None else 0.0)
 
     def _establish(self) -> None:
@@ -176,12 +176,12 @@ class MilvusConnection:
             self._log(error)
             is_lost = _is_lost(error)
             unavailable = self._unavailable(
-                error, is_lost, time.monotonic() - began if _is_late(error) else 0
+                error, is_lost, time.monotonic() - began if _is_timeout(error) else 0
             )
-            self._lose(client, unavailable, is_lost=is_lost)
+            self._mark_lost(client, unavailable, is_lost=is_lost)
             raise unavailable from error
         except BaseException as error:
-            self._lose(client, error if isinstance(error, Unavailable) else None, is_lost=False)
+            self._mark_lost(client, error if isinstance(error, Unavailable) else None, is_lost=False)
             raise
         finally:
             self._preparing = None
@@ -189,15 +189,15 @@ class MilvusConnection:
             self._disconnect(client)
 
     def _log(self, error: Exception) -> None:
-        level = logging.DEBUG if self._only_looks else logging.WARNING
+        level = logging.DEBUG if self._read_only else logging.WARNING
         log.log(level, "Milvus at %s: %s", self.options.place, _first_line(error))
 
     def _check_open(self) -> None:
-        """Raise Unavailable if the server is not to be asked: just after it was lost, or for good."""
+        """Raise Unavailable if the connection is closed for good, or was lost just now."""
         if self._is_closed or time.monotonic() < self._lost_at + PAUSE_SECONDS:
             raise Unavailable(str(self.outage or self._no_answer()), "unavailable")
 
-    def _lose(self, client: Any, reason: Unavailable | None, *, is_lost: bool = True) -> None:
+    def _mark_lost(self, client: Any, reason: Unavailable | None, *, is_lost: bool = True) -> None:
         """Close the connection that a request has lost, unless there is another one by now."""
         if client is not None and self._client is not client:
             return
@@ -211,7 +211,7 @@ class MilvusConnection:
             if self._client is client:
                 self._client = None
                 self._is_ready = False
-                self._known.clear()
+                self._existing.clear()
         if client is not None:
             _quietly(client.close)
 
@@ -240,7 +240,7 @@ class MilvusConnection:
         what = f"Milvus at {self.options.place} does not answer"
         if seconds:
             what += f": nothing came within {max(1, round(seconds))} s"
-        if self._only_looks:
+        if self._read_only:
             return f"{what}; see that it runs, and that the address is right"
         return f"{what}; it is asked again by itself"
 
@@ -255,7 +255,7 @@ class MilvusConnection:
         return Unavailable(f"Milvus at {place} refused a request; see the log of the daemon", "unavailable")
 
 
-def _fulfil(attempt: Future[None], work: Callable[[], None]) -> None:
+def _set_result(attempt: Future[None], work: Callable[[], None]) -> None:
     try:
         work()
     except BaseException as error:
@@ -292,7 +292,7 @@ def _is_lost(error: Exception) -> bool:
     return gave_up or error.code == CONNECT_FAILED or isinstance(error.code, StatusCode)
 
 
-def _is_late(error: BaseException) -> bool:
+def _is_timeout(error: BaseException) -> bool:
     """True if no answer came in time, rather than none at all."""
     from grpc import RpcError, StatusCode
 

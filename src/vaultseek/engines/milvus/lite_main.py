@@ -19,7 +19,7 @@ from vaultseek.base.child_process import claim_pipes, write
 
 THREADS = 8
 END_SECONDS = 10.0
-"""Time to close the file in, which is safe to leave open, too."""
+"""Time to close the file. Leaving it open is safe, too."""
 MESSAGE_BYTES = 256 * 1024 * 1024
 
 

@@ -1,7 +1,7 @@
-"""A vault in PostgreSQL: one schema has the rows of its ledger, its words, its vectors, and who writes to it.
+"""A vault in PostgreSQL: one schema has the rows of its ledger, its words, its vectors, and its writer.
 
-What belongs together is one transaction, in which the row of the writer is locked: whoever has lost the shard
-to another indexer writes nothing more.
+Each change is one transaction, in which the row of the writer is locked: an indexer that has lost the shard
+to another one writes nothing more.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from vaultseek.store.ledger.schema import read_tables
 VERSION = 1
 """Part of the names of schemas: another version fills others."""
 INDEXED_VECTORS = 20_000
-"""Vectors of a kind from which on an approximate index finds them; fewer are compared one by one."""
+"""Number of vectors from which an approximate index is used; fewer are compared one by one."""
 PASSAGES_PER_NOTE = 4
 """Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
 MOST_HITS = 16_384

@@ -44,12 +44,8 @@ class LiveShard:
         shard = backend.options.shard
         self._names = (shard, heartbeat_name(shard), f"{shard}/{space}/passages")
 
-    def is_behind(self) -> bool:
-        """Return false: there is no copy that could be."""
-        return False
-
     def step(self) -> bool:
-        """Look at the shard; true if it has changed. Raises Unavailable if it is gone or does not answer."""
+        """Refresh the ledger; true if it has changed. Raises Unavailable if the shard is gone or away."""
         rows = self._backend.states.of(self._names)
         position, beat, version = (rows.get(name, {}) for name in self._names)
         if not position:
@@ -67,8 +63,8 @@ class LiveShard:
         """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
         return self._heartbeat.reason() or (Reason("behind", self._difference) if self._difference else None)
 
-    def is_left(self) -> bool:
-        """True if no indexer is at work on the shard, as far as that can be told."""
+    def is_abandoned(self) -> bool:
+        """True if the indexer of the shard has stopped or is silent."""
         return self._heartbeat.is_dead()
 
     def _read(self, row: dict[str, Any]) -> bool:

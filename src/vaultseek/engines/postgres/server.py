@@ -16,17 +16,17 @@ from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 
 PAUSE_SECONDS = 2.0
-"""Time for which requests fail at once after one was not answered, so that not every search waits."""
+"""Time for which requests fail at once after a failure, so that not every search waits."""
 WATCH_SECONDS = 0.5
-"""Time between two looks for requests that a server has not answered."""
+"""Interval at which requests are checked for their timeouts."""
 SLACK_SECONDS = 1.0
-"""Time beyond the limit of a statement after which its connection is given up: a frozen server ends none."""
+"""Time after the timeout of a statement until its connection is closed: a frozen server ends none."""
 
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """A server that is connected to when it is needed, and again after it was lost.
+    """Connections to a server, opened on first use and reopened after they were lost.
 
     Statements find the tables of ``schema``. ``prepare`` is called with each new connection.
     """

@@ -32,15 +32,15 @@ def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Fin
     options = settings.index.engine
     if options is None:
         return
-    from vaultseek.engines.administration import look_at_engine, look_at_file
+    from vaultseek.engines.administration import probe_engine, probe_file
 
     place = f"{options.title} at {options.place}"
     try:
         if options.is_lite:
-            look_at_file(options, vaults)
+            probe_file(options, vaults)
             yield Finding("engine", OK, f"{place}, a file of Milvus Lite", public="a file of Milvus Lite")
             return
-        version = look_at_engine(options, vaults)
+        version = probe_engine(options, vaults)
     except ConfigError as error:
         yield Finding("engine", BROKEN, str(error), _ADVICE, "it cannot be used")
     except Unavailable as error:
