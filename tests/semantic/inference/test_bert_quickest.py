@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from vaultseek.semantic.inference.bert import TRIAL, QuickestNetwork
+from vaultseek.semantic.inference.bert import RETRY_CALLS, QuickestNetwork
 
 
 class Machine:
@@ -38,7 +38,7 @@ def test_each_is_tried_and_then_the_quicker_one_is_used_until_it_is_slower():
     machine = Machine()
     network = QuickestNetwork(machine.network("two"), machine.network("one"), clock=lambda: machine.now)
     assert sorted(run(machine, network, 2)) == ["one", "two"]
-    assert set(run(machine, network, TRIAL // 2)) == {"one"}
+    assert set(run(machine, network, RETRY_CALLS // 2)) == {"one"}
     machine.seconds["one"] = 9.0
     slow = sum(1 for _ in itertools.takewhile(lambda name: name == "one", run(machine, network, 10)))
     assert slow <= 2
@@ -50,5 +50,5 @@ def test_the_slower_one_is_tried_again_now_and_then():
     network = QuickestNetwork(machine.network("two"), machine.network("one"), clock=lambda: machine.now)
     run(machine, network, 2)
     machine.seconds["two"] = 0.1
-    assert "two" in run(machine, network, TRIAL)
-    assert run(machine, network, TRIAL).count("one") == 1, "the slower one has its trials, too"
+    assert "two" in run(machine, network, RETRY_CALLS)
+    assert run(machine, network, RETRY_CALLS).count("one") == 1, "the slower one has its trials, too"

@@ -184,7 +184,7 @@ async def test_abandoned_requests_are_cancelled(workers: Any, tmp_path: Path, un
             "outgoing.write(pipe.pack({'id': 1})[:9]); outgoing.flush(); outgoing.close(); os._exit(0)",
             "cut off",
         ),
-        ("send({'nonsense': 1}); time.sleep(60)", "without sense"),
+        ("send({'nonsense': 1}); time.sleep(60)", "an invalid message"),
     ],
 )
 async def test_a_child_that_never_works_opens_the_breaker(workers: Any, script: str, reason: str) -> None:

@@ -32,20 +32,19 @@ from vaultseek.semantic.models.packed_file import QuantizedMatrix
 Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
 """A function from embeddings, lengths and shares, as `EncoderGraph` describes them, to pooled vectors."""
 
-TRIAL = 40
-"""Calls after which the slower network is tried again."""
-MEMORY = 0.7
-"""Share of what was known of a network's cost in the mean with its last call."""
+RETRY_CALLS = 40
+"""Interval in calls at which the slower network is tried again."""
+SMOOTHING = 0.7
+"""Weight of the former mean cost of a network in its new one."""
 CALL_TOKENS = 8
-"""Tokens that take as long as a call without any."""
+"""Fixed cost of a call, in tokens."""
 
 
 class QuickestNetwork:
-    """Several networks that compute the same; a call goes to the one that was quickest lately.
+    """Several networks that compute the same; a call goes to the one that was quickest recently.
 
-    Two threads take half the time of one on an idle machine, and up to twice as long where something else
-    keeps a processor busy, since they wait for each other at every step. Load comes and goes, so the way is
-    chosen by what queries took, not once.
+    Two threads take half the time of one on an idle machine, and up to twice as long on a busy one, because
+    they wait for each other at every step. Load comes and goes, so the choice follows the measured times.
     """
 
     def __init__(self, *networks: Network, clock: Callable[[], float] = time.perf_counter) -> None:
@@ -59,14 +58,14 @@ class QuickestNetwork:
         self._calls += 1
         # One that was not tried yet comes first; now and then the slower one is tried again.
         order = sorted(range(len(self._networks)), key=self._costs.__getitem__)
-        choice = order[1] if self._calls % TRIAL == 0 and len(order) > 1 else order[0]
+        choice = order[1] if self._calls % RETRY_CALLS == 0 and len(order) > 1 else order[0]
         began = self._clock()
         pooled = self._networks[choice](embeddings, lengths, shares)
         cost = (self._clock() - began) / (CALL_TOKENS + lengths.size * embeddings.shape[1])
         known = self._costs[choice]
-        # What a slower network took long ago says nothing any more.
+        # An old measurement of a slower network is discarded.
         current = known and known <= min(self._costs)
-        self._costs[choice] = MEMORY * known + (1 - MEMORY) * cost if current else cost
+        self._costs[choice] = SMOOTHING * known + (1 - SMOOTHING) * cost if current else cost
         return pooled
 
 
@@ -76,7 +75,7 @@ HALF_TOKENS = 512
 In float32 each text is computed alone, which takes no longer: so its vector does not depend on the others.
 """
 MAX_THREADS = 4
-"""Most threads that compute one query: more wait for one another longer than they compute."""
+"""Most threads for one query: more would spend most of their time waiting for each other."""
 MAX_PROCESSORS = 8
 """Most batches at a time."""
 
@@ -198,7 +197,7 @@ class BertEncoder:
         if half:
             self._one = self._many = TorchNetwork(parts.shape, parts.tensors)
         else:
-            self._one, self._many = _whole(parts.shape, parts.tensors)
+            self._one, self._many = _float_networks(parts.shape, parts.tensors)
         self._tokenize = parts.tokenize
 
     @property
@@ -247,7 +246,7 @@ class BertEncoder:
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
 
-def _whole(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
+def _float_networks(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
     """Return the networks for one query and for many texts, in float32."""
     # A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
     single = OnnxNetwork(shape, weights, 1)

@@ -20,10 +20,7 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def has_bfloat16() -> bool:
-    """True if torch is installed and the processor says that it multiplies bfloat16.
-
-    False also where the system does not tell.
-    """
+    """True if torch is installed and the processor reports native bfloat16; false if that is unknown."""
     if not has_extra("torch"):
         return False
     try:

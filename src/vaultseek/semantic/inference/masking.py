@@ -1,7 +1,7 @@
-"""Secrets that must not be written anywhere: a mask for texts, and for whatever a process prints.
+"""Masking of secrets in texts, and in everything that a process prints.
 
-Libraries log, warn and print tracebacks as they please, and a server may repeat the key in its answer. So the
-worker masks its output, whoever writes it.
+Libraries log, warn and print tracebacks, and a server may repeat the key in its answer. So the worker masks
+all of its output.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ MASK = Mask()
 
 
 class MaskedOutput(io.TextIOBase):
-    """A stream that passes whole lines on, masked, so that no secret is missed where two texts meet."""
+    """A stream that writes whole lines, masked, so that no secret split over two writes is missed."""
 
     def __init__(self, stream: TextIO, mask: Mask) -> None:
         self._stream = stream
@@ -122,7 +122,7 @@ class MaskedOutput(io.TextIOBase):
 
 
 def mask_output() -> None:
-    """Mask what this process prints from now on, and know the secrets in its environment."""
+    """Mask what this process prints from now on, including secrets in its environment."""
     MASK.add_variables(os.environ)
     for name in ("stdout", "stderr"):
         output = MaskedOutput(getattr(sys, name), MASK)

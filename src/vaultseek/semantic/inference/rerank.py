@@ -44,7 +44,7 @@ class Reranker(Protocol):
 
 
 class TimedReranker:
-    """A cross-encoder that is asked for as many pairs as fit a time limit, by the time that one takes."""
+    """A cross-encoder that scores as many pairs as fit a time limit, by the measured time of a pair."""
 
     def __init__(self, model: Reranker) -> None:
         self._model = model

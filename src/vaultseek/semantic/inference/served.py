@@ -1,8 +1,8 @@
 """Embedding and reranking by a server, through the class of LlamaIndex that the settings name.
 
-A server is slow, busy or gone at times. So every call has a time limit, background work is tried again with
-growing pauses, and while the server is gone further calls fail at once, so that no search waits for it. A
-text that the server refuses is told from a server that refuses everything by asking for a harmless one.
+A server is slow, busy or gone at times. So every call has a timeout, background work is retried with
+growing pauses, and while the server is gone further calls fail at once, so that no search waits for it. When
+a text is refused, a harmless one shows whether the server refuses everything.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from vaultseek.semantic.models.service import Service
 RETRY_PAUSES = (0.5, 1.0, 2.0, 4.0)
 """Pauses between attempts of background work."""
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Times for which a server that failed is not asked again; the last one repeats."""
+"""Times for which a server that failed is not called again; the last one repeats."""
 QUERY_SECONDS = 3.0
-"""Time limit of a call for a question, which somebody waits for."""
+"""Timeout of a call for a question, because a search waits for it."""
 WORK_SECONDS = 60.0
-"""Time after which background work is given up and begun again; what was computed is kept."""
+"""Time after which background work ends and is resumed later; what was computed is kept."""
 SAME_MODEL = 0.99
 """Least cosine of two vectors of one text by the same model."""
 PROBE = "A few plain words."
 _NO_VECTOR = "it gave zeros, or numbers that are not finite, instead of a vector"
 _CALLS = 4
 _ERROR_CHARS = 200
-_OF_TEXT = frozenset([400, 413, 422])
-_OF_ALL = frozenset([401, 403, 429])
+_TEXT_STATUSES = frozenset([400, 413, 422])
+_SERVER_STATUSES = frozenset([401, 403, 429])
 log = logging.getLogger(__name__)
 
 
@@ -71,7 +71,7 @@ class Server:
             self._within(lambda made: made, QUERY_SECONDS, limits.SERVED_ANSWER_BYTES)
         except ConfigError:
             raise
-        except Exception as error:  # some classes ask their server already
+        except Exception as error:  # some classes call their server here
             log.info("%s is not made yet: %s", service.name, self.line(error))
 
     @property
@@ -98,7 +98,7 @@ class Server:
             except AnswerRefused as error:
                 raise self.trip_breaker(error) from None
             except Exception as error:
-                if pause is None or not may_pass(error) or time.monotonic() > end:
+                if pause is None or not is_transient(error) or time.monotonic() > end:
                     raise
                 time.sleep(pause)
                 continue
@@ -107,7 +107,7 @@ class Server:
         raise AssertionError
 
     def trip_breaker(self, error: BaseException) -> WorkerUnavailable:
-        """Return the error of a server that does not serve, and ask it no more for a while."""
+        """Return the error for a failed server, which is not called again for a while."""
         if isinstance(error, WorkerUnavailable):
             return error
         seconds = DOWN_SECONDS[min(self._failures, len(DOWN_SECONDS) - 1)]
@@ -128,9 +128,9 @@ class Server:
     def _within(self, call: Callable[[Any], Any], seconds: float, most_bytes: int) -> Any:
         def bounded() -> Any:
             with bounded_answer(most_bytes, seconds):
-                return call(self._made())
+                return call(self._instance())
 
-        # A call that is late ends by itself; nobody waits for it.
+        # A late call is not waited for; it ends by itself.
         task: Future[Any] = self._threads.submit(bounded)
         try:
             return task.result(seconds)
@@ -138,7 +138,7 @@ class Server:
             task.cancel()
             raise
 
-    def _made(self) -> Any:
+    def _instance(self) -> Any:
         with self._lock:
             if self._is_stale:
                 self._object = self._make()
@@ -154,7 +154,7 @@ class Server:
             MASK.add(key)
             options[self.service.key_option] = key
         if "max_retries" in getattr(self._class, "model_fields", ()):
-            # Calls are tried again here, within a time; and what was wrong is told by the last one.
+            # Calls are retried here, within a time limit, and the last error is reported.
             options.setdefault("max_retries", 0)
         try:
             return self._class(**options)
@@ -168,7 +168,7 @@ class Server:
 
 
 class ServedEncoder:
-    """An embedding model behind a server. ``file`` keeps what is known of it between two starts."""
+    """An embedding model behind a server. ``file`` keeps a vector by which the same model is recognized."""
 
     def __init__(self, service: Service, file: Path | None = None) -> None:
         self.fingerprint = service.fingerprint
@@ -179,7 +179,7 @@ class ServedEncoder:
         self._probe: Vectors | None = None
         self._verified = False
         self._verifying = threading.Lock()
-        self._begun: dict[str, Vectors] = {}
+        self._embedded: dict[str, Vectors] = {}
 
     @property
     def computing(self) -> str:
@@ -188,7 +188,7 @@ class ServedEncoder:
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Raises WorkerUnavailable while the server was never there."""
+        """The length of a vector. Raises WorkerUnavailable until the server has answered once."""
         self._verify_model()
         assert self._probe is not None
         return len(self._probe)
@@ -203,14 +203,14 @@ class ServedEncoder:
         for batch in self._batches(texts):
             pause()
             rows = self._vectors(batch, False, self._service.seconds, RETRY_PAUSES)
-            self._begun |= zip(batch, rows, strict=True)
-        vectors = np.stack([self._begun[text] for text in texts])
-        self._begun.clear()
+            self._embedded |= zip(batch, rows, strict=True)
+        vectors = np.stack([self._embedded[text] for text in texts])
+        self._embedded.clear()
         return vectors
 
     def _batches(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
-        """Yield the texts that no attempt got to before. Raises WorkerUnavailable if it takes long."""
-        missing = [text for text in dict.fromkeys(texts) if text not in self._begun]
+        """Yield batches of the texts that are not embedded yet. Raises WorkerUnavailable if it takes long."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._embedded]
         end = time.monotonic() + WORK_SECONDS
         for start in range(0, len(missing), self._service.batch):
             if time.monotonic() > end:
@@ -237,8 +237,8 @@ class ServedEncoder:
                 raise
             except Exception as error:
                 failure, status = error, status_of(error)
-                is_of_text = status not in _OF_ALL if attempts else status in _OF_TEXT
-            if not is_of_text or (attempts and not self._serves()):
+                is_of_text = status not in _SERVER_STATUSES if attempts else status in _TEXT_STATUSES
+            if not is_of_text or (attempts and not self._is_serving()):
                 raise self._server.trip_breaker(failure) from None
         raise ValueError(self._server.line(failure)) from None
 
@@ -248,7 +248,7 @@ class ServedEncoder:
         most_bytes = _answer_bytes(texts, dimension)
         return self._server.ask(_calling(texts, query), seconds, most_bytes, attempts)
 
-    def _serves(self) -> bool:
+    def _is_serving(self) -> bool:
         """True if the server embeds a harmless text as before, so that another one is at fault."""
         try:
             probe = self._unit(self._ask([PROBE], False, QUERY_SECONDS), 1)[0]
@@ -269,11 +269,11 @@ class ServedEncoder:
         return unit
 
     def _verify_model(self) -> None:
-        """Make sure, once, that it is the model that was here before; the first time, remember it."""
+        """Check once that the server has the same model as before; the first time, record it."""
         with self._verifying:
             if self._verified:
                 return
-            before = self._remembered()
+            before = self._recorded_probe()
             try:
                 rows = self._ask([PROBE], False, QUERY_SECONDS)
             except Exception as error:
@@ -295,7 +295,7 @@ class ServedEncoder:
             "or set another model.revision, which embeds everything again"
         )
 
-    def _remembered(self) -> Vectors | None:
+    def _recorded_probe(self) -> Vectors | None:
         try:
             probe = np.asarray(paths.read_json(self._file)["probe"], dtype=np.float32)
         except (OSError, ValueError, TypeError, KeyError):
@@ -413,7 +413,7 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def may_pass(error: BaseException) -> bool:
+def is_transient(error: BaseException) -> bool:
     """True if another attempt may succeed: the server is busy or broken, or the way to it is."""
     status = status_of(error)
     return not isinstance(error, ConfigError) and (

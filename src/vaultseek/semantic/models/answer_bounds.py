@@ -1,7 +1,7 @@
-"""The bounds of what a server may answer, whatever library asks it: bytes, seconds, and no redirect.
+"""Bounds of a server's answer, for any HTTP library: bytes, seconds, and no redirects.
 
-The classes of LlamaIndex bring HTTP clients of their own. Some read without bound, and some follow a redirect
-to a host that nobody has named. All receive by Python's sockets, which therefore count within a call.
+The classes of LlamaIndex use different HTTP clients. Some read without bound, and some follow a redirect to
+any host. All receive through Python's sockets, which therefore count within a call.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _CURRENT: ContextVar[_Answer | None] = ContextVar("answer", default=None)
 
 @contextmanager
 def bounded_answer(most_bytes: int, seconds: float) -> Iterator[None]:
-    """Bound what is received in this context. Raises AnswerRefused, whatever a library made of it."""
+    """Bound what is received in this context. Raises AnswerRefused, even if a library caught it."""
     answer = _Answer(most_bytes, seconds)
     before = _CURRENT.set(answer)
     try:
@@ -70,7 +70,7 @@ def bounded_answer(most_bytes: int, seconds: float) -> Iterator[None]:
 
 
 def _count_received(kind: type, name: str) -> None:
-    """Let a method of a class of sockets, which returns bytes or fills a buffer, count what it received."""
+    """Wrap a method of a socket class, which returns bytes or fills a buffer, to count what it received."""
     receive: Callable[..., Any] = getattr(kind, name)
 
     @wraps(receive)
@@ -88,7 +88,7 @@ def _count_received(kind: type, name: str) -> None:
 
 
 def _note_sent(kind: type, name: str) -> None:
-    """Let a method of a class of sockets begin a new answer."""
+    """Wrap a method of a socket class to begin a new answer."""
     send: Callable[..., Any] = getattr(kind, name)
 
     @wraps(send)

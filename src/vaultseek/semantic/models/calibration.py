@@ -1,9 +1,9 @@
-"""Constants of each model by which its cosines are judged, and how well a model reads a text.
+"""Calibration of each model's cosines, and a measure of how well a model reads a text.
 
 Cosines of two models cannot be compared: for one .3 is near, for another .8 is far. So each model has a curve
-of its own from cosine to confidence. And a model of English does not read Russian, however it is asked. Its
-tokenizer tells, without asking it: a word of English is one or two pieces of its vocabulary, one of German is
-two or three, and one in another script is spelled letter by letter or is unknown.
+of its own from cosine to confidence. And a model of English does not read Russian. Its tokenizer shows that
+without running the model: a word of English is one or two pieces of its vocabulary, one of German is two or
+three, and one in another script is spelled letter by letter or is unknown.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Calibration:
 
     ``meaning_curve`` has intercept and slope of the logistic curve from cosine to confidence; if the model
     has a ``centre``, from what a cosine is above the query's product with it.
-    ``fluent_pieces`` are the most pieces per word of a text that the model reads well; a model whose tokens
-    nobody knows ``reads_all``.
+    ``fluent_pieces`` are the most pieces per word of a text that the model reads well. A model with an
+    unknown tokenizer ``reads_all``.
     """
 
     meaning_curve: tuple[float, float] = (-4.5, 5.7)
@@ -80,8 +80,8 @@ class Calibration:
 
 
 DEFAULT = Calibration()
-_OF_SERVER = Calibration(reads_all=True)
-_OF_FINGERPRINT = {
+_SERVED = Calibration(reads_all=True)
+_BY_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, centre_of(MULTILINGUAL.fingerprint))
 }
 """The curve was set by hand, on questions in four languages and in another language than the notes': it puts
@@ -93,8 +93,8 @@ a question's vector is .62 as long, and scaled to 1, so the slope is .62 of the 
 def calibration_of(fingerprint: str) -> Calibration:
     """Return the constants of the model with this fingerprint; those of the bundled one for others."""
     if fingerprint.startswith(SERVED):
-        return _OF_SERVER
-    return _OF_FINGERPRINT.get(fingerprint, DEFAULT)
+        return _SERVED
+    return _BY_FINGERPRINT.get(fingerprint, DEFAULT)
 
 
 def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DEFAULT.fluent_pieces) -> float:

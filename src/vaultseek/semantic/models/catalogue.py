@@ -50,7 +50,7 @@ class LocalModel:
 
         Raises `ConfigError` if the tokenizer cannot be read.
         """
-        if self.service is not None:  # nobody knows its tokens; those of the bundled model are not fewer
+        if self.service is not None:  # its tokenizer is unknown; the bundled model needs no fewer tokens
             return find_model(BUNDLED).counter()
         if self.directory is None:
             return count_words

@@ -20,7 +20,7 @@ class Encoder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """The length of a vector. Raises WorkerUnavailable while nobody can say it."""
+        """The length of a vector. Raises WorkerUnavailable while it is unknown."""
 
     window: int
     """Tokens of a text that the model reads, special tokens not counted."""

@@ -1,7 +1,7 @@
-"""Models that a Python package brings along as one packed file, known by their SHA-256.
+"""Models in Python packages, each one packed file that is verified by its SHA-256.
 
-The package is found without being imported: none of its code runs. Nothing is read from a file before its
-digest is right.
+The package is found without being imported, so none of its code runs. Nothing is read from a file before its
+digest is verified.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Arrays that grow at their end without disturbing those who read their beginning."""
+"""Arrays that grow at the end while others read the beginning."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The vector index: the nearest vectors with exact filters.
 
-A matrix of all vectors answers, exactly; its files are the record. Beyond the
-matrix's budget an approximate index proposes the nearest, and they are scored in full precision; where it has
-no use, because a filter leaves little or it is not ready, all vectors are. Runs in the semantic worker.
+A matrix of all vectors is scanned, which is exact; its files are the source of truth. Beyond the matrix's
+budget an approximate index proposes candidates, which are scored in full precision. If it is not ready, or a
+filter leaves few notes, all vectors are scored. Runs in the semantic worker.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from vaultseek.semantic.vectors.proposals import Proposals
 VECTOR_PAGE = 1000
 """Vectors that are copied at once when the files are made anew, and most that are replaced before that."""
 PROPOSED = 1000
-"""Most vectors that are asked of the approximate index; where more would be needed, scanning is as fast."""
+"""Most candidates of the approximate index; if more are needed, scanning is as fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
 
@@ -52,7 +52,7 @@ class VectorIndex:
 
     @property
     def has_proposals(self) -> bool:
-        """True if an approximate index proposes now; where it could, asking makes it begin."""
+        """True if an approximate index is ready; if there should be one, this starts it."""
         snapshot, proposals = self._current
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
@@ -67,7 +67,7 @@ class VectorIndex:
         if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
             raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
         if self._matrix.gone > len(self._matrix) + VECTOR_PAGE or self._file.is_outdated:
-            # Most of the files is of no use.
+            # Most of the files' contents are outdated.
             self._file.replace(self._pages(), self.version)
             self.end()
             self._matrix, self._proposals = self._load()

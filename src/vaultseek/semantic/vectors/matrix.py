@@ -20,8 +20,8 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatc
 VECTOR_PASSAGES = 5
 """Passages per note that a search returns."""
 VECTOR_TIES = 1000
-"""Most notes that a search returns beyond ``k`` because they are as near as the ``k``-th: which of equals
-come first would depend on when they were stored."""
+"""Most notes that a search returns beyond ``k`` because they tie with the ``k``-th, so that the result does
+not depend on the order in which they were stored."""
 SCAN_FULL = 2_000_000
 """Numbers in a matrix up to which it is scanned in full precision."""
 SCAN_GATHERED = 0.3
@@ -178,7 +178,7 @@ class Snapshot:
 
 
 class Matrix:
-    """The vectors of a collection, but for those in full precision, which stand in the same order elsewhere.
+    """The numbers, notes and codes of a collection's vectors. The vectors themselves are in a file.
 
     One thread writes. ``codes_bytes`` bounds the memory of the codes; if they need more, there are none.
     """
@@ -251,8 +251,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, in this thread only."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # Not into an array of ours: with ``out``, each call takes away a reference to None that it was not given,
-    # and the process dies after as many calls as there were.
+    # Without ``out``, with which each call drops a reference to None that it does not own, until the process
+    # crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy: the memory is the tensor's
     return products

@@ -1,10 +1,10 @@
 """The vectors of a collection in two files.
 
 ``<name>.<n>.rows`` has the vectors in full precision, one after the other, and is mapped into memory.
-``<name>.journal`` says for each write which rows it added, with their numbers and notes, what it deleted, and
-the version after it, all with checksums. A write appends to the rows, then to the journal, then says in its
-header where that ends; what a kill left behind the last whole record is overwritten. Any other damage, and
-any loss, is noticed when the files are opened.
+``<name>.journal`` has a record of each write: the rows that it added, with their numbers and notes, the
+numbers that it deleted, and the version after it, all with checksums. A write appends to the rows, then to
+the journal, then sets the journal's length in its header; an incomplete record after a kill is overwritten.
+Any other damage, and any loss, is detected when the files are opened.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _MAGIC = b"vsmat002"
 _HEADER = struct.Struct("<8sIQI")
 """Magic, number in the name of the rows, least length of the journal, checksum."""
 _RECORD = struct.Struct("<8xIIIIIII")
-"""Dimension, vectors, deletes, bytes of the version; checksums of rows, lists, this. The eight bytes before
-are of no use any more."""
+"""Dimension, vectors, deletes, bytes of the version; checksums of rows, lists, this. The first eight bytes
+are unused."""
 _READ_ROWS = 4096
 _RECORDS = 1000
 _FLOAT = np.dtype("<f4")
@@ -64,7 +64,7 @@ class _Mapping:
         os.close(self.file)
 
     def is_intact(self) -> bool:
-        """True if nobody else has shortened the file or written to it."""
+        """True if no other program has shortened the file or written to it."""
         written = self.written
         status = os.fstat(self.file)
         if status.st_size < self.size:
@@ -111,7 +111,7 @@ class MatrixFile:
 
     @property
     def is_outdated(self) -> bool:
-        """True if the files should be made anew, because the journal is long."""
+        """True if the files should be rewritten, because the journal is long."""
         return self.records > _RECORDS + self._count // 64
 
     def load(self, matrix: Matrix) -> str | None:
@@ -161,7 +161,7 @@ class MatrixFile:
         return mapping is None or mapping.is_intact()
 
     def replace(self, pages: Iterable[VectorBatch], version: str | None) -> None:
-        """Make the files anew with all that is in ``pages``."""
+        """Replace the files by new ones with the vectors in ``pages``."""
         new = MatrixFile(self._folder, f"{self._name}.new")
         new._number = secrets.randbelow(1 << 31) + 1
         new._rows = self._folder / f"{self._name}.{new._number}.rows"

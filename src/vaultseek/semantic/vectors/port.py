@@ -39,7 +39,7 @@ class VectorBatch:
 class ApproximateIndex(Protocol):
     """The first rows of a matrix, of which it finds the nearest without scanning all.
 
-    Every method may raise ``WorkerUnavailable``: the index is then of no more use.
+    Every method may raise ``WorkerUnavailable``, after which the index cannot be used.
     """
 
     def count(self) -> int:

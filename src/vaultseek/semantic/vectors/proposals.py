@@ -16,7 +16,7 @@ from vaultseek.semantic.vectors.port import ApproximateIndex, OpenIndex, Rows
 PROPOSAL_WRITE = 1000
 """Rows per write to the approximate index."""
 PROPOSAL_TAIL = 20_000
-"""Rows that it may lack, which are scored for each query."""
+"""Rows that may be missing from it, which are scored for each query."""
 PROPOSAL_IDLE_SECONDS = 60.0
 """Time without a query after which it is closed."""
 
@@ -74,7 +74,7 @@ class Proposals:
 
     def _serve(self) -> None:
         try:
-            # Here, because the system ends the process of an index together with the thread that started it.
+            # In this thread, because an index's process ends together with the thread that started it.
             self._index = self._open(self._path)
             try:
                 self._fill_until_idle(self._index)

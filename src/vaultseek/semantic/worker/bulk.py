@@ -1,7 +1,7 @@
-"""Embedding in bulk in the faster of two ways: in this process, or with bfloat16 in a process of its own.
+"""Bulk embedding in the faster of two ways: in this process, or with bfloat16 in another one.
 
-Which one is faster depends on the processor. So the first texts of a long run are embedded in both ways. The
-other process ends when the run is over.
+Which is faster depends on the processor. So the first texts of a long run are embedded in both ways. The
+other process ends after the run.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ BULK_TEXTS = 64
 BULK_IDLE_SECONDS = 20.0
 """Time without a text after which a run is over."""
 MEASURED_TEXTS = 8
-"""Texts to measure with, embedded twice in both ways: less than a second."""
+"""Texts in the measurement, embedded twice in both ways, which takes less than a second."""
 MEASURED_CHARS = 400
-"""Least mean length of the texts to measure with; short ones say nothing about long ones."""
+"""Least mean length of the measured texts; the speed on short ones does not predict that on long ones."""
 BULK_GAIN = 1.2
 """Least gain in speed for which another process is worth its memory."""
 BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
@@ -41,7 +41,7 @@ Pause = Callable[[], None]
 
 
 class BulkProcess:
-    """A process that loads the model ``name`` on its own, while the worker goes on. For one thread."""
+    """A process that loads the model ``name`` in the background. For one thread."""
 
     def __init__(self, name: str, directory: str | None, fingerprint: str) -> None:
         """Start it. Raises OSError if that is not possible."""
@@ -151,7 +151,7 @@ class BulkEncoder:
         return self._encoder.encode(texts, query=query, pause=pause)
 
     def _embed_elsewhere(self, texts: Sequence[str], query: bool, pause: Pause) -> Vectors | None:
-        """Return vectors from the other process; None if it is not there, slower, or fails."""
+        """Return vectors from the other process; None if it is not ready, is slower, or fails."""
         now = time.monotonic()
         self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
         self._last = now

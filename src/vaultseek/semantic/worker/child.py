@@ -79,7 +79,7 @@ class ChildExit:
     """The end of a child: the reason, and the requests that it left unanswered.
 
     ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
-    was ready, and nothing was asked of it.
+    was ready and had no requests.
     """
 
     reason: str
@@ -92,8 +92,8 @@ class ChildExit:
 class Child:
     """A running child process. `ready` is done when the model is loaded, `exited` when it has ended.
 
-    The process is killed when a busy queue does not react within the time limit of its request, because then
-    native code hangs, and when it takes too much memory.
+    The process is killed if a busy queue does not react within the time limit of its request, which means
+    that native code hangs, and if it takes too much memory.
     """
 
     def __init__(
@@ -237,7 +237,7 @@ class Child:
             while (frame := await read_async(stream)) is not None:
                 self._dispatch(frame)
         except (ProtocolError, KeyError, TypeError, ConnectionError) as error:
-            self.kill(str(error) if isinstance(error, ProtocolError) else "it sent a message without sense")
+            self.kill(str(error) if isinstance(error, ProtocolError) else "it sent an invalid message")
 
     async def _exit_code(self) -> int:
         """Return the exit code. A process that closed its pipe but does not exit is killed."""
@@ -334,7 +334,7 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """Writes texts as they are, and goes on if they cannot be written."""
+    """Writes texts unchanged, and ignores errors."""
 
     terminator = ""
 

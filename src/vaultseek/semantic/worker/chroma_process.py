@@ -1,6 +1,6 @@
 """Chroma in a process of its own, which the semantic worker starts when it searches a large collection.
 
-Chroma holds the interpreter lock while it writes, and takes time to import and memory; so queries never wait
+Chroma holds the interpreter lock while it writes, and takes time to import and memory. Queries do not wait
 for that.
 """
 
@@ -65,7 +65,7 @@ class ChromaProcess:
 
 
 _PRIORITY = 5
-"""Niceness, so that this process steps back behind those that answer."""
+"""Niceness, so that queries come first."""
 
 
 def main() -> None:

@@ -23,8 +23,8 @@ from vaultseek.semantic.worker.queues import ANSWER, Reply
 from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
-"""Best notes by passages, and by notes, whose own vectors come with an answer: ranking compares the best
-notes with each other, and so need not ask again."""
+"""Best notes by passages, and by notes, whose own vectors come with an answer, because ranking compares the
+best notes with each other."""
 
 
 class RequestHandlers:
@@ -57,7 +57,7 @@ class RequestHandlers:
         """Return the reply to a frame: header and arrays."""
         call = self._calls.get(frame.header["call"])
         if call is None:
-            raise UsageError(f"the semantic worker knows no call {frame.header['call']!r}")
+            raise UsageError(f"the semantic worker has no call {frame.header['call']!r}")
         return call(frame)
 
     def _embed(self, frame: Frame) -> Reply:
@@ -125,7 +125,7 @@ class RequestHandlers:
         return {}, ()
 
     def _reranker(self, name: str) -> TimedReranker:
-        """Return the cross-encoder ``name``; it stays loaded until another one is asked for."""
+        """Return the cross-encoder ``name``, which stays loaded until another one is needed."""
         try:
             if name not in self._rerankers:
                 self._rerankers = {name: TimedReranker(self._load(name))}

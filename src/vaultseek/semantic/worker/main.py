@@ -66,7 +66,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
 
 
 def _dimension(encoder: Encoder) -> int:
-    """Return the length of a vector; 0 as long as a server has not said it."""
+    """Return the length of a vector; 0 while a server has not answered yet."""
     try:
         return encoder.dimension
     except WorkerUnavailable:
@@ -74,7 +74,7 @@ def _dimension(encoder: Encoder) -> int:
 
 
 def _load(settings: JSON) -> Encoder:
-    """Return the model; where bfloat16 may be faster, with a process for long runs."""
+    """Return the model, with a process for long runs if bfloat16 may be faster."""
     if (service := Service.from_json(settings.get("service"))) is not None:
         from vaultseek.semantic.inference.served import ServedEncoder
 
@@ -94,7 +94,7 @@ def _load(settings: JSON) -> Encoder:
 class _Outbox:
     """The pipe to the daemon, for several threads. The process ends when the daemon no longer reads it.
 
-    ``encoder`` is set when there is one; each message says how it computes.
+    ``encoder`` is set once it is loaded; each message has its ``computing``.
     """
 
     encoder: Encoder | None = None

@@ -1,5 +1,4 @@
-"""The semantic workers of a process: one for each model, in a child process of its own, so that ending it
-gives all of its memory back."""
+"""The semantic workers of a process, one child process for each model, so that ending it frees its memory."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.worker.semantic import SemanticWorker
 
 IDLE_SECONDS = 60.0
-"""Time after which a worker that no vault keeps is ended, if nothing was asked of it."""
+"""Time without a request after which a worker that no vault keeps is ended."""
 
 MakeWorker = Callable[[LocalModel], SemanticWorker]
 
@@ -64,7 +63,7 @@ class WorkerPool:
         """End all workers for good."""
         self._stopped = True
         for lease in self._leases.values():
-            lease.rest()
+            lease.stop_timer()
         await asyncio.gather(*(lease.worker.stop() for lease in self._leases.values()))
 
     def _lease(self, model: LocalModel) -> _Lease:
@@ -75,7 +74,7 @@ class WorkerPool:
 
 
 class _Lease:
-    """A worker, how many use it, and the timer that ends it when nobody does."""
+    """A worker, the number of its users, and the timer that ends it when there are none."""
 
     def __init__(self, worker: SemanticWorker) -> None:
         self.worker = worker
@@ -86,11 +85,11 @@ class _Lease:
     async def keep(self) -> None:
         """Count one more user, and start the worker; one that is being ended ends first."""
         self.users += 1
-        self.rest()
+        self.stop_timer()
         async with self._changing:
             await self.worker.start()
 
-    def rest(self) -> None:
+    def stop_timer(self) -> None:
         """Stop the timer."""
         if self._ending is not None:
             self._ending.cancel()
@@ -98,7 +97,7 @@ class _Lease:
 
     def end_later(self, seconds: float) -> None:
         """Start the timer if nobody uses the worker."""
-        self.rest()
+        self.stop_timer()
         if self.users <= 0:
             self._ending = asyncio.get_running_loop().create_task(self._end(seconds))
 

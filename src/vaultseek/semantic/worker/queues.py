@@ -41,7 +41,7 @@ class Queues:
         self._queues[frame.header["queue"]].put(frame)
 
     def cancel(self, id: int) -> None:
-        """Do not start request ``id`` if it still waits; it is answered with an error."""
+        """Answer request ``id`` with an error instead of starting it, if it still waits."""
         for work_queue in self._queues.values():
             work_queue.cancelled.add(id)
 

@@ -94,7 +94,7 @@ class SemanticWorker:
             request = WorkerRequest("embed", queue, seconds, header, doing=doing)
             frame = await child.ask(request, remaining.seconds)
             rows = frame.arrays[0]
-            if rows.shape[1] != vectors.shape[1]:  # a server told its dimension after the start
+            if rows.shape[1] != vectors.shape[1]:  # a server's dimension became known after the start
                 vectors = np.full((len(texts), rows.shape[1]), np.nan, dtype=np.float32)
             vectors[batch] = rows
             for row, reason in frame.header["failed"]:
@@ -166,9 +166,9 @@ class SemanticWorker:
         return dict(zip(numbers.tolist(), matrix, strict=True))
 
     def keep_reranker(self, model: str | None) -> None:
-        """Have the cross-encoder ``model`` loaded whenever the child is ready, so that no search waits.
+        """Load the cross-encoder ``model`` whenever a child becomes ready, so that no search waits for it.
 
-        None keeps none from then on; one that is loaded stays until the child ends.
+        None loads none from then on; one that is loaded stays until the child ends.
         """
         if model != self._kept_reranker:
             self._kept_reranker = model
@@ -273,11 +273,11 @@ class _Deadline:
 
 
 CRASHES = 2
-"""Children that a model may end by being loaded before it is not tried any more."""
+"""Crashes while a model is loaded after which it is not tried again."""
 
 
 class LoadedReranker:
-    """The cross-encoder of one child after the other, for one event loop."""
+    """The cross-encoder of the current child, for one event loop."""
 
     def __init__(self, seconds: float) -> None:
         """``seconds`` is the time after which loading counts as hung."""

@@ -31,8 +31,8 @@ Status = Literal["down", "starting", "ready", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """State of the worker. ``reason`` is None when it is ready; ``doing`` is its current work,
-    ``computing`` how it computes vectors, and ``sends`` what it sends to which server, in words."""
+    """State of the worker. ``reason`` is None when it is ready. In words: ``doing`` is its current work,
+    ``computing`` its way of computing vectors, and ``sends`` the text that it sends, and to which server."""
 
     status: Status
     reason: Reason | None = None
@@ -132,7 +132,7 @@ class VectorKeeper(Protocol):
         """True if ``count`` takes as long for many vectors as for few."""
 
     def want(self) -> None:
-        """Note that a request came: the pause of a worker that is down need not last any longer."""
+        """End the pause of a worker that is down, because a request came."""
 
     async def ready(self, deadline: float | None = None) -> None:
         """Start the worker if need be, and return when it is ready."""

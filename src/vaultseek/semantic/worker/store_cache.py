@@ -53,7 +53,7 @@ class StoreCache:
 
 
 class _OpenStore:
-    """A store's folder, its open collections, and the lock that keeps readers and its removal apart."""
+    """A store's folder, its open collections, and a lock for readers and its removal."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

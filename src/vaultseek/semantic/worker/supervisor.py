@@ -1,9 +1,9 @@
 """Supervisor of the child process: it restarts the child with a growing pause, and breaks the circuit.
 
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
-immediately, and the child is restarted after a growing pause; after several consecutive failures the pause
-is the longest one (the circuit breaker), but much shorter if the end came from outside or nothing was asked
-of the child. A request cuts a long pause off. A store on which the child crashes twice is treated as corrupt.
+immediately, and the child is restarted after a growing pause. After several consecutive failures the pause is
+the longest one (the circuit breaker), but much shorter if another program ended the child or it was idle. A
+request ends a long pause. A store on which the child crashes twice is treated as corrupt.
 """
 
 from __future__ import annotations
@@ -79,8 +79,7 @@ class Supervisor:
 
     @property
     def memory_bytes(self) -> int | None:
-        """Resident memory of the child, in bytes; None without one. Every search asks for the state and none
-        for this, which takes longer."""
+        """Resident memory of the child, in bytes; None without one. Not in ``state``, because it is slow."""
         return self._child.memory_bytes() if self._child else None
 
     @property
@@ -167,7 +166,7 @@ class Supervisor:
     async def _pause(self, exit: ChildExit, *, broken: bool) -> None:
         """Wait before the next child; a request ends the wait, unless that child would end the same way."""
         pauses = self._settings.backoff_seconds
-        # What came from outside, or met a child of which nothing was asked, may be over.
+        # The cause may be gone if another program ended the child or it was idle.
         spared = exit.outside or exit.idle
         longest = len(pauses) - 1 if spared else len(pauses)
         pause = pauses[min(len(pauses) if broken else self._failures, longest) - 1]

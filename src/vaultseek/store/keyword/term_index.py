@@ -1,8 +1,7 @@
 """Single terms of a snapshot: their scores in notes and passages, and their places.
 
-All of it is computed when a search asks for it and kept in the snapshot's cache, so that the next search with
-the word only adds up. Of a common word the places are read again for the notes that a search asks about:
-there are few of these, and many places.
+Both are computed on demand and cached in the snapshot, so that the next search with the word only adds up.
+The places of a common word are read again for each search, but only in the notes that it needs.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from vaultseek.store.keyword.strings import Strings, first_bytes
 RARE_NOTES = 4096
 """Notes with a term up to which its places and the scores of its passages are kept for the next search."""
 ALTERNATIVES = 16
-"""Most alternatives that raise this bound, each by itself: every one is looked up separately."""
+"""Most alternatives that each raise this bound, because every one is looked up separately."""
 
 
 class TermIndex:
@@ -189,7 +188,7 @@ def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints
 def _most_frequent(found: Sequence[tuple[Tables, Ints]], limit: int) -> tuple[str, ...]:
     """Return the terms of words found in some segments, the ``limit`` with most rows, most first.
 
-    Only the most frequent terms of each segment are counted; the others hardly get among the first of all.
+    Only the most frequent terms of each segment are counted; others are hardly ever among the first overall.
     """
     counts: Counter[bytes] = Counter()
     for tables, words in found:

@@ -1,8 +1,8 @@
 """The changes of a ledger since a position, by which every index follows it.
 
-An index keeps the position that it is at, applies the pages that ``changes`` yields, and stores the position
-of each page with it. The vocabulary is the same everywhere: ``sync`` applies the changes, ``synced_revision``
-is the revision whose notes are all there, and ``pending_count`` the number of notes that changed since.
+An index stores its position, applies the pages that ``changes`` yields, and stores the position of each page
+with it. The names are the same everywhere: ``sync`` applies the changes, ``synced_revision`` is the revision
+whose notes are all there, and ``pending_count`` the number of notes that changed since.
 """
 
 from __future__ import annotations
