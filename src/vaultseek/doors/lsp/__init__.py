@@ -1,1 +1,1 @@
-"""A language server: what the daemon knows, for every editor that speaks LSP."""
+"""A language server: the daemon's features, for every editor that speaks LSP."""

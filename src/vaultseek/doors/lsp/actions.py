@@ -1,4 +1,4 @@
-"""Code actions: create a missing note, mend or insert a link, link a mention, show related notes."""
+"""Code actions: create a missing note, repair or insert a link, link a mention, show related notes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def code_actions(
         actions += await _repairs(session, uri, spot, text, params.range)
     if _is_wanted(types.CodeActionKind.RefactorRewrite, wanted) and last - first < LINES_READ:
         actions += await _mentions(session, uri, spot, text, params.range)
-        # Editors ask at every move of the cursor; these take a question to the model.
+        # Editors request actions whenever the cursor moves; these need the model.
         if params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
             actions += await insertions(session, spot, uri, text, params.range)
     if _is_wanted(types.CodeActionKind.Source, wanted):

@@ -60,7 +60,7 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     items = await _items(session, spot, text, typing)
     start, end = typing.start, column
     if typing.form in ("wikilink", "embed") and _wants_markdown(spot, text, line):
-        # As Obsidian does: the brackets that were typed become those of a Markdown link.
+        # As in Obsidian, the typed brackets become those of a Markdown link.
         start -= len(_OPENING[typing.form])
         end += 0 if typing.closing else len("]]")
         typing = replace(typing, closing="", as_markdown=True)
@@ -94,7 +94,7 @@ async def resolve(session: Session, item: types.CompletionItem) -> types.Complet
 
 
 def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
-    """True where the vault wants Markdown links; in properties, Obsidian knows wikilinks alone."""
+    """True where the vault uses Markdown links; in properties, Obsidian supports wikilinks only."""
     return bool(spot.root) and line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
 
 

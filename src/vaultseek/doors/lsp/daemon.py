@@ -13,10 +13,10 @@ from vaultseek.client import AsyncClient
 from vaultseek.client.asynchronous import OnDemand
 from vaultseek.errors import Unavailable, VaultseekError
 
-START_AGAIN_SECONDS = 30.0
+RESTART_SECONDS = 30.0
 """Time after a failed start before the next one is tried."""
-SUBSCRIBE_AGAIN_SECONDS = 2.0
-"""Time between two looks for a daemon that has ended."""
+RECONNECT_SECONDS = 2.0
+"""Interval at which subscribing is retried after the daemon has ended."""
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +38,12 @@ class Daemon:
         self._start = start
         self._on_return = on_return
         self._on_failure = on_failure
-        self._failed_at = -START_AGAIN_SECONDS
+        self._failed_at = -RESTART_SECONDS
         self._failure = ""
         self._client = AsyncClient(
             name="vaultseek.lsp", validate=False, on_notification=on_notification, on_disconnect=self._lost
         )
-        self._daemon = OnDemand(self._client, self._start_again)
+        self._daemon = OnDemand(self._client, self._restart)
         self._subscribing: asyncio.Task[None] | None = None
         self._lost_before = False
 
@@ -62,8 +62,8 @@ class Daemon:
         if self._subscribing is None or self._subscribing.done():
             self._subscribing = asyncio.create_task(self._subscribe())
 
-    async def _start_again(self) -> None:
-        if time.monotonic() - self._failed_at < START_AGAIN_SECONDS:
+    async def _restart(self) -> None:
+        if time.monotonic() - self._failed_at < RESTART_SECONDS:
             raise Unavailable(self._failure or "no daemon is running; run `vaultseek start`")
         try:
             await asyncio.to_thread(self._start)
@@ -74,13 +74,13 @@ class Daemon:
         self.subscribe()
 
     async def _subscribe(self) -> None:
-        """Subscribe as soon as there is a daemon; none is started for this: the user may have ended it."""
+        """Subscribe once there is a daemon; none is started, because the user may have stopped it."""
         while True:
             try:
                 await self._client.call("index/subscribe", {})
                 break
             except Unavailable:
-                await asyncio.sleep(SUBSCRIBE_AGAIN_SECONDS)
+                await asyncio.sleep(RECONNECT_SECONDS)
             except VaultseekError as error:
                 log.info("not subscribed: %s", error)
                 return

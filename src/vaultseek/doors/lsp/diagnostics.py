@@ -12,7 +12,7 @@ from lsprotocol import types
 from vaultseek.base.model import JSON, Place, Problem
 from vaultseek.base.text import fold
 from vaultseek.doors.lsp.documents import Text, start_of_line
-from vaultseek.doors.lsp.labels import missing
+from vaultseek.doors.lsp.labels import undefined
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
@@ -68,7 +68,7 @@ async def pull_all(
                 continue
             reported.add(uri)
             reports.append(_report(session, spot, path, problems, before.get(uri)))
-    # A note without problems that had some has to be told, too.
+    # The problems of a note that has none any more have to be cleared.
     empty = (uri for uri in before if uri not in reported and not session.is_open(uri))
     reports += [types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=[]) for uri in empty]
     return types.WorkspaceDiagnosticReport(items=reports)
@@ -111,7 +111,7 @@ def _of_problems(text: Text, problems: Iterable[Problem]) -> Iterable[types.Diag
 
 
 def _of_labels(text: Text) -> Iterable[types.Diagnostic]:
-    for label in missing(text):
+    for label in undefined(text):
         yield types.Diagnostic(
             text.range(label.place),
             label.message,

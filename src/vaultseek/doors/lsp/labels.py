@@ -53,7 +53,7 @@ def labels(text: Text) -> list[Label]:
     ]
 
 
-def missing(text: Text) -> list[Label]:
+def undefined(text: Text) -> list[Label]:
     """Return the labels that are used and not defined."""
     found = labels(text)
     defined = {label.key for label in found if label.defines}
@@ -65,8 +65,8 @@ def label_at(text: Text, line: int, column: int) -> Label | None:
     return next((each for each in _of(text, line) if each.place.start <= column <= each.place.end), None)
 
 
-def same(text: Text, label: Label) -> tuple[list[Label], list[Label]]:
-    """Return where a label is defined, and where it is used."""
+def definitions_and_uses(text: Text, label: Label) -> tuple[list[Label], list[Label]]:
+    """Return the definitions and the uses of a label."""
     own = [each for each in labels(text) if each.key == label.key]
     return [each for each in own if each.defines], [each for each in own if not each.defines]
 

@@ -18,7 +18,7 @@ from vaultseek.errors import NotFound
 
 MISSING = "vaultseek.missing"
 SUGGESTED = 9
-"""Suggestions that are asked for."""
+"""Suggestions that are requested."""
 LENS_SECONDS = 1.0
 """Time that the number of backlinks waits for that of missing links."""
 INSERTED = 3

@@ -15,7 +15,7 @@ from vaultseek.core.notes.anchors import block_lines, find_heading, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.edits import escaped, harmless, without_frontmatter
-from vaultseek.doors.lsp.labels import Label, label_at, same
+from vaultseek.doors.lsp.labels import Label, definitions_and_uses, label_at
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 from vaultseek.errors import VaultseekError
@@ -25,7 +25,7 @@ REFERENCES = 1000
 TAGGED_NOTES = 200
 HOVER_LINES = 30
 HOVER_LIST = 5
-LIKE_MS = 400
+SIMILAR_MS = 400
 """Milliseconds that a hover waits for similar notes."""
 
 
@@ -36,7 +36,7 @@ async def definition(
     link = link_at(text.note, *text.place(params.position))
     if link is None:
         label = label_at(text, *text.place(params.position))
-        defined, _ = same(text, label) if label else ((), ())
+        defined, _ = definitions_and_uses(text, label) if label else ((), ())
         return [_own_location(params.text_document.uri, text, each) for each in defined] or None
     (target,) = await targets(session, spot, [link])
     return None if target.path is None else [_location(session, spot, target.path, target.line)]
@@ -62,7 +62,7 @@ async def references(
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
     if label := label_at(text, line, column):
-        defined, used = same(text, label)
+        defined, used = definitions_and_uses(text, label)
         wanted_labels = [*defined, *used] if params.context.include_declaration else used
         return [_own_location(params.text_document.uri, text, each) for each in wanted_labels]
     path, heading = spot.path, heading_at(text.note, line)
@@ -99,7 +99,7 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
         body = f"**\\#{escaped(tag.tag)}** · {count(known, 'note')}"
         return types.Hover(_markdown(session, body), text.range(tag.place))
     if label := label_at(text, line, column):
-        defined, _ = same(text, label)
+        defined, _ = definitions_and_uses(text, label)
         spans = [block_lines(text.note, each.place.line) for each in defined[:1]]
         body = "\n".join(line for first, last in spans for line in text.lines[first - 1 : last])
         return types.Hover(
@@ -109,7 +109,7 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
 
 
 async def backlinks(session: Session, spot: Spot, path: str) -> list[JSON]:
-    """Return the links of other notes to the one at ``path``; none if the daemon does not know it yet."""
+    """Return the links of other notes to the one at ``path``; none if it is not indexed yet."""
     with suppress(VaultseekError):
         answer = await session.ask("links/backlinks", spot.root, note=path, limit=REFERENCES)
         links: list[JSON] = answer["links"]
@@ -132,7 +132,7 @@ def _address(spot: Spot, target: Target) -> str:
 
 
 Wanted = Callable[[str | None, str | None], bool]
-"""Function that is true of the heading and the block in the links that are looked for."""
+"""Function that returns true for the heading and the block of a wanted link."""
 
 
 def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None, block: str | None) -> Wanted:
@@ -224,7 +224,7 @@ async def _hover_link(session: Session, spot: Spot, text: Text, link: Link) -> t
     about.append("---")
     about.append(_backlinks_line(links))
     if like:
-        about.append("Like it: " + ", ".join(escaped(title) for title in like))
+        about.append("Similar: " + ", ".join(escaped(title) for title in like))
     return types.Hover(_markdown(session, "\n\n".join(filter(None, about))), at)
 
 
@@ -256,7 +256,7 @@ def _backlinks_line(links: Sequence[JSON]) -> str:
 
 async def _similar(session: Session, spot: Spot, path: str) -> list[str]:
     with suppress(VaultseekError):
-        answer = await session.ask("note/related", spot.root, note=path, limit=3, deadline_ms=LIKE_MS)
+        answer = await session.ask("note/related", spot.root, note=path, limit=3, deadline_ms=SIMILAR_MS)
         return [str(result["title"]) for result in answer["results"]]
     return []
 

@@ -1,4 +1,4 @@
-"""The language server: pygls speaks LSP, the daemon knows the vaults, and this module joins them.
+"""The language server: it registers the features with pygls and connects them to the daemon.
 
 It opens no index and writes nothing: edits are proposed, and the editor makes them.
 """
@@ -40,7 +40,7 @@ Feature = Callable[..., Awaitable[Any]]
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )
-_OF_A_NOTE: dict[str, Feature] = {
+_NOTE_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_DEFINITION: navigation.definition,
     types.TEXT_DOCUMENT_REFERENCES: navigation.references,
     types.TEXT_DOCUMENT_DOCUMENT_LINK: navigation.document_links,
@@ -52,7 +52,7 @@ _OF_A_NOTE: dict[str, Feature] = {
     types.TEXT_DOCUMENT_PREPARE_RENAME: renaming.prepare,
 }
 """Features of a note in a vault; for other documents there is no answer."""
-_OTHERS: dict[str, Feature] = {
+_OTHER_FEATURES: dict[str, Feature] = {
     types.TEXT_DOCUMENT_COMPLETION: completion.complete,
     types.COMPLETION_ITEM_RESOLVE: completion.resolve,
     types.WORKSPACE_SYMBOL: symbols.search_symbols,
@@ -81,7 +81,7 @@ _OPTIONS: dict[str, Any] = {
     types.WORKSPACE_WILL_RENAME_FILES: _FILES,
 }
 _SHOWN_FAILURES = {types.TEXT_DOCUMENT_RENAME, types.WORKSPACE_WILL_RENAME_FILES}
-"""Requests whose failure the user has to see; others have nothing to say without an answer."""
+"""Requests whose failure is shown to the user; others are answered with nothing."""
 
 log = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ class _Editor:
     def register(self) -> None:
         """Register every feature with the server."""
         feature = self._server.feature
-        for method, answer in (_OTHERS | _OF_A_NOTE).items():
+        for method, answer in (_OTHER_FEATURES | _NOTE_FEATURES).items():
             feature(method, _OPTIONS.get(method))(self._handler(method, answer))
         for method, note in (
             (types.INITIALIZE, self._initialize),
@@ -167,7 +167,7 @@ class _Editor:
     def _handler(self, method: str, answer: Feature) -> Callable[[Any], Awaitable[Any]]:
         async def handle(params: Any) -> Any:
             try:
-                if method not in _OF_A_NOTE:
+                if method not in _NOTE_FEATURES:
                     return await answer(self._session, params)
                 document = await self._session.document(params.text_document.uri)
                 return None if document is None else await answer(self._session, *document, params)
@@ -206,7 +206,7 @@ class _Editor:
         self._session.begin(workspace, params)
 
     def _initialized(self, params: types.InitializedParams) -> None:
-        self._later("", self._begin())
+        self._schedule("", self._begin())
 
     async def _begin(self) -> None:
         try:
@@ -227,7 +227,7 @@ class _Editor:
     def _changed(self, params: Any) -> None:
         if self._session.can("text_document.diagnostic") is None:
             uri = params.text_document.uri
-            self._later(uri, self._publish(uri))
+            self._schedule(uri, self._publish(uri))
 
     def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
@@ -236,8 +236,8 @@ class _Editor:
         if self._session.can("text_document.diagnostic") is None:
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
-    def _later(self, key: str, work: Any) -> None:
-        """Do ``work`` in the background, instead of what was to be done for the same key."""
+    def _schedule(self, key: str, work: Any) -> None:
+        """Do ``work`` in the background, and cancel earlier work with the same key."""
         if task := self._diagnosing.pop(key, None):
             task.cancel()
         self._diagnosing[key] = asyncio.ensure_future(work)
@@ -276,7 +276,7 @@ class _Editor:
         await asyncio.sleep(REFRESH_SECONDS)
         if self._session.can("text_document.diagnostic") is None:
             for document in list(self._session.workspace.text_documents.values()):
-                self._later(document.uri, self._publish(document.uri))
+                self._schedule(document.uri, self._publish(document.uri))
         elif self._session.can("workspace.diagnostics.refresh_support"):
             self._server.workspace_diagnostic_refresh(None)
         options = self._session.options
