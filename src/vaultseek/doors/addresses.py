@@ -16,6 +16,8 @@ SIGNS_READ = 5
 """Hash signs in a name that are tried as the beginning of a heading."""
 HEADINGS_NAMED = 10
 """Headings in the error for one that a note does not have."""
+_OPERATOR = re.compile(r"-?[a-z-]+:\S")
+"""The beginning of a query such as ``path:a.md``, which is no file."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")
 _PATH = re.compile(r".+\.(?:md|canvas|base|excalidraw|txt|org|html?|pdf|jsonl)", re.IGNORECASE)
 _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
@@ -28,6 +30,11 @@ class Address(NamedTuple):
     anchor: str = ""
     first: int = 1
     last: int | None = None
+
+
+def is_table_file(text: str) -> bool:
+    """True if the source of a table is a base or a note rather than a query."""
+    return text.lower().endswith((".base", ".md")) and not _OPERATOR.match(text)
 
 
 def readings(name: str) -> Iterator[Address]:

@@ -14,7 +14,7 @@ from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.engines.port import Backend, ByWords
 from vaultseek.engines.vocabulary import VocabularyTables
 from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.store.keyword.analysis import LanguageRules, analyzer_of
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.answer import KeywordAnswer
 from vaultseek.store.keyword.candidates import CandidateSnapshot, CandidateTerms
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
@@ -98,13 +98,6 @@ class EngineKeyword:
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
         return self._vocabulary.words(least)
-
-    def content_terms(self, text: str) -> set[str]:
-        """Return the terms of the text's words as searches compare them, without stop words and compounds."""
-        analyzer = analyzer_of(self.language)
-        stops = analyzer.stop_words
-        terms = (term for _, term in analyzer.terms(text))
-        return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
         """Return 0: an engine merges by itself."""

@@ -39,6 +39,7 @@ from vaultseek.store.concept_vocabulary import (
     read_vocabulary,
     write_vocabulary,
 )
+from vaultseek.store.keyword.analysis import content_terms
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, pending_count
 
@@ -248,11 +249,11 @@ def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordLane, count: i
     """Yield the first ``count`` concepts that add a word; none for numbers and codes."""
     if not any(map(_is_word, text.split())):
         return
-    present = keyword.content_terms(text)
+    present = content_terms(text, keyword.language)
     for concept in nearest:
         if count <= 0:
             return
-        words = keyword.content_terms(concept.term)
+        words = content_terms(concept.term, keyword.language)
         if not words <= present:
             present |= words
             count -= 1
@@ -299,7 +300,7 @@ def _is_name(name: str, keyword: KeywordLane) -> bool:
         return False
     if find_identifiers(name):
         return False
-    return any(_is_word(word) for word in name.split()) and bool(keyword.content_terms(name))
+    return any(_is_word(word) for word in name.split()) and bool(content_terms(name, keyword.language))
 
 
 def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tuple[str, int]]:
@@ -307,7 +308,7 @@ def _words(ledger: Ledger, keyword: KeywordLane, names: set[str]) -> Iterator[tu
     common = keyword.terms(CONCEPT_NOTES_LEAST)
     for word, notes in sorted(common, key=lambda entry: (-entry[1], entry[0])):
         is_specific = notes <= limit and word not in names and not is_unspaced(word) and _is_word(word)
-        if is_specific and keyword.content_terms(word):
+        if is_specific and content_terms(word, keyword.language):
             yield word, notes
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -15,6 +14,7 @@ from pydantic import BeforeValidator, Field
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Mode
 from vaultseek.base.text import fold, quote
+from vaultseek.doors.addresses import is_table_file
 from vaultseek.doors.mcp import answers, lists
 from vaultseek.doors.mcp.notes import Notes
 from vaultseek.doors.mcp.passages import passages
@@ -32,8 +32,6 @@ NOTES_AT_ONCE = 20
 """Number of notes that are read in one call."""
 PROPERTIES_NAMED = 3
 """Names in the error for a property that no note has."""
-_OPERATOR = re.compile(r"-?[a-z-]+:\S")
-"""The beginning of a query such as ``path:a.md``, which is no file."""
 EVERY_NOTE: JSON = {"query": "ext:md OR ext:jsonl", "mode": "keyword", "brief": True}
 """The search that lists all notes, the last changed first."""
 
@@ -259,7 +257,7 @@ class Tools:
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Tables]:
         """Show a query's notes (with columns, sort, group) or an Obsidian base (with view) as a table."""
-        is_file = source.lower().endswith((".base", ".md")) and not _OPERATOR.match(source)
+        is_file = is_table_file(source)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
         asked: JSON = {"columns": columns, "sort": sort, "group": group, "view": view, "limit": last}
         params = {name: value for name, value in asked.items() if value is not None}

@@ -206,6 +206,14 @@ def analyzer_of(language: str | None) -> Analyzer:
     return Analyzer(language)
 
 
+def content_terms(text: str, language: str | None) -> set[str]:
+    """Return the terms of the text's words as searches compare them, without stop words and compounds."""
+    analyzer = analyzer_of(language)
+    stops = analyzer.stop_words
+    terms = (term for _, term in analyzer.terms(text))
+    return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
+
+
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
     """Return the text without its ``word*`` searches, and the beginnings they ask for, without accents."""
     if "*" not in text:

@@ -20,7 +20,7 @@ import numpy as np
 
 from vaultseek.base.paths import private_directory
 from vaultseek.errors import IndexDamaged
-from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules, analyzer_of
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules
 from vaultseek.store.keyword.answer import ChunkHit, KeywordAnswer, MatchedTerm
 from vaultseek.store.keyword.commits import (
     Commit,
@@ -182,13 +182,6 @@ class KeywordIndex:
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return list_words(snapshot, least)
-
-    def content_terms(self, text: str) -> set[str]:
-        """Return the terms of the text's words as searches compare them, without stop words and compounds."""
-        analyzer = analyzer_of(self.language)
-        stops = analyzer.stop_words
-        terms = (term for _, term in analyzer.terms(text))
-        return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
         """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""

@@ -251,11 +251,6 @@ def _written(row: JSON, id: str) -> str:
     return value if isinstance(value, str) else cell_text(value)
 
 
-_FILES = (".base", ".md")
-_OPERATOR = re.compile(r"-?[a-z-]+:\S")
-"""The beginning of a query such as ``path:a.md``, which is no file."""
-
-
 @click.command(cls=QueryCommand)
 @click.argument(
     "source",
@@ -319,9 +314,11 @@ def table(
     vaultseek table Books.base --view "Top rated"
     vaultseek table 'tag:book' --columns title,rating,status --sort -rating --group status
     """
+    from vaultseek.doors.addresses import is_table_file
+
     text = " ".join(unescaped(word) for word in source)
     params: JSON = {"limit": limit}
-    if text.lower().endswith(_FILES) and not _OPERATOR.match(text):
+    if is_table_file(text):
         _refuse_columns(columns, sort, group, summary)
         params |= {"file": _file(text, invocation), "view": view, "this": this}
     else:
