@@ -57,3 +57,45 @@ def test_a_result_has_as_many_passages_as_asked_for_the_best_first(
         assert all_["passages"][0]["heading_path"][0] == "Mill"
         for each in all_["passages"]:
             assert each["start_line"] <= each["line"] <= each["end_line"]
+
+
+FOOTER = (
+    "\n\n## This note\n\n[Edit it](https://mill.org/edit/Note%20{0}) | [Copy it](https://mill.org/copy/{0})\n"
+)
+
+
+def previews_of(vault: Path, index_at: Path, query: str) -> dict[str, str]:
+    with contextlib.closing(index_here(vault, index_at)) as index:
+        request = SearchRequest(query, SearchSettings(nothing_below=0.0), mode="keyword", limit=50)
+        results = asyncio.run(Searcher(index).search(request))["results"]
+    return {each["path"]: each["preview"] for each in results}
+
+
+def test_a_footer_that_many_notes_share_is_no_preview(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path
+):
+    notes = {}
+    for number in range(10):
+        own = HEADINGS.replace("Pumps", f"Pumps {number}")
+        notes[f"N{number}.md"] = f"# Note {number}\n\n{own}{FOOTER.format(f'zander{number}')}"
+    notes["Short.md"] = f"# Zander3\n\nA fish.{FOOTER.format('zander3')}"
+    found = previews_of(vault(notes), tmp_path / "index", "zander3")
+    assert "Pumps" in found["N3.md"]
+    assert found["Short.md"] == "A fish."
+
+
+def test_a_shared_line_is_shown_where_the_words_are_nowhere_else(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path
+):
+    notes = {
+        f"N{number}.md": f"# Note {number}\n\nHerring {number}.\n\nTo be salted.\n" for number in range(10)
+    }
+    found = previews_of(vault(notes), tmp_path / "index", "salted")
+    assert len(found) == 10
+    assert all("salted" in shown for shown in found.values())
+
+
+def test_few_notes_share_no_boilerplate(vault: Callable[[dict[str, str]], Path], tmp_path: Path):
+    notes = {f"N{number}.md": f"# Herring {number}\n\nTo be salted.\n" for number in range(5)}
+    found = previews_of(vault(notes), tmp_path / "index", "herring")
+    assert set(found.values()) == {"To be salted."}

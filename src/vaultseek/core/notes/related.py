@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
+from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.snippet import preview
@@ -141,10 +142,11 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
     ]
     ranked = fuse(lanes, fusion=Fusion(tiers=()))[:limit]
     graph = vault.graph
+    shared = boilerplate(vault.ledger)
     chunks = vault.ledger.chunks.by_note([by_path[item.note].id for item in ranked])
     results = [
         {
-            **_result(rank, item, by_path[item.note], chunks),
+            **_result(rank, item, by_path[item.note], chunks, shared),
             "link": graph and graph.direction(row.id, by_path[item.note].id),
         }
         for rank, item in enumerate(ranked, start=1)
@@ -152,7 +154,9 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
     return {"results": results, "partial": partial}
 
 
-def _result(rank: int, item: Candidate, row: NoteRow, chunks: dict[int, list[Chunk]]) -> JSON:
+def _result(
+    rank: int, item: Candidate, row: NoteRow, chunks: dict[int, list[Chunk]], shared: Set[str]
+) -> JSON:
     opening = chunks[row.id][0].text if chunks[row.id] else ""
     lanes = {
         name: {"rank": part.rank, "score": round(part.score, 6)} for name, part in item.contributions.items()
@@ -162,5 +166,5 @@ def _result(rank: int, item: Candidate, row: NoteRow, chunks: dict[int, list[Chu
         "rank": rank,
         "score": round(item.score, 6),
         "lanes": lanes,
-        "preview": preview(opening, PREVIEW_CHARS, headings=(row.title,)).text,
+        "preview": preview(opening, PREVIEW_CHARS, headings=(row.title,), shared=shared).text,
     }

@@ -170,7 +170,7 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
                 break
         for number, use in uses.items():
             chunk = chunks[number]
-            shown = preview(chunk.text, FOCUS_CHARS, trace.matcher, row.language)
+            shown = preview(chunk.text, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
             before = sum(len(line) + 1 for line in chunk.text.split("\n")[: shown.line])
             yield Evidence(row, chunk, outlines[row.id].index(number), use, before + shown.column)
 

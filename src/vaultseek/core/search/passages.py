@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from vaultseek.content.markdown.plain import plain_line
 from vaultseek.content.query.expression import find
 from vaultseek.content.query.filters import PropertyFilter
 from vaultseek.content.query.property_text import NAMELESS, lines_of_text
+from vaultseek.core.search.boilerplate import boilerplate, without_boilerplate
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.store.keyword.index import ChunkHit
 from vaultseek.store.keyword.inverter import PROPERTIES
@@ -43,9 +44,10 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     chunks = ledger.chunks.by_number([number for number, _ in best.values()])
     passages = {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
     hits = {hit.id for each in by_word.values() for hit in each}
-    empty = [note for note, chunk in passages.items() if _is_wordless(chunk.text, chunk.id in hits)]
+    shared = boilerplate(ledger)
+    empty = [note for note, chunk in passages.items() if _is_wordless(chunk.text, shared, chunk.id in hits)]
     if empty:
-        passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger)
+        passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger, shared)
     return passages | {row.id: properties_passage(row, passages.get(row.id)) for row in matching}
 
 
@@ -79,18 +81,22 @@ def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -
     }
 
 
-def _is_wordless(text: str, has_word: bool = False) -> bool:
-    """True for the end of a table or an image: it has a vector, too, or a word in an address, but shows
-    nothing."""
+def _is_wordless(text: str, shared: Set[str], has_word: bool = False) -> bool:
+    """True for the end of a table, an image or a footer of many notes: it has a vector, too, or a word in an
+    address, but shows nothing."""
+    own = without_boilerplate(text, shared)
     is_html = text.count("<") >= TAGS
-    if not is_html and (has_word or len(text) >= SHORT_CHARS):
+    if own == text and not is_html and (has_word or len(text) >= SHORT_CHARS):
         return False
-    below = "\n".join(line for line in text.split("\n") if not line.startswith("#"))
+    below = "\n".join(line for line in own.split("\n") if not line.startswith("#"))
     return sum(map(str.isalpha, plain_line(below))) < LEAST_LETTERS
 
 
 def _with_words(
-    outlines: Mapping[int, Sequence[tuple[int, str]]], totals: Mapping[int | str, float], ledger: Ledger
+    outlines: Mapping[int, Sequence[tuple[int, str]]],
+    totals: Mapping[int | str, float],
+    ledger: Ledger,
+    shared: Set[str],
 ) -> dict[int, Chunk]:
     """Return the best passage with words of each of these notes; none for a note without any."""
     chunks = ledger.chunks.by_number([number for outline in outlines.values() for number, _ in outline])
@@ -98,7 +104,9 @@ def _with_words(
     for note, outline in outlines.items():
         order = sorted(outline, key=lambda chunk: -totals.get(chunk[0], 0.0) - totals.get(chunk[1], 0.0))
         worded = (chunks[number] for number, _ in order if number in chunks)
-        if (first := next((each for each in worded if not _is_wordless(each.text)), None)) is not None:
+        if (
+            first := next((each for each in worded if not _is_wordless(each.text, shared)), None)
+        ) is not None:
             passages[note] = first
     return passages
 

@@ -20,6 +20,7 @@ from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
+from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes
 from vaultseek.core.search.passages import (
@@ -139,6 +140,7 @@ class Searcher:
             passages=passages,
             milliseconds=dict(clock.milliseconds),
             matcher=ExpressionMatcher(patterns) if patterns else None,
+            shared=boilerplate(ledger),
         )
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
@@ -246,6 +248,7 @@ class Searcher:
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
+            shared=boilerplate(self._vault.ledger),
             certainties=dict(zip((each.note for each in reranking.results), certain, strict=True)),
             weak=selection.weak,
         )

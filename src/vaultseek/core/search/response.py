@@ -112,7 +112,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
 
 def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
     headings = (row.title, *chunk.heading_path)
-    return preview(chunk.text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings)
+    return preview(chunk.text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings, trace.shared)
 
 
 def _passage(chunk: Chunk, snippet: Preview) -> JSON:

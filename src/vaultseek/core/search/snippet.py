@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -13,6 +13,7 @@ from itertools import accumulate
 from vaultseek.base.limits import TITLE_CHARS
 from vaultseek.content.markdown.plain import plain_heading, plain_line, without_comments
 from vaultseek.content.query.expression import find_all
+from vaultseek.core.search.boilerplate import without_boilerplate
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
 from vaultseek.store.keyword.spans import SpanFinder
@@ -114,6 +115,7 @@ def preview(
     matcher: Matcher | None = None,
     language: str | None = None,
     headings: Sequence[str] = (),
+    shared: Set[str] = frozenset(),
 ) -> Preview:
     """Return at most ``width`` characters of Markdown ``text`` around the place with most matches.
 
@@ -121,8 +123,14 @@ def preview(
 
     Markdown signs, comments, control characters and line breaks are left out, and at the beginning those of
     the ``headings``, which stand above the preview. A cut shows as an ellipsis and falls between words where
-    it can. Without a match the beginning is shown. Time is linear in the text.
+    it can. Without a match the beginning is shown. Lines that are ``shared`` with other notes are left out,
+    unless the words are nowhere else. Time is linear in the text.
     """
+    own = without_boilerplate(text, shared)
+    if own != text:
+        shown = preview(own, width, matcher, language, headings)
+        whole = preview(text, width, matcher, language, headings)
+        return shown if shown.text and (shown.highlights or not whole.highlights) else whole
     below = _without_headings(text, headings)
     line = _plain_line(below)
     matches = sorted(matcher.matches(line, language)) if matcher else []

@@ -25,7 +25,8 @@ class Trace:
     at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
     vectors of the best notes, by id; ``passages`` are by note id, and so are the ``further`` ones that were
     asked for; ``reranked`` is by path. ``partial`` says, by
-    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews.
+    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews,
+    which leave out the lines that many notes have ``shared``.
     ``certainties`` are by path, those after the limit among them, none in a listing; ``weak`` is that of the
     selection.
     """
@@ -45,6 +46,7 @@ class Trace:
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     matcher: Matcher | None = None
+    shared: frozenset[str] = frozenset()
     certainties: Mapping[str, float] = field(default_factory=dict)
     weak: bool = False
 

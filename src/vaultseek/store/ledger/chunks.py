@@ -110,6 +110,12 @@ class ChunkTable:
                 break
         return "\n\n".join(texts)[:limit]
 
+    def ends(self, note: int, count: int) -> list[str]:
+        """Return the texts of a note's first and last ``count`` chunks."""
+        sql = "SELECT ordinal, text FROM chunks WHERE note = ? ORDER BY ordinal {} LIMIT ?"
+        rows = [row for way in ("ASC", "DESC") for row in self._database.all(sql.format(way), note, count)]
+        return list(dict(rows).values())
+
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
         """Return chunk ids by number; numbers that no longer exist are left out."""
         return dict(self._database.all_in("SELECT number, id FROM chunks WHERE number IN ({})", numbers))
