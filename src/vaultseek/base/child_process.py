@@ -158,6 +158,16 @@ def memory_bytes(pid: int) -> int | None:
     return pages * resource.getpagesize()
 
 
+def starved_seconds(pid: int) -> float:
+    """Return how long the threads of a process waited for a processor; 0 if the system does not say."""
+    nanoseconds = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError):  # it has just ended
+                nanoseconds += int((thread / "schedstat").read_bytes().split()[1])
+    return nanoseconds / 1e9
+
+
 def peak_bytes() -> int:
     """Return the largest resident memory that this process had, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

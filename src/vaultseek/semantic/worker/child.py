@@ -15,13 +15,15 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from vaultseek.base import limits
-from vaultseek.base.child_process import memory_bytes, processor_count
+from vaultseek.base.child_process import memory_bytes, processor_count, starved_seconds
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, WorkerUnavailable
 from vaultseek.semantic.worker.pipe import Array, Frame, error_of, pack, read_async
 
 WORKER_STOP_SECONDS = 3.0
 WORKER_WATCH_SECONDS = 0.25
+STARVED_SHARE = 0.1
+"""Share of the time that counts towards a hang while threads of the child wait for a processor."""
 WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
@@ -46,7 +48,7 @@ _OFFLINE = {
 
 @dataclass(frozen=True, slots=True)
 class WorkerRequest:
-    """A request to the child. It counts as hung if it does not react for ``seconds``."""
+    """A request to the child. It counts as hung if it does not react for ``seconds`` that it could run."""
 
     call: str
     queue: str
@@ -93,7 +95,8 @@ class Child:
     """A running child process. `ready` is done when the model is loaded, `exited` when it has ended.
 
     The process is killed if a busy queue does not react within the time limit of its request, which means
-    that native code hangs, and if it takes too much memory.
+    that native code hangs, and if it takes too much memory. On a busy machine
+    the limit is longer.
     """
 
     def __init__(
@@ -107,7 +110,8 @@ class Child:
         self.exited: asyncio.Future[ChildExit] = loop.create_future()
         self._process = process
         self._pending: dict[int, PendingRequest] = {}
-        self._last_activity: dict[str, float] = {}
+        self._quiet: dict[str, tuple[float, float]] = {}
+        """Seconds since a queue reacted, and how long threads of the child waited to run in them."""
         self._last_id = 0
         self._reason: str | None = None
         self._permanent = False
@@ -211,7 +215,7 @@ class Child:
             stdin.write(data)
 
     def _touch(self, queue: str) -> None:
-        self._last_activity[queue] = asyncio.get_running_loop().time()
+        self._quiet[queue] = 0.0, 0.0
 
     async def _follow(self) -> None:
         """Read until the process has exited, and report that; kill it if this task is cancelled."""
@@ -283,11 +287,16 @@ class Child:
         """Kill the process when it hangs or takes too much memory. Sleeps while nothing is pending."""
         while True:
             await self._busy.wait()
+            before = starved_seconds(self.pid)
             await asyncio.sleep(WORKER_WATCH_SECONDS)
-            now = asyncio.get_running_loop().time()
+            starving = max(0.0, starved_seconds(self.pid) - before)
             oldest = {pending.request.queue: pending for pending in reversed(self._pending.values())}
             for queue, pending in oldest.items():
-                if now - self._last_activity[queue] > pending.request.seconds:
+                # A daemon that starves itself, or a machine that slept, adds no more than one turn.
+                passed = self._quiet[queue][0] + WORKER_WATCH_SECONDS
+                starved = self._quiet[queue][1] + starving
+                self._quiet[queue] = passed, starved
+                if max(passed - starved, STARVED_SHARE * passed) > pending.request.seconds:
                     self.kill(f"it hung at: {pending.request.doing}")
             if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
                 self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
