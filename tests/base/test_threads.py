@@ -25,8 +25,8 @@ def test_work_that_had_its_turn_goes_on_while_the_rest_waits() -> None:
         async with asyncio.timeout(10):
             while requests[1].since is None:
                 await asyncio.sleep(0)
-        assert (requests[0].since, requests[0].begun) == (None, True)
-        assert not requests[1].begun
+        assert (requests[0].since, requests[0].had_turn) == (None, True)
+        assert not requests[1].had_turn
         tasks[1].cancel()
         gate.set()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,7 +1,7 @@
 """Child processes that may crash, hang or be killed: frames on their pipes, their limits, and their end.
 
-A frame is a magic number, the lengths of its two parts, a JSON object in UTF-8, and the bytes that belong to
-it. No pickle crosses a pipe.
+A frame is a magic number, the lengths of its two parts, a JSON object in UTF-8, and a payload of bytes. No
+pickle crosses a pipe.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _OUTPUT_BUFFER = 1 << 18
 
 
 class ChildEnded(ConnectionError):
-    """A child process has ended, is too late, or wrote something that is no frame."""
+    """A child process has ended, missed a deadline, or wrote an invalid frame."""
 
 
 class ChildProcess:
-    """A child process that one thread at a time asks; any thread may kill it."""
+    """A child process for use by one thread at a time; any thread may kill it."""
 
     def __init__(self, command: Sequence[str], *arguments: str, **options: Any) -> None:
         """Start ``command`` with this process's number and ``arguments``. Raises OSError.
@@ -63,11 +63,11 @@ class ChildProcess:
         """Write a frame. Raises ChildEnded."""
         try:
             write(self._input, header, payload)
-        except (OSError, ValueError) as error:  # the last if it was ended meanwhile
+        except (OSError, ValueError) as error:  # ValueError if the pipe was closed meanwhile
             raise ChildEnded(str(error)) from None
 
     def receive(self, seconds: float | None = None) -> tuple[JSON, bytes]:
-        """Return the next frame, which begins within ``seconds``. Raises ChildEnded."""
+        """Return the next frame, waiting ``seconds`` for its start. Raises ChildEnded."""
         try:
             frame = read(self._output) if seconds is None or _is_ready(self._output, seconds) else None
         except (OSError, FrameLost, ValueError) as error:
@@ -77,11 +77,11 @@ class ChildProcess:
         return frame
 
     def kill(self) -> None:
-        """Kill the process; whoever waits for it gets ChildEnded."""
+        """Kill the process; a pending ``receive`` raises ChildEnded."""
         self._process.kill()
 
     def end(self, seconds: float | None = 0.0) -> int:
-        """Close the input, wait ``seconds`` or without bound, then kill; return the exit status."""
+        """Close the input, wait ``seconds`` (None: without limit), then kill; return the exit status."""
         with contextlib.suppress(OSError):
             self._input.close()
         try:
@@ -95,7 +95,7 @@ class ChildProcess:
 
 def pack(header: JSON, payload: bytes = b"") -> bytes:
     """Return the bytes of a frame. Raises `FrameTooLarge` if the other side would refuse it."""
-    # A path may hold surrogates for bytes that are no UTF-8.
+    # A path may hold surrogates for bytes that are not UTF-8.
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":"), check_circular=False)
     head = text.encode("utf-8", "surrogatepass")
     _check_lengths(len(head), len(payload))
@@ -150,7 +150,7 @@ def processor_count() -> int:
 
 
 def memory_bytes(pid: int) -> int | None:
-    """Return the resident memory of a process, in bytes; None if the system does not say."""
+    """Return the resident memory of a process, in bytes; None if it is unavailable."""
     try:
         pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[1])
     except (OSError, ValueError, IndexError):
@@ -174,7 +174,7 @@ def peak_bytes() -> int:
     return peak if sys.platform == "darwin" else peak * limits.KIB
 
 
-def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
+def reserve_pipes() -> tuple[BinaryIO, BinaryIO]:
     """Keep standard input and output for frames, and redirect the output of libraries to standard error."""
     incoming = os.fdopen(os.dup(0), "rb")
     outgoing = os.fdopen(os.dup(1), "wb", _OUTPUT_BUFFER)
@@ -186,10 +186,10 @@ def claim_pipes() -> tuple[BinaryIO, BinaryIO]:
 
 
 def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
-    """Create private files, leave Ctrl-C to the parent, give way to searches, and die with the parent.
+    """Create private files, leave Ctrl-C to the parent, yield to searches, and die with the parent.
 
-    The parent's number is the first argument of this process. ``memory`` bounds the address space in bytes. A
-    timer of processor time ends the process; if memory runs out, it is the first victim.
+    The parent's process ID is the first argument of this process. ``memory`` bounds the address space in
+    bytes. A CPU timer ends the process; if memory runs out, the kernel kills it first.
     """
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -27,13 +27,13 @@ _counts: dict[str, int] = {}
 
 
 def seconds_of(name: str, usual: float) -> float:
-    """Return a time limit: the usual one, or that of a test."""
+    """Return a time limit: the usual one, or the one a test has set."""
     action, _, seconds = _plans.get(name, ("", 0))[0].partition(":")
     return float(seconds) if action == "after" else usual
 
 
 def failpoint(name: str) -> None:
-    """Mark the boundary of a step that must be repeatable after a crash."""
+    """Mark a step that must be repeatable after a crash."""
     if not _plans or name not in _plans:
         return
     action, count = _plans[name]

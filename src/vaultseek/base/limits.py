@@ -37,11 +37,11 @@ TITLE_CHARS = 500
 READER_NOTE_SECONDS = 60.0
 """Processor time of a reader process for one note."""
 READER_JOB_BYTES = 4 * MIB
-"""Bytes of notes that a reader process reads before it hands them over."""
+"""Bytes of notes in one batch of a reader process."""
 HANDED_NOTE_BYTES = 256 * KIB
-"""Largest note that is handed to a client that reads notes; a larger one is read by the daemon."""
+"""Largest note that a client may parse; the daemon reads larger ones."""
 TAKEN_NOTES = 4096
-"""Most notes that a client takes at once to read them itself."""
+"""Most notes that a client takes at once to parse."""
 TAKEN_NOTE_BYTES = 2 * MIB
 """Bytes of notes after which no more are taken at once."""
 READER_MEMORY_BYTES = 2048 * MIB
@@ -53,7 +53,7 @@ CANVAS_BYTES = 8 * MIB
 CANVAS_NODES = 10_000
 """Nodes of a canvas that are read, and edges."""
 CANVAS_GROUPS = 500
-"""Groups of a canvas whose contents are told apart."""
+"""Groups of a canvas that are read."""
 DRAWING_BYTES = 32 * MIB
 """Largest drawing; it may hold its pictures."""
 DRAWING_ELEMENTS = 50_000
@@ -89,7 +89,7 @@ OCR_MEMORY_BYTES = 4096 * MIB
 EXTRACTION_IDLE_SECONDS = 30.0
 """Time without work after which that process ends."""
 EXTRACTION_RETRY_SECONDS = 5.0
-"""Shortest pause before a file is tried once more that was being read when that process was ended."""
+"""Shortest pause before another attempt at a file whose reader process was ended."""
 
 # Frontmatter
 FRONTMATTER_BYTES = 64 * KIB
@@ -103,7 +103,7 @@ FRONTMATTER_EXPANDED = 256 * KIB
 
 # Settings of Obsidian in a vault
 APP_SETTINGS_BYTES = 1 * MIB
-"""Largest file of them; of a larger one nothing is read."""
+"""Largest such file; a larger one is ignored."""
 EXCLUDED_FILES_RULES = 200
 """Rules of "Excluded files" read from one vault."""
 EXCLUDED_RULE_SECONDS = 0.01
@@ -131,7 +131,7 @@ PATTERN_CHARS = 10_000
 QUERY_CHARS = 1000
 """Longest query."""
 PASSAGE_CHARS = 10_000
-"""Longest text that a search may be for instead of a query."""
+"""Longest text that may be searched for instead of a query."""
 QUERY_TERMS = 32
 """Conditions in a query: phrases, exclusions, operators, properties. QUERY_CHARS bounds plain words."""
 QUERY_DEPTH = 32
@@ -139,7 +139,7 @@ QUERY_DEPTH = 32
 EXPRESSION_SECONDS = 0.25
 """Time for matching one text against a regular expression of a query."""
 MATCHING_SECONDS = 1.5
-"""Time that all matching of the regular expressions of one request takes together."""
+"""Time for all matching of regular expressions in one request."""
 EXPRESSIONS_SECONDS = 10.0
 """Time for reading the notes of a vault and matching them; a deadline of the request may be shorter."""
 KEYWORD_TERMS = 64
@@ -147,7 +147,7 @@ KEYWORD_TERMS = 64
 TERM_CACHE_BYTES = 32 * MIB
 """Scores and places of terms that the keyword index of one vault keeps in memory."""
 TERM_CACHE_NOTE_BYTES = 128
-"""The same for each note, which is more than that in a vault of more than 250,000 notes."""
+"""The same for each note, which is the larger bound in a vault of more than 250,000 notes."""
 
 # Tables
 BASE_BYTES = 1 * MIB
@@ -219,7 +219,7 @@ JSON_DEPTH = 32
 INTEGER_BITS = 64
 """Size of integers in a request."""
 RECEIVE_BYTES = 64 * KIB
-"""Bytes read or written at once; a client must take this many within SLOW_READER_SECONDS."""
+"""Bytes read or written at once; a client must read this many within SLOW_READER_SECONDS."""
 READ_AHEAD_BYTES = 256 * KIB
 """Bytes of queued requests that are read ahead, so that a cancel behind them is seen."""
 UNSENT_BYTES = 1 * MIB
@@ -227,7 +227,7 @@ UNSENT_BYTES = 1 * MIB
 NOTICE_BYTES = 256 * KIB
 """Unsent bytes above which notifications are dropped or only the latest of a kind is kept."""
 CLIENTS = 64
-"""Connections of the user at the same time, and as many of all tokens together."""
+"""Simultaneous connections of the user, and as many again for all tokens together."""
 CLIENTS_OF_TOKEN = 16
 """Connections with one token at the same time."""
 TOKEN_IDLE_SECONDS = 600.0
@@ -253,7 +253,7 @@ HTTP_CLIENTS = 64
 HTTP_HEAD_BYTES = 16 * KIB
 """Largest head of an HTTP request."""
 HTTP_REQUEST_SECONDS = 10.0
-"""Time for a whole HTTP request, from the beginning of its connection or the end of the answer before."""
+"""Time for a whole HTTP request, from the start of its connection or the end of the previous answer."""
 DEADLINE_SECONDS = 600.0
 """Longest deadline of a request."""
 CALL_SECONDS = 30.0
@@ -273,7 +273,7 @@ NAME_CHARS = 80
 CONFIG_BYTES = 256 * KIB
 """Largest configuration file."""
 STATE_BYTES = 1 * MIB
-"""Most that is read of a small file of the daemon's own, as the list of its vaults."""
+"""Largest small file of the daemon's own, such as the list of its vaults."""
 REPORT_BYTES = 64 * MIB
 """Largest report of a measurement that is shown."""
 CONFIG_DEPTH = 32
@@ -297,7 +297,7 @@ MODEL_JSON_BYTES = 64 * MIB
 PACKED_BYTES = 256 * MIB
 """Largest file with a packed model."""
 PACKED_HEAD_BYTES = 8 * MIB
-"""Part of such a file that its vocabulary is in."""
+"""Part of such a file that contains its vocabulary."""
 MODEL_WINDOW = 254
 """Tokens that the bundled model reads, without the two special tokens."""
 WORKER_MEMORY_BYTES = 4 * 1024 * MIB
@@ -313,13 +313,13 @@ STRUCTURE_SECONDS = 120.0
 CHILD_FRAME_BYTES = 256 * MIB
 """Largest header, and largest payload, of a message to or from a child process."""
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
-WORKER_RETRY_SECONDS = 15.0
-"""Longest pause after an end that came from outside, and the shortest that a request cuts off."""
 """Pauses before restarts of a crashed worker, the first time at once; the last one repeats."""
+WORKER_RETRY_SECONDS = 15.0
+"""Longest pause after the worker was killed from outside, and the shortest that a request cuts off."""
 BATCH_TEXTS = 32
 """Texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096
-"""Most texts that a client takes at once to embed them itself."""
+"""Most texts that a client takes at once to embed."""
 SERVED_TEXTS = 16
 """Texts in one request to an embedding server, unless the settings say otherwise."""
 SERVED_SECONDS = 30.0
@@ -327,9 +327,9 @@ SERVED_SECONDS = 30.0
 SERVED_DIMENSION = 16_384
 """Longest vector of an embedding server before its first answer."""
 SERVED_NUMBER_BYTES = 40
-"""Bytes in which a server writes one number, with all that is between two."""
+"""Bytes of one number in a server's answer, with its separator."""
 SERVED_ANSWER_BYTES = 256 * KIB
-"""Bytes of the answer of a server beside its numbers and the texts that it repeats."""
+"""Bytes of a server's answer besides its numbers and the texts that it repeats."""
 SERVED_WINDOW = 32_768
 """Largest ``model.window``, in tokens."""
 KEY_BYTES = 4 * KIB
@@ -343,12 +343,12 @@ SECOND_QUERY_SECONDS = 5.0
 RERANK_SECONDS = 0.7
 """Default deadline for reranking."""
 RERANK_ANSWER_SECONDS = 0.15
-"""Part of the deadline for reranking that is for the way back of the answer, on a machine that is busy."""
+"""Part of the deadline for reranking reserved for returning the answer on a busy machine."""
 DISK_FREE_BYTES = 16 * MIB
 """Free disk space below which a disk counts as full."""
 VECTOR_SCAN_BYTES = 128 * MIB
-"""Memory for the vectors of a collection, a byte per number, all of which are scanned for a query. A larger
-collection is proposed from by Chroma, or scanned in full precision."""
+"""Memory for the vectors of a collection, a byte per number, that are all scanned for a query. For a larger
+collection, Chroma proposes candidates, or the scan uses full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35
@@ -376,7 +376,7 @@ RETRY_SECONDS = 1.0
 EMBED_RETRY_SECONDS = 10.0
 """Pause before embedding is tried again."""
 STALLED_SECONDS = 60.0
-"""Time without any advance after which nobody waits for the end of the indexing any longer."""
+"""Time without progress after which commands stop waiting for the indexing."""
 REFRESH_SECONDS = 5.0
 """Time that `vaultseek index` without --wait, or a request for an unknown note, waits for the disk."""
 LEDGER_CLOSE_SECONDS = 5.0
@@ -402,4 +402,4 @@ DAEMON_POLL_SECONDS = 0.02
 PROGRESS_SECONDS = 0.2
 """Time between progress messages."""
 CATCH_UP_NOTES = 1024
-"""Changed notes in one commit of the keyword index; with as many waiting, it is brought up to the ledger."""
+"""Changed notes in one commit of the keyword index, and pending ones that start a sync with the ledger."""

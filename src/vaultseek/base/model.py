@@ -13,7 +13,7 @@ from vaultseek.errors import VaultseekError
 
 JSON = dict[str, Any]
 TokenCount = Callable[[str], int]
-"""Function that returns the number of tokens the embedding model sees in a text."""
+"""Counter of the embedding model's tokens in a text."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
 CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
@@ -63,7 +63,7 @@ class Reason:
 
     @classmethod
     def of(cls, error: VaultseekError) -> Reason:
-        """Return the reason that an error gives."""
+        """Return the reason for an error."""
         code = error.cause or error.code
         return cls(next((known for known in REASON_CODES if known == code), "unavailable"), str(error))
 
@@ -81,7 +81,7 @@ def reason_json(reason: Reason | None) -> JSON:
 
 
 NOT_EMBEDDED = "not_embedded"
-"""The code of the problem of a note with a text that the model gave no vector for."""
+"""Code of the problem: the model returned no vector for a text of the note."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Heading:
 
 
 class Place(NamedTuple):
-    """A piece of a line: columns are counted in characters from 0, and ``end`` is not part of it."""
+    """A range in a line: columns count characters from 0, and ``end`` is exclusive."""
 
     line: int
     start: int
@@ -119,8 +119,8 @@ class Link:
     """A link as written, not resolved.
 
     ``target`` is ``""`` for a link within the note. ``property`` is the frontmatter key of a link in
-    the frontmatter. ``place`` is where the link begins, up to its end or that of the line, ``written`` where
-    its target is: the text between the brackets of a wikilink, a Markdown link's destination.
+    the frontmatter. ``place`` spans the link, or its part in the first line; ``written`` spans the target as
+    written: the text between the brackets of a wikilink, the destination of a Markdown link.
     """
 
     kind: LinkKind
@@ -147,7 +147,7 @@ class Link:
 
 
 class PlacedTag(NamedTuple):
-    """A tag in the text of a note, without its ``#``, and the place of that name."""
+    """A tag in the text of a note, without its ``#``, and its place, also without it."""
 
     tag: str
     place: Place
@@ -219,9 +219,9 @@ class Note:
     """A parsed note, or the text of another file.
 
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
-    included, without line endings; of a file that is no text those that its text is shown as. ``body_line``
-    is the first line of the body: 1 without frontmatter. ``places`` come in the order of their lines.
-    ``placed_tags`` are the tags in the body, each as often as it is there.
+    included, without line endings; for a binary file, the lines of its extracted text. ``body_line``
+    is the first line of the body: 1 without frontmatter. ``places`` are in order of lines.
+    ``placed_tags`` are all occurrences of tags in the body.
     """
 
     path: str
@@ -249,8 +249,8 @@ class Chunk:
     """A passage of a note: the unit that is embedded and that a result points to.
 
     ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks. ``code``
-    holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place`` is the
-    name of the part of the file that it is from, such as ``page=3``.
+    holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place`` names
+    the part of the file it comes from, such as ``page=3``.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The directories of vaultseek, by XDG variables on every platform, and writing private files there.
+"""The directories of vaultseek, by XDG variables on every platform, and private files in them.
 
 Nothing is ever written into a vault.
 """
@@ -80,7 +80,7 @@ def vault_data_directory(root: Path) -> Path:
 
 
 def evaluation_directory(root: Path) -> Path:
-    """Return the folder of the index that the vault at ``root``, a resolved path, is measured with."""
+    """Return the folder of the evaluation index of the vault at ``root``, a resolved path."""
     return data_directory() / "evaluate" / vault_data_directory(root).name
 
 
@@ -129,7 +129,7 @@ def read_private(file: Path, most_bytes: int) -> bytes | None:
 
 
 def folder_bytes(path: Path) -> int:
-    """Return the size of all files in a folder and its subfolders, without those that vanish meanwhile."""
+    """Return the size of all files in a folder and its subfolders; files that vanish meanwhile count 0."""
     sizes = 0
     for folder, _, names in os.walk(path):
         for name in names:
@@ -139,7 +139,7 @@ def folder_bytes(path: Path) -> int:
 
 
 def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
-    """Replace ``file`` as a whole: readers see the old content or the new, even after a crash.
+    """Replace ``file`` atomically: readers see the old content or the new, even after a crash.
 
     Raises OSError and leaves the old file unchanged.
     """
@@ -159,7 +159,7 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
 
 
 def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
-    """Return the JSON value in a small file of the daemon's own; what is nested without end is damage, too.
+    """Return the JSON value in a small file of the daemon's own; excessive nesting counts as damage.
 
     Raises:
         OSError: the file cannot be read.
@@ -178,7 +178,7 @@ def read_json(file: Path, largest: int = STATE_BYTES) -> Any:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a folder with all that is in it; a missing one is ignored. Raises OSError."""
+    """Remove a file or a folder with its contents; a missing one is ignored. Raises OSError."""
     import shutil
 
     if path.is_dir() and not path.is_symlink():
@@ -187,8 +187,8 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def clear_place(file: Path) -> None:
-    """Remove what is where a file of ours has to be, unless it is a file: a folder, a link, a pipe.
+def remove_unless_file(file: Path) -> None:
+    """Remove whatever stands at the path of one of our files and is not a file: a folder, a link, a pipe.
 
     Raises OSError.
     """
@@ -197,15 +197,15 @@ def clear_place(file: Path) -> None:
             remove(file)
 
 
-def why_no_vault(root: Path) -> str | None:
-    """Return why no folder of notes can be at ``root``, an absolute path without links; None if one can.
+def unsuitable_vault_reason(root: Path) -> str | None:
+    """Return why ``root``, an absolute path without links, cannot be a vault; None if it can.
 
-    It is a folder of the system or of this program, or it is above the home directory.
+    Folders of the system, of vaultseek, and those above the home directory cannot.
     """
     if _path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(root):
         return "contains your home directory"
-    below = any(root.is_relative_to(folder) for folder in _OF_SYSTEM) and not root.is_relative_to("/dev/shm")
-    if below or str(root) in _ABOVE_SYSTEM:
+    below = any(root.is_relative_to(folder) for folder in _SYSTEM_TREES)
+    if (below and not root.is_relative_to("/dev/shm")) or str(root) in _SYSTEM_FOLDERS:
         return "belongs to the system"
     for folder, content in (
         (data_directory(), "the indexes of vaultseek itself"),
@@ -218,12 +218,12 @@ def why_no_vault(root: Path) -> str | None:
     return None
 
 
-_OF_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/boot")
-_ABOVE_SYSTEM = ("/bin", "/dev/shm", "/lib", "/lib64", "/opt", "/run", "/sbin", "/usr", "/var")
+_SYSTEM_TREES = ("/proc", "/sys", "/dev", "/etc", "/boot")
+_SYSTEM_FOLDERS = ("/bin", "/dev/shm", "/lib", "/lib64", "/opt", "/run", "/sbin", "/usr", "/var")
 
 
 def obsidian_url(file: str) -> str:
-    """Return the address that makes Obsidian open a note, which must be in a vault that it knows."""
+    """Return the address that opens a note in Obsidian, if one of Obsidian's vaults contains it."""
     path = "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in os.fsencode(file))
     return f"obsidian://open?path={path}"
 
@@ -247,7 +247,7 @@ def lock_directory(directory: Path) -> IO[bytes]:
     """
     import fcntl
 
-    clear_place(directory / "lock")
+    remove_unless_file(directory / "lock")
     file = os.fdopen(os.open(directory / "lock", _OPEN_LOCK, FILE_MODE), "ab")
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -270,11 +270,11 @@ def _runtime_folder() -> str:
 
 def _folder(variable: str, fallback: str) -> str:
     base = os.environ.get(variable)
-    if base and os.path.isabs(base):  # the variable is a plain string, the standard wants it absolute
+    if base and os.path.isabs(base):  # the XDG standard ignores relative paths
         return os.path.join(base, APP)
     home = os.environ.get("HOME", "")
     if not base and sys.platform == "linux" and home.startswith("/") and "ANDROID_DATA" not in os.environ:
-        # The answer of platformdirs, whose import takes longer than a search.
+        # The same as platformdirs returns, whose import takes longer than a search.
         return os.path.join(home, _OF_LINUX[variable], APP)
     import platformdirs
 

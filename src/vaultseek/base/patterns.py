@@ -1,6 +1,6 @@
-"""Regular expressions from outside, of queries, formulas and vaults: compiling them is bounded, too.
+"""Untrusted regular expressions, of queries, formulas and vaults, compiled within bounds.
 
-A lower count of repeats is written out when a pattern is compiled, so that nested counts multiply its size.
+Compiling writes out the minimum of a repeat, so nested counts multiply the size of a pattern.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from vaultseek.base.limits import PATTERN_CHARS
 
 CACHED = 32
-"""Compiled patterns that are kept; the largest take several megabytes each."""
+"""Compiled patterns in the cache; the largest take several megabytes each."""
 
 
 class BadPattern(ValueError):
@@ -44,8 +44,8 @@ def compiled(pattern: str, flags: str = "") -> Any:
         raise BadPattern(str(error)) from None
 
 
-def problem_of(pattern: str, flags: str = "") -> str | None:
-    """Return what is wrong with a pattern, or None. Raises PatternTooLarge."""
+def pattern_error(pattern: str, flags: str = "") -> str | None:
+    """Return the error in a pattern, or None. Raises PatternTooLarge."""
     try:
         compiled(pattern, flags)
     except PatternTooLarge:
@@ -70,7 +70,7 @@ def check_size(pattern: str) -> None:
 def _size(pattern: str) -> int:
     """Return an upper bound of the characters of a pattern with its counted repeats written out."""
     if _UNUSUAL.search(_ESCAPE.sub("..", _PLAIN_FLAGS.sub("", pattern))):
-        # Without knowing what is in which group: as if each count repeated all that the others do.
+        # The groups are unclear: as if each count repeated everything else.
         return len(pattern) * math.prod(max(1, _number(text)) for text in _LEAST.findall(pattern))
     groups = [0]
     last = 0
@@ -91,7 +91,7 @@ def _size(pattern: str) -> int:
 
 
 def _number(digits: str) -> int:
-    """Return a count, at most one that is too large in any case; long numbers take long to read."""
+    """Return a count, capped just above the limit: parsing a long number takes long."""
     return int(digits) if len(digits) < 6 else PATTERN_CHARS + 1
 
 
@@ -107,7 +107,7 @@ _UNUSUAL = re.compile(
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Forms in which groups and repeated elements are hard to see, where escapes are taken out."""
+"""Forms, with escapes removed, whose groups and repeated elements are unclear."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

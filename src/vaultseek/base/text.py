@@ -31,13 +31,13 @@ _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
 _SPELLINGS = str.maketrans("ىةکیۀےٱς", "يهكيهياσ") | {0x640: None}
-"""Letters with two forms in one word, and the stroke that only lengthens an Arabic word."""
+"""Letters with variant forms, and the tatweel, which only lengthens an Arabic word."""
 _MARKS = (
     (0x300, 0x36F), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7),
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
     (0x6EA, 0x6ED), (0x93C, 0x93C),
 )  # fmt: skip
-"""Accents, the vowel points of Hebrew and Arabic, and the dot below letters of Devanagari."""
+"""Accents, the vowel points of Hebrew and Arabic, and the nukta of Devanagari."""
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff" + "\u200b\u2060\u2061\u2062\u2063\u2064")
 _TAGS = range(0xE0000, 0xE0080)
@@ -49,14 +49,14 @@ def is_unspaced(text: str) -> bool:
 
 
 def fold_case(text: str) -> str:
-    """Return ``text`` without differences of case, in NFC."""
+    """Return ``text`` case-folded, in NFC."""
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 
 def fold(text: str) -> str:
-    """Return ``text`` as it is compared: :func:`fold_case`, and every run of white space as one space."""
+    """Return ``text`` in the form that is compared: case-folded, with runs of white space collapsed."""
     return " ".join(fold_case(text).split())
 
 
@@ -99,9 +99,9 @@ def escape_undecodable(path: str) -> str:
 
 
 def acts_on_terminal(character: str) -> bool:
-    """True for control characters, lone surrogates, line separators, marks of direction and invisible ones.
+    """True for control characters, lone surrogates, line separators, direction marks, invisible characters.
 
-    Joiners are none of them: names of many languages are written with them.
+    Joiners are allowed: names in many languages need them.
     """
     code = ord(character)
     is_control = code < 0x20 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000
@@ -114,7 +114,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def remove_hidden(text: str) -> str:
-    """Return ``text`` without what a reader cannot see: control characters, and tags that spell hidden words.
+    """Return ``text`` without invisible characters: controls, direction marks, tags that spell words.
 
     Tabs and line feeds stay.
     """
@@ -122,7 +122,7 @@ def remove_hidden(text: str) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Return the days of two times of :func:`iso_time` in words; the first only if it is earlier."""
+    """Return the days of two ISO times in words; the creation only if it is earlier."""
     written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 
@@ -159,7 +159,7 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape", "surrogatepass").decode()
 
 
-# Made at the first use: the command line loads this module each time that it starts.
+# Built on first use: the command line imports this module at every start.
 
 
 @cache
@@ -185,6 +185,5 @@ def _hidden_table() -> dict[int, str | None]:
 
 
 def iso_time(seconds: float) -> str:
-    """Format a Unix time as answers do: ISO 8601, in UTC, to the second."""
-
+    """Format a Unix time as ISO 8601, in UTC, to the second."""
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

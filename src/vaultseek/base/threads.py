@@ -1,4 +1,4 @@
-"""Turns and threads that requests wait for: whoever answers one can see that its work has not begun yet."""
+"""Queues that requests wait in, for a turn or a thread, with a record of whether their work has started."""
 
 from __future__ import annotations
 
@@ -14,28 +14,25 @@ T = TypeVar("T")
 
 
 class Waiting:
-    """The wait of one request for its turn, until its work begins.
+    """The wait of one request in a queue, until its work starts.
 
-    ``since`` is a monotonic time, None while it does not wait. Once it has had its turn, all that it waits
-    for is part of its work.
+    ``since`` is a monotonic time, None while it does not wait. After its turn, any further waiting is part of
+    its work.
     """
 
-    __slots__ = ("begun", "since")
+    __slots__ = ("had_turn", "since")
 
     def __init__(self) -> None:
         self.since: float | None = None
-        self.begun = False
+        self.had_turn = False
 
 
 waiting: ContextVar[Waiting | None] = ContextVar("waiting", default=None)
-"""The wait of the request that is being answered."""
+"""The wait of the current request."""
 
 
 class Turns:
-    """Turns of requests whose work has several steps.
-
-    A few take all their steps while the others wait. If all began, none would be ready by its deadline.
-    """
+    """A limit on requests with several steps that run at once: if all ran, none would meet its deadline."""
 
     def __init__(self, most: int) -> None:
         self._free = asyncio.Semaphore(most)
@@ -44,27 +41,27 @@ class Turns:
     async def turn(self) -> AsyncIterator[None]:
         """Wait for a turn and keep it; a request that had one goes on."""
         request = waiting.get() or Waiting()
-        if request.begun:
+        if request.had_turn:
             yield
             return
         request.since = time.monotonic()
         async with self._free:
-            request.since, request.begun = None, True
+            request.since, request.had_turn = None, True
             yield
 
 
 class Threads(ThreadPoolExecutor):
-    """A pool that records in ``waiting`` when work is queued and when it begins."""
+    """A pool that records in ``waiting`` when work is queued and when it starts."""
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
         """Queue work."""
         request = waiting.get()
-        if request is None or request.begun:
+        if request is None or request.had_turn:
             return super().submit(function, *arguments, **more)
 
-        def begun() -> T:
+        def run() -> T:
             request.since = None
             return function(*arguments, **more)
 
         request.since = time.monotonic()
-        return super().submit(begun)
+        return super().submit(run)

@@ -1,4 +1,4 @@
-"""The kinds of files that are read, known by their suffix, and the setting that switches them.
+"""The kinds of files that are read, by suffix, and the setting that enables them.
 
 Every other file of a vault is an attachment: a name that links may lead to.
 """
@@ -34,7 +34,7 @@ _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 
 def kind_of(path: str) -> Kind | None:
-    """Return the kind of the file at ``path``; None for one that no switch reads."""
+    """Return the kind of the file at ``path``; None for an attachment."""
     kind = _BY_EXTENSION.get(path.rpartition(".")[2].lower())
     return "excalidraw" if kind == "note" and path[-len(_DRAWING) :].lower() == _DRAWING else kind
 
@@ -47,28 +47,27 @@ _MEDIA: Mapping[str, str] = {
 
 
 def file_type(name: str) -> str | None:
-    """Return the type of a file by its name, such as ``image``; None of a note and other names."""
+    """Return the type of a file by its name, such as ``image``; None for a note or an unknown suffix."""
     kind = _MEDIA.get(name.rpartition(".")[2].lower()) or kind_of(name)
     return None if kind == "note" or "." not in name else kind
 
 
 def is_read(path: str, switches: Collection[str] = DEFAULT_SWITCHES) -> bool:
-    """True if the file is read when ``switches`` are on: a note, or of a kind that is switched on."""
+    """True if the file is read: a note, or of a kind that ``switches`` enable."""
     kind = kind_of(path)
     return kind == "note" or (kind is not None and ("ocr" if kind == "image" else kind) in switches)
 
 
 def is_markdown(path: str) -> bool:
-    """True if the file is Markdown, whose lines on disk are those that are searched and shown."""
+    """True if the file is Markdown, where searched and shown lines are those on disk."""
     return path[-3:].lower() == ".md"
 
 
 def turn(path: str) -> int:
-    """Return when a file is read and embedded if there is much to do: 0 is first, notes before all
-    other files, and PDFs and pictures last."""
+    """Return the priority in reading and embedding: 0, the first, for notes; PDFs and pictures last."""
     return _TURNS.get(kind_of(path) or "note", 1)
 
 
 def shown_name(name: str) -> str:
-    """Return the name of a file without its extension as a title: that of a drawing has two."""
+    """Return a file name without its extension as a title; a drawing has two extensions."""
     return name.removesuffix(".excalidraw") or name

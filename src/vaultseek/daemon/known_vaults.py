@@ -140,6 +140,6 @@ def _similar(name: str, known: Iterable[str]) -> str:
 
 def check_vault_folder(root: Path) -> None:
     """Raise UsageError if ``root`` is a folder of the system or of this program, or is above the home."""
-    reason = paths.why_no_vault(root)
+    reason = paths.unsuitable_vault_reason(root)
     if reason is not None:
         raise UsageError(f"{root} {reason}; use the folder of your notes")

@@ -114,7 +114,7 @@ def _vault_folder(vault: VaultSettings, number: int, origin: Origin) -> tuple[Pa
     if home.is_relative_to(root):
         kind = "the whole disk" if root == root.parent else "the home directory or a folder above it"
         raise _Unusable(origin.problem(key, f"expected a folder of notes, found {kind}: {quote_value(root)}"))
-    if (reason := paths.why_no_vault(root)) is not None:
+    if (reason := paths.unsuitable_vault_reason(root)) is not None:
         raise _Unusable(origin.problem(key, f"expected a folder of notes; {quote_value(root)} {reason}"))
     return root, missing
 

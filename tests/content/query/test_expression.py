@@ -10,7 +10,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.base.patterns import problem_of
+from vaultseek.base.patterns import pattern_error
 from vaultseek.content.query import expression
 from vaultseek.content.query.filters import patterns_of
 from vaultseek.content.query.grammar import parse_query
@@ -73,7 +73,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=8).map("".join), st.text(alphabet="aAbBéÉ1. \n", max_size=12))
 def test_what_matches_has_the_letters(pattern: str, text: str) -> None:
     literal = expression.literal_of(pattern)
-    if literal is None or problem_of(pattern) is not None:
+    if literal is None or pattern_error(pattern) is not None:
         return  # most patterns; to assume otherwise is a failed health check at times
     if expression.find(pattern, text) is not None:
         assert str(literal).casefold() in text.casefold()

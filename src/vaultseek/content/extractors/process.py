@@ -19,8 +19,8 @@ from vaultseek.base.child_process import (
     ChildEnded,
     ChildProcess,
     apply_child_limits,
-    claim_pipes,
     read,
+    reserve_pipes,
     write,
 )
 from vaultseek.base.model import JSON, Note
@@ -133,7 +133,7 @@ class ExtractionProcess:
 
 def main() -> None:
     """Serve jobs from standard input until it ends, or until there was none for a while."""
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     memory = limits.OCR_MEMORY_BYTES if sys.argv[2] == "ocr" else limits.EXTRACTION_MEMORY_BYTES
     apply_child_limits(NICENESS, memory)
     with contextlib.suppress(OSError, ValueError):

@@ -8,7 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from vaultseek.base import limits
-from vaultseek.base.patterns import PatternTooLarge, problem_of
+from vaultseek.base.patterns import PatternTooLarge, pattern_error
 from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.query.expression import FLAGS
@@ -116,7 +116,7 @@ class _Parser:
             return None
         pattern = match[1].replace("\\/", "/")
         try:
-            problem = problem_of(pattern, FLAGS)
+            problem = pattern_error(pattern, FLAGS)
         except PatternTooLarge as error:
             raise BadQuery(
                 f"character {self.position}: the regular expression is too large; {error}"

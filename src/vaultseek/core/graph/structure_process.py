@@ -9,7 +9,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from vaultseek.base.child_process import apply_child_limits, claim_pipes, read, write
+from vaultseek.base.child_process import apply_child_limits, read, reserve_pipes, write
 from vaultseek.core.graph.structure import bridges_of, structure_of
 
 _NICENESS = 5
@@ -17,7 +17,7 @@ _NICENESS = 5
 
 def main() -> None:
     """Read the names of the notes, or for bridges their number, and the links, and write the answer."""
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS)
     frame = read(incoming)
     if frame is None:

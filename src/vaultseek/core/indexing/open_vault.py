@@ -55,7 +55,7 @@ def open_folder(directory: Path, root: Path) -> IO[bytes]:
     try:
         _remove_links(directory)
         for name in _FILES:
-            paths.clear_place(directory / name)
+            paths.remove_unless_file(directory / name)
         paths.write_atomically(directory / "vault.json", json.dumps({"path": str(root)}))
     except BaseException:
         lock.close()

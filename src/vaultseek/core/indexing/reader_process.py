@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vaultseek.base.child_process import apply_child_limits, claim_pipes, read, write
+from vaultseek.base.child_process import apply_child_limits, read, reserve_pipes, write
 from vaultseek.base.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.base.model import JSON
 from vaultseek.content.extractors.reader import FileReader
@@ -45,7 +45,7 @@ def read_index(progress: int) -> int:
 
 def main() -> None:
     """Serve jobs from standard input until it ends."""
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     apply_child_limits(_NICENESS, READER_MEMORY_BYTES)
     hello = read(incoming)
     if hello is None:

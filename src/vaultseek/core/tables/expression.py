@@ -178,7 +178,7 @@ _RUNS: Mapping[str, Callable[[Scope, list[Value], Compiled, Value], Value]] = {
 
 
 def _constant(value: Value) -> Compiled:
-    if isinstance(value, Pattern) and (problem := patterns.problem_of(value)):
+    if isinstance(value, Pattern) and (problem := patterns.pattern_error(value)):
         raise BadExpression(f"/{value.source}/ is no regular expression: {problem}")
     return lambda scope: value
 

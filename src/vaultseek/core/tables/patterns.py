@@ -15,7 +15,7 @@ _FLAGS = "ims"
 """Flags that change what matches."""
 
 
-def problem_of(pattern: Pattern) -> str | None:
+def pattern_error(pattern: Pattern) -> str | None:
     """Return what is wrong with a regular expression, or None."""
     try:
         _compiled(pattern)

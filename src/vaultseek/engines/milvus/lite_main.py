@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from vaultseek.base import paths
-from vaultseek.base.child_process import claim_pipes, write
+from vaultseek.base.child_process import reserve_pipes, write
 
 THREADS = 8
 END_SECONDS = 10.0
@@ -29,7 +29,7 @@ def main(parent: int, file: str, socket: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if os.getppid() != parent:
         return
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     import grpc
     from milvus_lite.adapter.grpc.servicer import MilvusServicer
     from milvus_lite.db import MilvusLite

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vaultseek.base.child_process import ChildEnded, ChildProcess, apply_child_limits, claim_pipes
+from vaultseek.base.child_process import ChildEnded, ChildProcess, apply_child_limits, reserve_pipes
 from vaultseek.errors import FrameLost, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Encoder, Vectors
 from vaultseek.semantic.worker.pipe import frame_of, pack, parts_of, read
@@ -235,7 +235,7 @@ def _timed(compute: Callable[[], Vectors]) -> tuple[Vectors, float]:
 
 def main() -> None:
     """Answer requests from standard input until it ends. Never returns."""
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     apply_child_limits(LOWEST_PRIORITY)
     _, name, directory = sys.argv[1:]
     from vaultseek.semantic.inference.embed import load

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from vaultseek.base.child_process import ChildProcess, apply_child_limits, claim_pipes
+from vaultseek.base.child_process import ChildProcess, apply_child_limits, reserve_pipes
 from vaultseek.base.model import JSON
 from vaultseek.errors import FrameLost, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
@@ -70,7 +70,7 @@ _PRIORITY = 5
 
 def main() -> None:
     """Answer requests from standard input until it ends; any error ends the process. Never returns."""
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     apply_child_limits(_PRIORITY)
     index = ChromaIndex(Path(sys.argv[2]))
     while (frame := read(incoming)) is not None:

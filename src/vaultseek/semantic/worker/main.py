@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from vaultseek.base.child_process import apply_child_limits, claim_pipes, peak_bytes
+from vaultseek.base.child_process import apply_child_limits, peak_bytes, reserve_pipes
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.inference.masking import MASK, mask_output
@@ -26,7 +26,7 @@ _FINISH_SECONDS = 2.0
 
 def main() -> None:
     """Serve frames from standard input until it ends. Never returns."""
-    incoming, outgoing = claim_pipes()
+    incoming, outgoing = reserve_pipes()
     apply_child_limits()
     outbox = _Outbox(outgoing)
     try:

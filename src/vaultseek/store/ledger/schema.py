@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Collection
 from pathlib import Path
 
-from vaultseek.base.paths import clear_place, remove, write_atomically
+from vaultseek.base.paths import remove, remove_unless_file, write_atomically
 from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
@@ -130,7 +130,7 @@ def open_database(file: Path) -> Database:
     and leaves the file alone, if it is locked or the disk is full.
     """
     for name in _NAMES:
-        clear_place(file.with_name(file.name + name))
+        remove_unless_file(file.with_name(file.name + name))
     if not _is_usable(file, check_pages=not _break_seal(file)):
         log.warning("%s is damaged or of another version; it is made again from the notes", file)
         _move_aside(file)
