@@ -26,6 +26,7 @@ def test_columns_are_properties_facts_or_expressions(world):
     assert list(answer["rows"][0]["cells"].values()) == ["Dune", 9, 25, "2026-04-01", "md"]
     assert list(answer["rows"][1]["cells"].values()) == ["Emma", 7, 16, None, "md"]
     assert answer["problems"] == []
+    assert all(row["modified"] >= row["created"] > "2" for row in answer["rows"])
 
 
 def test_without_columns_the_commonest_properties_are_shown(world):

@@ -263,6 +263,18 @@ def test_links_say_when_the_note_at_their_other_end_was_changed():
     )
 
 
+def test_rows_of_a_table_say_when_their_note_was_changed():
+    rows = [
+        {"path": "a.md", "title": "A", "cells": {"rating": 3}, "modified": MODIFIED},
+        {"path": "b.png", "title": "b", "cells": {"rating": None}},
+    ]
+    column = {"id": "rating", "name": "rating"}
+    made = {"name": "", "columns": [column], "rows": rows, "groups": [], "summaries": [], "problems": []}
+    reply = lists.tables({"vault": "notes", "tables": [{**made, "total": 2}]}, 1, 2, LARGE)
+    assert reply.text.endswith("\n- a.md | 3 | changed 2026-11-21\n- b.png | ")
+    assert [row.get("modified") for row in reply.structured["rows"]] == [MODIFIED, None]
+
+
 def test_notes_of_the_graph_say_when_they_were_changed():
     about = {"path": "a.md", "title": "A", "modified": MODIFIED}
     overview = lists.overview(

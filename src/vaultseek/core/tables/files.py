@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.base.limits import SQL_VARIABLES
-from vaultseek.base.text import fold
+from vaultseek.base.text import fold, iso_time
 from vaultseek.content.files.obsidian import TYPES_FILE, app_settings
 from vaultseek.content.files.scan import file_stat
 from vaultseek.content.markdown.links import property_link
@@ -176,6 +176,13 @@ class File:
         if isinstance(stored, dict):
             return {name: self._typed(each) for name, each in stored.items()}
         return stored
+
+
+def times_of(file: File) -> dict[str, str]:
+    """Return the times of a note in the form of an answer; none of another file."""
+    if file._row is None:
+        return {}
+    return {"modified": iso_time(float(file._row[5])), "created": iso_time(float(file._row[6]))}
 
 
 class Properties(Mapping[str, Value]):

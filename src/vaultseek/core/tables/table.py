@@ -11,7 +11,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, printable, quote
 from vaultseek.core.tables.base import Base, Condition, Group, Sort, View
 from vaultseek.core.tables.expression import Language
-from vaultseek.core.tables.files import File, VaultFiles
+from vaultseek.core.tables.files import File, VaultFiles, times_of
 from vaultseek.core.tables.operators import sort_key
 from vaultseek.core.tables.scope import Compiled, Scope, Surroundings
 from vaultseek.core.tables.summaries import SUMMARIES
@@ -270,7 +270,7 @@ class _Evaluation:
             if weight > TABLE_CHARS:
                 self.problems.add("the table is cut: its cells hold too much text")
                 return
-            yield {"path": row.file.path, "title": row.file.title, "cells": values}
+            yield {"path": row.file.path, "title": row.file.title, **times_of(row.file), "cells": values}
 
     # -- summaries and remarks
 

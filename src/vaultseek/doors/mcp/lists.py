@@ -143,7 +143,7 @@ def _table(table: JSON) -> JSON:
 
 def _row(row: JSON, table: JSON) -> JSON:
     cells = [_cell(row["cells"].get(column["id"])) for column in table["columns"]]
-    return {"path": line(row["path"]), "cells": cells, "table": row["table"]}
+    return {"path": line(row["path"]), **times(row), "cells": cells, "table": row["table"]}
 
 
 def _cell(value: object) -> str:
@@ -160,7 +160,10 @@ def _table_lines(rows: Sequence[JSON], about: Sequence[JSON]) -> list[str]:
         own = [row for row in rows if row["table"] == number]
         name = f"{table['name']}: " if table["name"] else ""
         lines.append(f"table {name}path | {' | '.join(table['columns'])}")
-        lines += [f"- {row['path']} | {' | '.join(row['cells'])}" for row in own]
+        lines += [
+            " | ".join([f"- {row['path']}", *row["cells"], *([dated(row)] if "modified" in row else [])])
+            for row in own
+        ]
         lines += [f"group {group['value'] or 'none'}: {group['count']}" for group in table["groups"]]
         lines += [f"summary {summary}" for summary in table["summaries"]]
         lines += [f"problem: {problem}" for problem in table["problems"]]

@@ -726,6 +726,9 @@ class TableRow(Answer):
 
     path: str
     title: str
+    modified: NotRequired[str]
+    created: NotRequired[str]
+    """Of notes: ISO 8601 in UTC."""
     cells: dict[str, Any]
 
 
