@@ -131,6 +131,17 @@ def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
+def test_long_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    note = tmp_path / "long.md"
+    note.write_text("# Long\n\n" + "One line of many.\n\n" * 5000)
+    command = [sys.executable, "-m", "vaultseek", "inspect", str(note)]
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert ended.returncode == 3
+    assert ended.stderr.startswith(b"vaultseek: cannot write the output: No space left on device")
+
+
 def test_the_way_of_a_search_imports_nothing_heavy() -> None:
     heavy = ["pydantic", "rich", "asyncio", "numpy", "platformdirs", "subprocess", "shutil", "logging"]
     script = (

@@ -77,6 +77,10 @@ def _run_command(arguments: list[str]) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        from vaultseek.base.paths import is_disk_full
+
+        if isinstance(error, OSError) and is_disk_full(error):
+            raise
         _print_json_failure(arguments, "internal", f"{type(error).__name__}: {error}")
         return _report_bug(error)
 
