@@ -436,7 +436,11 @@ def test_a_session_of_codex_is_its_turns():
         session(
             {"type": "session_meta", "payload": {"cwd": "/home/ana/well"}},
             codex("user", "<environment_context><cwd>/x</cwd></environment_context>"),
-            codex("user", "Draw the well"),
+            codex("user", "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"),
+            codex(
+                "user",
+                "# Context from my IDE setup:\n\n## Tabs:\n- a.py\n\n## My request for Codex:\nDraw the well",
+            ),
             {
                 "type": "event_msg",
                 "payload": {"type": "user_message", "role": "user", "content": "Draw the well"},

@@ -16,8 +16,13 @@ TITLE_CHARS = 80
 SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 """Types of the items of a message that somebody wrote; the others are tools, pictures and thoughts."""
-_ADDED = re.compile(r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>", re.DOTALL)
-"""Text that a program adds to a turn, such as ``<system-reminder>`` or ``<environment_context>``."""
+_ADDED = re.compile(
+    r"<([a-z]+(?:[-_][a-z]+)+)>.*?</\1>"
+    r"|\A\s*# AGENTS\.md instructions for [^\n]*\s*<INSTRUCTIONS>.*?</INSTRUCTIONS>"
+    r"|\A\s*# Context from my IDE setup:.*?\n## My request for Codex:",
+    re.DOTALL,
+)
+"""Text that a program adds to a turn, such as ``<system-reminder>``, or instructions of the project."""
 _SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|AGE-SECRET-KEY-1\w+"
