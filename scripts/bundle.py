@@ -1,6 +1,9 @@
-"""Write the bundle that hosts such as Claude Desktop install with one click (``.mcpb``).
+"""Write the bundle that hosts such as Claude Desktop install with one click (``.mcpb``), and ``server.json``
+for the registry of MCP servers.
 
-    python scripts/bundle.py FOLDER
+    python scripts/bundle.py FOLDER [OWNER]
+
+OWNER is the account at the host of the code whose name the server has in the registry.
 
 The bundle is a manifest and a launcher. vaultseek itself, its models and its indexes stay where they are
 installed, because editors and the command line use the same daemon.
@@ -19,13 +22,17 @@ from typing import Any
 PROJECT = Path(__file__).resolve().parent.parent
 LAUNCHER = "server/vaultseek-mcp"
 MANIFEST_VERSION = "0.3"
+REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+TITLE = "Notes (vaultseek)"
+DESCRIPTION = "Search and read your Markdown notes: by word, by meaning and by link."
+VAULT = "The model can search and read the notes in this folder, and no others."
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """Time of the files in the bundle, so that the same source makes the same bundle."""
 EXECUTABLE = 0o100755 << 16
 
 
-def main(folder: Path) -> Path:
-    """Write the bundle into ``folder`` and return its path."""
+def main(folder: Path, owner: str = "OWNER") -> Path:
+    """Write the bundle and ``server.json`` into ``folder``; return the path of the bundle."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     bundle = folder / f"vaultseek-{project['version']}.mcpb"
     files = {
@@ -33,6 +40,9 @@ def main(folder: Path) -> Path:
         LAUNCHER: (PROJECT / "scripts" / "vaultseek-mcp").read_text(encoding="utf-8"),
         "LICENSE": (PROJECT / "LICENSE").read_text(encoding="utf-8"),
     }
+    (folder / "server.json").write_text(
+        json.dumps(registered(project, owner), indent=2) + "\n", encoding="utf-8"
+    )
     with zipfile.ZipFile(bundle, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files.items():
             entry = zipfile.ZipInfo(name, FIXED_TIME)
@@ -48,9 +58,9 @@ def manifest(project: dict[str, Any]) -> dict[str, Any]:
     return {
         "manifest_version": MANIFEST_VERSION,
         "name": project["name"],
-        "display_name": "Notes (vaultseek)",
+        "display_name": TITLE,
         "version": project["version"],
-        "description": "Search and read your Markdown notes: by word, by meaning and by link.",
+        "description": DESCRIPTION,
         "long_description": "Lets the model search and read one folder of Markdown notes on this computer. "
         "It changes nothing and sends nothing over the network. vaultseek has to be installed.",
         "author": {"name": project["authors"][0]["name"]},
@@ -71,7 +81,7 @@ def manifest(project: dict[str, Any]) -> dict[str, Any]:
             "vault": {
                 "type": "directory",
                 "title": "Folder of notes",
-                "description": "The model can search and read the notes in this folder, and no others.",
+                "description": VAULT,
                 "required": True,
             },
             "program": {
@@ -82,6 +92,34 @@ def manifest(project: dict[str, Any]) -> dict[str, Any]:
                 "default": "",
             },
         },
+    }
+
+
+def registered(project: dict[str, Any], owner: str) -> dict[str, Any]:
+    """Return what the registry lists: the package, and how a host runs it by ``uvx``."""
+    vault = {
+        "type": "named",
+        "name": "--vault",
+        "description": VAULT,
+        "format": "filepath",
+        "isRequired": True,
+    }
+    package = {
+        "registryType": "pypi",
+        "identifier": project["name"],
+        "version": project["version"],
+        "runtimeHint": "uvx",
+        "runtimeArguments": [{"type": "named", "name": "--with", "value": f"{project['name']}[mcp]"}],
+        "packageArguments": [{"type": "positional", "value": "mcp"}, vault],
+        "transport": {"type": "stdio"},
+    }
+    return {
+        "$schema": REGISTRY_SCHEMA,
+        "name": f"io.github.{owner}/{project['name']}",
+        "title": TITLE,
+        "description": DESCRIPTION,
+        "version": project["version"],
+        "packages": [package],
     }
 
 
@@ -98,4 +136,4 @@ async def tools() -> list[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    print(main(Path(sys.argv[1])))
+    print(main(Path(sys.argv[1]), *sys.argv[2:]))

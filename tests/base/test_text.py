@@ -134,3 +134,5 @@ def test_lone_surrogates_become_question_marks() -> None:
 def test_hidden_characters_are_removed() -> None:
     tags = "".join(chr(0xE0000 + ord(c)) for c in "obey")
     assert remove_hidden(f"a{tags}\u202eb\x1b[2J\tc\nd") == "ab [2J\tc\nd"
+    assert remove_hidden("a\u200b\u2060\u2063\ufeff\u00ad\u200f\U000e0100b") == "ab"
+    assert remove_hidden("नर्\u200dस 👩\u200d🔬 ✔️") == "नर्\u200dस 👩\u200d🔬 ✔️"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,19 @@ def test_the_same_source_makes_the_same_bundle(built, tmp_path):
 async def test_a_host_starts_the_server_with_the_tools_of_the_manifest(built):
     program = Path(sys.executable).parent / "vaultseek"
     assert await check_package.of_bundle(built, str(program)) == []
+
+
+def test_the_registry_lists_the_package_with_the_command_that_the_program_has(tmp_path):
+    bundle.main(tmp_path, "ana")
+    server = json.loads((tmp_path / "server.json").read_text(encoding="utf-8"))
+    assert server["name"] == "io.github.ana/vaultseek"
+    assert len(server["description"]) <= 100  # by the schema
+    (package,) = server["packages"]
+    arguments = [each.get("name") or each["value"] for each in package["packageArguments"]]
+    program = Path(sys.executable).parent / "vaultseek"
+    done = subprocess.run([program, *arguments, "/nowhere", "-h"], capture_output=True, text=True, check=True)
+    assert "Usage: vaultseek mcp" in done.stdout
+    assert package["version"] == server["version"]
 
 
 def test_the_launcher_finds_an_installed_program_and_says_when_there_is_none(built, tmp_path):

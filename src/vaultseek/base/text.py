@@ -41,6 +41,12 @@ _MARKS = (
 _DIRECTIONS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _ACTED_ON = frozenset(_DIRECTIONS + "\u2028\u2029\ufeff" + "\u200b\u2060\u2061\u2062\u2063\u2064")
 _TAGS = range(0xE0000, 0xE0080)
+_INVISIBLE = (
+    (0xAD, 0xAD), (0x61C, 0x61C), (0x180E, 0x180E), (0x200B, 0x200B), (0x200E, 0x200F), (0x202A, 0x202E),
+    (0x2060, 0x206F), (0xFEFF, 0xFEFF), (0xE0000, 0xE007F), (0xE0100, 0xE01EF),
+)  # fmt: skip
+"""Ranges of characters that show nothing, in which text can be hidden from people. Joiners are not among
+them: scripts and emoji need them."""
 
 
 def is_unspaced(text: str) -> bool:
@@ -114,7 +120,8 @@ def replace_surrogates(text: str) -> str:
 
 
 def remove_hidden(text: str) -> str:
-    """Return ``text`` without invisible characters: controls, direction marks, tags that spell words.
+    """Return ``text`` without invisible characters: controls, direction marks, signs of no width, tags that
+    spell words.
 
     Tabs and line feeds stay.
     """
@@ -180,7 +187,7 @@ def _controls_pattern() -> re.Pattern[str]:
 @cache
 def _hidden_table() -> dict[int, str | None]:
     table: dict[int, str | None] = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
-    table |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xE0000, 0xE0080)))
+    table |= dict.fromkeys(code for first, last in _INVISIBLE for code in range(first, last + 1))
     return {code: replacement for code, replacement in table.items() if code not in (9, 10)}
 
 

@@ -76,6 +76,14 @@ def test_what_does_not_fit_is_named_and_what_is_cut_ends_with_a_sentence(packed:
     assert all(passage["text"].rstrip().endswith(".") for passage in answer["passages"])
 
 
+def test_a_sentence_does_not_end_with_an_abbreviation(packed: Open):
+    sentence = "For the seal, see e.g. the sheet by Dr. Keller, z. B. No. 5 of it, on page nine. "
+    pack = packed({"Pump.md": f"# Pump\n\n{sentence * 20}"})
+    for budget in range(200, 300, 5):
+        (passage,) = pack("seal sheet Keller", budget)["passages"]
+        assert passage["text"].rstrip().endswith("page nine.")
+
+
 def test_near_doubles_come_once(packed: Open):
     same = "The accumulator holds fifty-five bar of nitrogen and is charged each spring by the mechanic."
     answer = packed({"A.md": same, "B.md": f"{same} Again.", "C.md": "The accumulator of the car is old."})(

@@ -45,6 +45,7 @@ def test_every_command_says_what_it_does(run: Run, command: str) -> None:
         (["search", "--jsn", "x"], "No such option '--jsn'. Did you mean '--json'?"),
         (["search", "-n", "ten", "x"], "'ten' is not a valid integer"),
         (["search", "-n", "0", "x"], "0 is not in the range"),
+        (["context", "x", "--tokens", "-5"], ": -5 is not in the range"),
         (["search", "--mode", "fast", "x"], "'fast' is not one of"),
         (["--config", "none.toml", "search", "x"], "none.toml: no such file; set --config to a TOML file"),
         (["inspect", "--path", "a.md", "b.md"], "--path is for a note from standard input"),

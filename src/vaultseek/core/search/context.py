@@ -44,6 +44,12 @@ REMARK_TOKENS = 125
 
 _WEAK = "[no note matches; these come nearest in meaning, but not near]"
 _WORD = re.compile(r"\w+")
+ABBREVIATION_CHARS = 12
+"""Characters before a border in which an abbreviation is looked for."""
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
+)
+"""An abbreviation after which a sentence goes on: dotted letters, titles, and words before a number."""
 _HEADINGS_AT_END = re.compile(r"(\n#{1,6} [^\n]*\n*)+\Z")
 _ASKS_FOR_TIME = re.compile(
     r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
@@ -195,8 +201,9 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
     The first evidence is cut ``at_any_rate``: in its sentence, if that does not fit.
     """
     text = evidence.chunk.text
+    borders = {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
     ends = sorted(
-        {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
+        end for end in borders if not _ABBREVIATION.search(text, max(0, end - ABBREVIATION_CHARS), end)
     )
     spans = [*zip([0, *ends], ends, strict=False)]
     first = last = next(at for at, (_, end) in enumerate(spans) if end > evidence.focus or end == len(text))

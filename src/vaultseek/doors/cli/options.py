@@ -27,8 +27,11 @@ class QueryCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse with every excluded word escaped; ``unescaped`` gives the words back."""
         previous = ("", *args)
+        numbers = [
+            name for each in self.params if isinstance(each.type, click.IntRange) for name in each.opts
+        ]
         escaped = [
-            _ESCAPE + arg if is_excluded_word(arg, after=option) else arg
+            _ESCAPE + arg if is_excluded_word(arg, after=option) and option not in numbers else arg
             for option, arg in zip(previous, args, strict=False)
         ]
         return super().parse_args(ctx, escaped)
