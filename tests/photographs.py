@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from PIL import Image
+
 from browsing import CHROMIUM, NO_CHROMIUM, Served, chromium, served
 from sessions import PROJECT, opened_home
 
@@ -17,7 +19,7 @@ SIZE = {"width": 1180, "height": 720}
 PICTURES: dict[str, tuple[str, str, str]] = {
     "ui.png": (
         "/?q=tag%3Awork+float+switch&note=Projects%2FSump%2FFloat+Switch+Wiring.md&of=notes",
-        "#note .passage mark",
+        "#note .passage mark:visible",
         "light",
     ),
     "ui-why.png": ("/?q=sump+pump&why=1", "#results .stack", "light"),
@@ -34,6 +36,8 @@ PICTURES: dict[str, tuple[str, str, str]] = {
 """Each picture: the address that it shows, what is waited for, and the colours."""
 
 
+COLOURS = 128
+"""Colours of a picture, which takes a third of the bytes so."""
 TRIES = 20
 QUIET_MS = 60
 """Time of a search that a machine with nothing else to do does not exceed: a picture shows no other."""
@@ -71,6 +75,7 @@ def photograph(page: Any, command: Served, folder: Path, home: str) -> None:
             home,
         )
         page.screenshot(path=folder / name)
+        Image.open(folder / name).quantize(COLOURS).save(folder / name, optimize=True)
 
 
 def main() -> int:
