@@ -136,7 +136,7 @@ def test_weak_evidence_says_so_and_is_short(packed: Open):
 def test_the_best_passage_comes_first_however_small_the_budget(packed: Open):
     one = " ".join(f"Filler {number} says nothing of use to anybody." for number in range(30))
     pack = packed(
-        {"Best.md": f"# Best\n\n{one} The tarsier code is 8841. {one}", "Other.md": "A code of bread."}
+        {"Best.md": f"# Best\n\n{one} The tarsier code is 8841. {one}", "Other.md": "A loaf of bread."}
     )
     for budget in (200, 250, 400):
         answer = pack("tarsier code", budget)

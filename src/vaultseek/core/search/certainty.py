@@ -13,11 +13,11 @@ from itertools import accumulate
 
 JUDGED_NOTES = 10
 """Best notes whose confidence decides whether anything was found."""
-INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.9, 0.44, 8.8
+INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.96, 0.34, 8.82
 """Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
 WEAK_CERTAINTY = 0.25
 """Most that the notes of a weak answer have."""
-LESS_CERTAIN = 0.03
+LESS_CERTAIN = 0.04
 """Certainty below which a note is one of the less certain ones, which lists fold."""
 _LEAST_CONFIDENCE = 0.001
 
