@@ -28,7 +28,18 @@ PROJECT = Path(__file__).resolve().parent.parent
 SETTINGS = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
 NEEDED = {"vaultseek/py.typed", "vaultseek/__main__.py", "vaultseek/doors/cli/__init__.py"}
 MADE = {"__pycache__", "node_modules"}
-PLUGIN = {"main.js", "manifest.json", "styles.css"}
+PLUGIN = {
+    *("main.js", "manifest.json", "styles.css"),
+    *(
+        "README.md",
+        "LICENSE",
+        "versions.json",
+        "package.json",
+        "package-lock.json",
+        ".github/workflows/release.yml",
+    ),
+}
+"""What Obsidian loads, and what its community list and a release need in the repository of the plugin."""
 LOADED_BY_PLUGIN = {"obsidian", "@codemirror/state", "@codemirror/view"} | {
     *("crypto", "fs", "net", "os", "path", "util"),
 }
@@ -117,15 +128,23 @@ def of_plugin(folder: Path) -> Iterable[str]:
     """Yield what is wrong with the plugin for Obsidian, if it was built: files, versions, what it loads."""
     if not folder.exists():
         return
-    if files_in(folder) != PLUGIN:
-        yield f"the plugin for Obsidian has the files {sorted(files_in(folder))}"
+    if missing := PLUGIN - files_in(folder):
+        yield f"the plugin for Obsidian lacks {sorted(missing)}"
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:]+)\)", readme):
+        if not (folder / target).exists():
+            yield f"README.md of the plugin for Obsidian leads to {target}, which its repository lacks"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-    versions = json.loads((PROJECT / "editors" / "obsidian" / "versions.json").read_text(encoding="utf-8"))
+    versions = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
     if manifest["version"] != SETTINGS["project"]["version"]:
         yield f"the plugin for Obsidian says version {manifest['version']}"
     if versions.get(manifest["version"]) != manifest["minAppVersion"]:
         yield "versions.json of the plugin for Obsidian does not have its version"
-    loaded = set(re.findall(r'\brequire\("([^"]+)"\)', (folder / "main.js").read_text(encoding="utf-8")))
+    code = (folder / "main.js").read_text(encoding="utf-8")
+    for package in json.loads((folder / "package.json").read_text(encoding="utf-8"))["dependencies"]:
+        if f"\n{package} " not in code.partition("*/")[0]:
+            yield f"main.js of the plugin for Obsidian lacks the notice of {package}"
+    loaded = set(re.findall(r'\brequire\("([^"]+)"\)', code))
     if unknown := {name.removeprefix("node:") for name in loaded} - LOADED_BY_PLUGIN:
         yield f"the plugin for Obsidian loads {sorted(unknown)}"
 

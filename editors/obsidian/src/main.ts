@@ -1,11 +1,12 @@
 /** The plugin: it puts together the connection, the windows and the panes. */
 
-import { debounce, Plugin, type WorkspaceLeaf } from "obsidian";
+import { debounce, Plugin, type TFile, type WorkspaceLeaf } from "obsidian";
 import { BASES_VIEW, basesView } from "./bases-view";
 import { Context } from "./context";
 import { socketPath } from "./daemon/address";
 import { Daemon } from "./daemon/daemon";
 import { LinkSuggest, putFirst } from "./link-suggest";
+import { noteInSight } from "./notes/editing";
 import { Flash } from "./notes/flash";
 import { Notes } from "./notes/vault";
 import { RELATED_PANE, RelatedPane } from "./related/related-pane";
@@ -96,6 +97,17 @@ export default class VaultseekPlugin extends Plugin {
 			name: "Search for the selection",
 			editorCallback: (editor) => this.openSearch(firstWords(editor.getSelection())),
 		});
+		this.addCommand({
+			id: "search-note",
+			name: "Search in this note",
+			checkCallback: (checking) => {
+				const file = noteInSight(this.app)?.file;
+				if (file && !checking) {
+					void this.openSearchIn(file);
+				}
+				return Boolean(file);
+			},
+		});
 		this.addCommand({ id: "results", name: "Open a pane of results", callback: () => void this.openResults("") });
 		this.addCommand({
 			id: "related",
@@ -115,6 +127,16 @@ export default class VaultseekPlugin extends Plugin {
 	/** Open the search window. */
 	openSearch(query?: string): void {
 		new SearchWindow(this.context, (kept) => void this.openResults(kept), query).open();
+	}
+
+	private async openSearchIn(file: TFile): Promise<void> {
+		const first = { note: this.context.notes.name(file), start_line: 1, end_line: 1 };
+		try {
+			const note = await this.context.ask("note/get", first);
+			new SearchWindow(this.context, (kept) => void this.openResults(kept), "", note).open();
+		} catch (error) {
+			this.context.complain(error);
+		}
 	}
 
 	private openState(): void {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openSocket, socketPath } from "../src/daemon/address";
+import manifest from "../manifest.json";
 import { Daemon, type Link } from "../src/daemon/daemon";
 import { DaemonError, NotConnected, problemOf } from "../src/daemon/errors";
 import { Latest } from "../src/latest";
@@ -31,7 +32,7 @@ describe("the connection", () => {
 		const { daemon, links } = daemonAt(home.socket);
 		const answer = await daemon.request("search", { cwd: home.vault, query: "float switch", limit: 1 });
 		expect(answer.results[0]!.title).toBe("Float Switch Wiring");
-		expect(links).toEqual([{ connected: true, version: "0.1.0" }]);
+		expect(links).toEqual([{ connected: true, version: manifest.version }]);
 		const wrong = daemon.request("note/get", { cwd: home.vault, note: "../../etc/passwd" });
 		await expect(wrong).rejects.toThrow(DaemonError);
 		await expect(wrong).rejects.toMatchObject({ code: "bad_path" });

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { NotConnected } from "../src/daemon/errors";
 import { drawProblem } from "../src/problem";
 import { LiveSearch } from "../src/search/live-search";
+import type { SearchPane } from "../src/search/search-pane";
 import { SearchWindow } from "../src/search/search-window";
 import { notices, opened, press } from "./obsidian";
 import { eventually, load, sharedHome, texts, type, type World } from "./world";
@@ -43,6 +44,7 @@ describe("the search window", () => {
 		await eventually(() => document.querySelector(".vaultseek-preview-line.is-match"));
 		expect(texts(".vaultseek-preview mark").length).toBeGreaterThan(0);
 		expect(texts(".vaultseek-preview-title")).toEqual(["Float Switch Wiring"]);
+		expect(texts(".vaultseek-preview-line")).not.toContain("# Float Switch Wiring");
 		expect(texts(".vaultseek-summary")[0]).toMatch(/^\d+ notes? · \d+ ms · /);
 	});
 
@@ -62,7 +64,7 @@ describe("the search window", () => {
 
 	it("folds the less certain notes until the selection gets there", async () => {
 		open();
-		await search("snails eating the salad", "Slimy Visitors");
+		await search("slugs lettuce", "Slimy Visitors");
 		const shown = document.querySelectorAll(".vaultseek-result").length;
 		const [, folded] = /^(\d+) less certain notes?$/.exec(texts(".vaultseek-fold")[0]!)!;
 		Array.from({ length: shown }, () => press(window_.scope, "ArrowDown"));
@@ -206,6 +208,25 @@ describe("the search window", () => {
 		await world.plugin.change({ remember: false });
 		expect(world.plugin.context.recent.all).toEqual([]);
 		await world.plugin.change({ remember: true });
+	});
+
+	it("searches in the note that is open, and opens its passages", async () => {
+		await world.edit("Reference/Funicular Handbook.md");
+		const { commands__: commands } = world.plugin as unknown as { commands__: Map<string, { checkCallback(checking: boolean): boolean }> };
+		const command = commands.get("search-note")!;
+		expect(command.checkCallback(true)).toBe(true);
+		command.checkCallback(false);
+		const field = await eventually(() => document.querySelector<HTMLInputElement>(".vaultseek-query"));
+		window_ = [...world.plugin.context.windows].at(-1) as SearchWindow;
+		expect(field.placeholder).toBe("Search in Funicular Handbook");
+		await search("visitors in the machine room", "Visitors in the machine room");
+		expect(new Set(texts(".vaultseek-path").map((each) => each.replace(/:\d+$/, "")))).toEqual(new Set(["Reference/Funicular Handbook.md"]));
+		expect(document.querySelectorAll(".vaultseek-result").length).toBeGreaterThan(1);
+		expect(texts(".vaultseek-summary")[0]).toMatch(/^\d+ passages · /);
+		expect(texts(".vaultseek-certainty")).toEqual([]);
+		press(window_.scope, "Enter", "Mod", "Shift");
+		const pane = await eventually(() => world.app.workspace.getLeavesOfType("vaultseek-search")[0]?.view as unknown as SearchPane);
+		await eventually(() => pane.query === 'path:"Reference/Funicular Handbook.md" visitors in the machine room');
 	});
 
 	it("hands its query to a pane", async () => {

@@ -39,8 +39,8 @@ export interface Result {
 	file_name?: string | null;
 	score: number;
 	modified: string;
-	/** Likelihood that the note is right: it falls as the order does. */
-	certainty: number;
+	/** Likelihood that the note is right: it falls as the order does. Further passages of a note have none. */
+	certainty?: number;
 	heading_path?: string[];
 	start_line?: number;
 	end_line?: number;
@@ -52,6 +52,8 @@ export interface Result {
 	tags?: string[];
 	lanes?: Record<string, LanePart | null>;
 	via?: Via | null;
+	/** Other passages that match, best first, if several were asked for. */
+	passages?: Partial<Result>[];
 	/** The part of a file that is no note, as a link writes it behind the path and a `#`: `page=3`. */
 	place?: string | null;
 }

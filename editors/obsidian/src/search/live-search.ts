@@ -1,7 +1,7 @@
 /** A search that follows a text field: each letter supersedes the search before. */
 
 import type { Context } from "../context";
-import type { Interpreted, MissingLane, Search } from "../daemon/protocol";
+import type { Interpreted, MissingLane, Note, Result, Search } from "../daemon/protocol";
 import { Latest } from "../latest";
 import { count, shown } from "../text";
 
@@ -10,6 +10,8 @@ export interface Found {
 	answer: Search;
 	/** What the user should know besides the results: lanes left out, parts of the query that were ignored. */
 	remarks: string[];
+	/** How many results, how fast, by which lanes. */
+	summary: string;
 	/** Why there are no results; null if there are some. */
 	nothing: string | null;
 }
@@ -26,16 +28,33 @@ export interface More {
 export class LiveSearch {
 	private readonly latest = new Latest();
 
-	constructor(private readonly context: Context) {}
+	/** `within` is the only note to search, by its passages. */
+	constructor(
+		private readonly context: Context,
+		private readonly within: Note | null = null,
+	) {}
 
 	/** Search for `query`; returns null if a later search superseded this one. `more` are other parameters. */
 	run(query: string, more: More = {}): Promise<Found | null> {
 		return this.latest.run(async (signal) => {
+			if (this.within) {
+				return this.searchWithin(this.within, query, more, signal);
+			}
 			const limit = this.context.settings().results;
 			const answer = await this.context.ask("search", { query, limit, ...more }, signal);
 			const nothing = answer.results.length > 0 ? null : await this.explain(query, answer, more, signal);
-			return { answer, remarks: remarksOn(answer), nothing };
+			return { answer, remarks: remarksOn(answer), summary: summary(answer, answer.total ?? answer.count, "note"), nothing };
 		});
+	}
+
+	private async searchWithin(note: Note, query: string, more: More, signal: AbortSignal): Promise<Found> {
+		// The filter takes a part of a path, so it may let other notes through.
+		const only = { filters: { path: note.path }, limit: MOST_WITH_THE_PATH, passages: MOST_PASSAGES };
+		const whole = await this.context.ask("search", { query, ...only, ...more }, signal);
+		const results = whole.results.filter((result) => result.path === note.path).flatMap(passagesOf);
+		const answer = { ...whole, results, less_certain: 0 };
+		const nothing = results.length > 0 ? null : "Nothing found in this note.";
+		return { answer, remarks: remarksOn(answer), summary: summary(answer, results.length, "passage"), nothing };
 	}
 
 	/** Cancel the search that runs. */
@@ -66,10 +85,28 @@ export class LiveSearch {
 	}
 }
 
+/** Most notes and passages that the daemon is asked for to search in one note. */
+const MOST_WITH_THE_PATH = 200;
+const MOST_PASSAGES = 20;
+
+/** Return a result for each passage of a note that was found, named by the heading above it. */
+function passagesOf(note: Result): Result[] {
+	return [note, ...(note.passages ?? [])].map((passage) => {
+		const headings = passage.heading_path ?? [];
+		return {
+			...note,
+			...passage,
+			title: headings.at(-1) ?? note.title,
+			heading_path: headings.slice(1, -1),
+			lanes: {},
+			certainty: undefined,
+		};
+	});
+}
+
 /** Return the line under the results: how many, how fast, by which lanes. */
-export function summary(answer: Search): string {
-	const many = count(answer.total ?? answer.count, "note");
-	return `${many} · ${Math.max(1, Math.round(answer.took_ms))} ms · ${answer.search_method}`;
+function summary(answer: Search, many: number, noun: string): string {
+	return `${count(many, noun)} · ${Math.max(1, Math.round(answer.took_ms))} ms · ${answer.search_method}`;
 }
 
 /** Return what the user should know of an answer besides its results. */

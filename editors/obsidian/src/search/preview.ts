@@ -3,7 +3,7 @@
 import type { Context } from "../context";
 import type { Note, Result } from "../daemon/protocol";
 import { Latest } from "../latest";
-import { appendWithWords, shown, writtenWords } from "../text";
+import { appendWithWords, writtenWords } from "../text";
 
 const LINES_ABOVE = 8;
 const LINES_BELOW = 40;
@@ -53,11 +53,16 @@ export class Preview {
 
 	private draw(result: Result, note: Note): void {
 		this.el.empty();
-		this.el.createDiv({ cls: "vaultseek-preview-title", text: shown(note.title), attr: { dir: "auto" } });
 		const words = writtenWords(result);
+		appendWithWords(this.el.createDiv({ cls: "vaultseek-preview-title", attr: { dir: "auto" } }), note.title, words);
 		const body = this.el.createDiv({ cls: "vaultseek-preview-text" });
 		let match: HTMLElement | null = null;
-		note.text.split("\n").forEach((text, index) => {
+		const lines = note.text.split("\n");
+		const title = lines.findIndex((text) => /^#\s+(.*?)[\s#]*$/.exec(text)?.[1] === note.title);
+		lines.forEach((text, index) => {
+			if (index === title) {
+				return; // it is above the passage already
+			}
 			const row = body.createDiv({ cls: "vaultseek-preview-line", attr: { dir: "auto" } });
 			if (/^#{1,6}\s/.test(text)) {
 				row.addClass("is-heading");

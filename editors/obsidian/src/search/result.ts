@@ -46,9 +46,11 @@ function drawBadges(el: HTMLElement, result: Result): void {
 			el.createSpan({ cls: `vaultseek-badge is-${lane}`, text: badge, title: via });
 		}
 	}
-	const percent = Math.round(result.certainty * 100);
-	const meter = el.createSpan({ cls: "vaultseek-certainty", title: `Certainty ${percent}%` });
-	meter.createSpan({ cls: "vaultseek-certainty-bar" }).setCssProps({ "--vaultseek-certainty": `${percent}%` });
+	if (result.certainty !== undefined) {
+		const percent = Math.round(result.certainty * 100);
+		const meter = el.createSpan({ cls: "vaultseek-certainty", title: `Certainty ${percent}%` });
+		meter.createSpan({ cls: "vaultseek-certainty-bar" }).setCssProps({ "--vaultseek-certainty": `${percent}%` });
+	}
 }
 
 function drawWhere(el: HTMLElement, result: Result): void {

@@ -1,10 +1,12 @@
 /** A query field, the results below, and what there is to say of them: the search window and the pane have one each. */
 
 import type { Context } from "../context";
+import type { Note } from "../daemon/protocol";
 import { drawProblem, drawRemarks } from "../problem";
 import { FilterSuggest } from "./filter-suggest";
-import { LiveSearch, summary } from "./live-search";
+import { LiveSearch } from "./live-search";
 import { type ListActions, ResultList } from "./result-list";
+import { shown } from "../text";
 
 /** Places in the window, and what is done with the results. */
 export interface SearchBoxParts {
@@ -12,6 +14,8 @@ export interface SearchBoxParts {
 	list: HTMLElement;
 	foot: HTMLElement;
 	actions: ListActions;
+	/** The only note to search. */
+	within?: Note | null;
 	/** Called while the query is empty, to fill the list's place. */
 	empty(el: HTMLElement): void;
 }
@@ -33,11 +37,11 @@ export class SearchBox {
 		private readonly parts: SearchBoxParts,
 		private readonly typed: (query: string) => void = () => undefined,
 	) {
-		this.search = new LiveSearch(context);
+		this.search = new LiveSearch(context, parts.within);
 		this.field = parts.top.createEl("input", {
 			cls: "vaultseek-query prompt-input",
 			type: "text",
-			placeholder: "Search by word, meaning or tag:…",
+			placeholder: parts.within ? `Search in ${shown(parts.within.title)}` : "Search by word, meaning or tag:…",
 			attr: { spellcheck: "false", autocomplete: "off", "aria-label": "Search the notes" },
 		});
 		this.remarks = parts.list.createDiv({ cls: "vaultseek-remarks" });
@@ -82,7 +86,7 @@ export class SearchBox {
 		try {
 			const found = await this.search.run(query, { typing: true });
 			if (found) {
-				this.show(found.remarks, summary(found.answer));
+				this.show(found.remarks, found.summary);
 				this.list.show(found.answer);
 				this.lacks = found.answer.partial.length > 0 || found.answer.index.pending > 0;
 				if (found.nothing) {

@@ -2,7 +2,7 @@
 
 import { Keymap, Modal, type Modifier, type PaneType, Platform } from "obsidian";
 import type { Context } from "../context";
-import type { Result, Search } from "../daemon/protocol";
+import type { Note, Result, Search } from "../daemon/protocol";
 import { paneOf } from "../notes/open";
 import { shown } from "../text";
 import { Preview } from "./preview";
@@ -21,7 +21,7 @@ function keys(): readonly [string, string][] {
 	];
 }
 
-/** A modal window; `keep` shows its results in a pane instead. */
+/** A modal window; `keep` shows its results in a pane instead. `within` is the only note to search. */
 export class SearchWindow extends Modal {
 	private box: SearchBox | null = null;
 	private preview: Preview | null = null;
@@ -30,6 +30,7 @@ export class SearchWindow extends Modal {
 		private readonly context: Context,
 		private readonly keep: (query: string) => void,
 		private readonly first = "",
+		private readonly within: Note | null = null,
 	) {
 		super(context.app);
 	}
@@ -60,6 +61,7 @@ export class SearchWindow extends Modal {
 				link: (from, path) => this.context.link(from, path),
 				drag: (dragging) => this.drag(dragging),
 			},
+			within: this.within,
 			empty: (el) => this.offerRecent(el),
 		});
 		this.registerKeys(this.box);
@@ -102,7 +104,7 @@ export class SearchWindow extends Modal {
 		key(["Alt"], "Enter", () => this.insert(box, true));
 		key(["Mod", "Shift"], "Enter", () => {
 			this.context.recent.add(box.query);
-			this.keep(box.query);
+			this.keep(this.within ? `path:"${this.within.path}" ${box.query}` : box.query);
 			this.close();
 		});
 	}
