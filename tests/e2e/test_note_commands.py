@@ -363,3 +363,5 @@ def test_evidence_of_several_notes_is_printed_within_a_budget(daemon, vault):
     agent = daemon.run("search", "slugs", "--format", "agent", *here)
     assert "- garden.md:" in agent.stdout
     assert agent.stdout.startswith("Untrusted data")
+    whole = daemon.json("search", "slugs", *here)
+    assert agent.stdout.count("\n- ") == whole["count"] - whole["less_certain"] < whole["count"]

@@ -142,7 +142,10 @@ class SearchCall:
                 from vaultseek.doors.mcp.reply import Form
                 from vaultseek.doors.mcp.results import results
 
-                return invocation.show(results(answer, Form(limits.AGENT_TOKENS)).text)
+                folded = int(answer.get("less_certain") or 0) if self.folds else 0
+                shown = {**answer, "results": answer["results"][: len(answer["results"]) - folded]}
+                text = results(shown, Form(limits.AGENT_TOKENS)).text
+                return invocation.show(text + (f"\n[{folded} less certain: --all]" if folded else ""))
             output.print_remarks(answer)
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time
