@@ -191,7 +191,9 @@ def test_nothing_found_is_one_friendly_line() -> None:
         "No match for flux capacitor in 1,003 notes; the nearest is Bread.md, but it is not close."
     )
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
-    assert "the index is still empty" in page(answer(index=empty), Terminal(screen=False), now=NOW)
+    assert page(answer(index=empty), Terminal(screen=False), now=NOW) == (
+        "No match: the vault has no notes yet."
+    )
     filtered = {"filters": ["tag is house"], "notes": []}
     assert "without the filters" in page(answer(interpreted=filtered), Terminal(screen=False), now=NOW)
     alone = {"rank_text": "", "filters": ["tag is house", "path has x"], "notes": []}

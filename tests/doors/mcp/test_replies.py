@@ -14,7 +14,7 @@ from vaultseek.base.text import remove_hidden
 from vaultseek.doors.mcp import answers, lists
 from vaultseek.doors.mcp.passages import passages
 from vaultseek.doors.mcp.reply import WARNING, Form, Reply
-from vaultseek.doors.mcp.results import results
+from vaultseek.doors.mcp.results import evidence, results
 
 LINES = st.lists(st.text(max_size=60).map(lambda text: "".join(text.splitlines())), min_size=1, max_size=60)
 FORMS = st.builds(Form, st.integers(AGENT_TOKENS_LEAST, AGENT_TOKENS), st.booleans())
@@ -114,6 +114,12 @@ def test_a_preview_does_not_repeat_the_title_and_heading_above_it():
     begun = result(preview="Alarms are loud.", heading_path=["Pump.md", "Alarm"])
     shown = results(search(headed, titled, begun), LARGE).structured["results"]
     assert [item["preview"] for item in shown] == ["The pump.", "", "Alarms are loud."]
+
+
+def test_the_first_turn_of_a_session_is_shown_though_it_is_the_title():
+    turn = {"title": "Why does the pump stop?", "heading_path": ["User 2026-03-04 10:22"], "place": "turn=1"}
+    shown = results(search(result("1.jsonl", "Why does the pump stop? It is new.", **turn)), LARGE)
+    assert shown.text.endswith("\n  Why does the pump stop? It is new.")
 
 
 def test_a_file_name_that_is_not_the_title_is_named():
@@ -340,6 +346,13 @@ def test_without_results_the_nearest_note_is_mentioned():
     reply = results(empty, LARGE)
     assert reply.structured["results"] == []
     assert "nothing found; Bread.md comes nearest, but not near" in reply.text
+
+
+def test_a_vault_without_notes_is_said_to_have_none():
+    empty = {**search(), "index": {"notes": 0}}
+    context = {"vault": "notes", "index": {"notes": 0}, "text": "", "passages": [], "left_out": []}
+    for reply in (results(empty, LARGE), evidence(context)):
+        assert reply.text.endswith("[note: the vault has no notes yet]")
 
 
 @pytest.mark.parametrize("structured", [False, True])

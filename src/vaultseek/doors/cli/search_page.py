@@ -202,7 +202,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
     if reading := _still_reading(answer):
         return f"No match yet: {reading}; --wait waits for the rest."
     if notes == 0:
-        return "No match: the index is still empty; see the progress with `vaultseek status`."
+        return "No match: the vault has no notes yet."
     interpreted = answer.get("interpreted") or {}
     filters = ", ".join(clean(condition) for condition in interpreted.get("filters") or ())
     if filters and not interpreted.get("rank_text", answer.get("query")):

@@ -89,6 +89,8 @@ def _notes(answer: JSON) -> list[str]:
     notes = [line(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
     if answer.get("weak") and answer.get("results"):
         notes.append("no match; these come nearest in meaning, but not near")
+    if (answer.get("index") or {}).get("notes") == 0:
+        notes.append("the vault has no notes yet")
     if nearest := answer.get("nearest"):
         notes.append(f"nothing found; {line(nearest['path'])} comes nearest, but not near")
     return notes
@@ -146,12 +148,12 @@ def _result(result: JSON, *, scored: bool) -> JSON:
     if tags := result.get("tags"):
         item["tags"] = [line(tag) for tag in tags[:AGENT_NAMES]]
     item |= times(result)
-    item["preview"] = _without_start(line(result.get("preview") or ""), [item["title"], *headings[-1:]])
+    item["preview"] = _without_start(line(result.get("preview") or ""), headings or [item["title"]])
     return item
 
 
 def _without_start(preview: str, names: list[str]) -> str:
-    """Return a preview without the title and the heading that it begins with, which stand above it."""
+    """Return a preview without the headings, or the title, that it begins with and that stand above it."""
     for name in names:
         rest = preview.removeprefix(name)
         if rest != preview and rest[:1] in ("", " "):
