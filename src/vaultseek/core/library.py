@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
@@ -19,7 +20,7 @@ from vaultseek.core.indexing.advance import Advance
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.spaces import Patience
-from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import VaultMissing, WorkerUnavailable
@@ -29,7 +30,8 @@ from vaultseek.semantic.models.service import Service
 from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.search import SearchSettings
-from vaultseek.store.ledger import Counts
+from vaultseek.store.ledger import Counts, Ledger
+from vaultseek.store.ledger.examine import read_vectors
 
 OnIndexing = Callable[[str, Counts], None]
 PATIENCE = Patience(
@@ -53,12 +55,14 @@ async def indexed_vault(
     on_indexing: OnIndexing = _ignore_progress,
     questions: Sequence[str] = (),
     reranker: Service | None = None,
+    vectors_in: Path | None = None,
 ) -> AsyncIterator[OpenVault]:
     """Open the vault, index what changed since the last time, and close it at the end.
 
     The index is kept in the folder ``cache``. Without a ``model`` it is that of the default settings. A
-    second vector space is filled if one of the ``questions`` is answered by it. ``reranker`` is the server of
-    the settings, if there is one. Raises what ``index_vault`` raises, and AlreadyRunning.
+    second vector space is filled if one of the ``questions`` is answered by it. ``reranker`` is the server
+    of the settings, if there is one. ``vectors_in`` is a ledger whose vectors are not computed again.
+    Raises what ``index_vault`` raises, and AlreadyRunning.
     """
     log = paths.private_directory(cache) / "worker.log"
     of_worker = WorkerSettings(reranker=reranker)
@@ -68,12 +72,12 @@ async def indexed_vault(
     models = await asyncio.to_thread(source.of_vault, options, cache)
     vault = _open(options, cache, source, models)
     try:
-        await index_vault(vault, on_indexing, questions)
+        await index_vault(vault, on_indexing, questions, vectors_in)
         present = source.of_notes(vault.ledger, cache) if choice.automatic else models
         if present is not None and present.main != models.main:
             vault.close()
             vault = _open(options, cache, source, present)
-            await index_vault(vault, on_indexing, questions)
+            await index_vault(vault, on_indexing, questions, vectors_in)
         yield vault
     finally:
         await pool.stop()
@@ -104,9 +108,11 @@ async def index_vault(
     vault: OpenVault,
     on_indexing: OnIndexing = _ignore_progress,
     questions: Sequence[str] = (),
+    vectors_in: Path | None = None,
 ) -> None:
     """Bring the index up to what is on disk, vectors included; those of a second space for its ``questions``.
 
+    Vectors that the ledger ``vectors_in`` has are copied; it is only read.
     Raises VaultMissing, or WorkerUnavailable if the model cannot be used.
     """
     root = vault.options.root
@@ -115,9 +121,10 @@ async def index_vault(
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0
     second = vault.spaces.second if vault.spaces.wants_second(questions) else None
-    steps = [vault.embedding.step, *([second.step] if second is not None else [])]
-    for step in steps:
-        while await _embed_batch(vault, step, on_indexing):
+    for space in [vault.embedding, *([second] if second is not None else [])]:
+        if vectors_in is not None:
+            await vault.in_writer(_copy_vectors, vault.ledger, space.unembedded, vectors_in)
+        while await _embed_batch(vault, space.step, on_indexing):
             if time.monotonic() - last_report > limits.PROGRESS_SECONDS:
                 last_report = time.monotonic()
                 on_indexing("embedding", vault.ledger.counts())
@@ -132,6 +139,15 @@ def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:
     vault.indexer.apply(vault.indexer.reconcile(), on_progress)
     while vault.keyword_index.merge_step():
         pass
+
+
+def _copy_vectors(ledger: Ledger, unembedded: Unembedded, file: Path) -> None:
+    for items in unembedded.pages_without_vectors():
+        try:
+            vectors = read_vectors(file, [unembedded.key(item) for item in items])
+        except sqlite3.Error:
+            return  # it is missing, or damaged: the rest is computed
+        ledger.vectors.put_copied(vectors)
 
 
 async def _embed_batch(

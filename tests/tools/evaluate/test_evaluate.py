@@ -220,6 +220,28 @@ async def test_a_report_says_how_well_each_cluster_of_links_is_answered(vault, t
     assert "clusters of 16 links" in as_text(report)
 
 
+async def test_vectors_of_the_daemons_index_are_copied(vault, tmp_path):
+    options = VaultOptions("notes", vault(GARDEN))
+    queries = [JudgedQuery("1", "slugs", grades={"slugs.md": 1})]
+    ways = variants(SearchSettings(), [])[:1]
+    model = find_model("hashing")
+    async with indexed_vault(options, tmp_path / "daemon", model) as own:
+        texts = own.ledger.vectors.embeddings_computed()
+        (options.root / "new.md").write_text("# Kettle\nIt sings.", encoding="utf-8")
+        ledger = tmp_path / "daemon" / "ledger.sqlite"
+        async with indexed_vault(options, tmp_path / "cache", model, vectors_in=ledger) as measured:
+            report = await evaluate(measured, queries, ways)
+        async with indexed_vault(
+            options, tmp_path / "alone", model, vectors_in=tmp_path / "none"
+        ) as measured:
+            alone = await evaluate(measured, queries, ways)
+    assert (report.copied, report.computed) == (texts, 2), "of the new note: its passage and itself"
+    assert (alone.copied, alone.computed) == (0, texts + 2)
+    assert report.results["vaultseek"]["1"].paths == alone.results["vaultseek"]["1"].paths
+    assert as_json(report)["vectors"] == {"copied": texts, "computed": 2}
+    assert f"vectors: {texts} copied from the daemon's index, 2 computed" in as_text(report)
+
+
 async def test_expansion_can_be_compared(vault, tmp_path):
     queries = read_queries(*files(tmp_path, '{"id": "1", "query": "slimy"}', "1\tslugs.md\t1"))
     options = VaultOptions("notes", vault(GARDEN))

@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from vaultseek.base.limits import OPENING_CHARS
 from vaultseek.base.model import NOT_EMBEDDED
@@ -173,10 +174,15 @@ class Unembedded:
 
     def pending_without_vectors(self) -> tuple[int, int]:
         """Return how many passages and notes wait for a vector that the ledger does not have."""
+        are_notes = [item.chunk is None for items in self.pages_without_vectors() for item in items]
+        return are_notes.count(False), are_notes.count(True)
+
+    def pages_without_vectors(self) -> Iterator[list[Item]]:
+        """Yield the items that wait for a vector that the ledger does not have, a page at a time."""
         chunks, notes = self._space.pending_counts()
         numbers, ids = self._space.chunk_numbers(chunks), self._space.note_ids(notes)
-        passages = sum(not item.vector for page in _pages(numbers) for item in self.chunks(page))
-        return passages, sum(not item.vector for page in _pages(ids) for item in self.notes(page))
+        for items in chain(map(self.chunks, _pages(numbers)), map(self.notes, _pages(ids))):
+            yield [item for item in items if not item.vector]
 
     def unchanged(self, items: Sequence[Item]) -> list[Item]:
         """Return the items whose notes are still as they were when their texts were read."""

@@ -1,10 +1,12 @@
-"""Read-only checks of a ledger file, safe while the daemon uses it."""
+"""Reading a ledger file without writing to it, safe while the daemon uses it."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -48,6 +50,18 @@ def examine_stored(file: Path) -> tuple[str, int]:
             f" AND number NOT IN (SELECT number {_PENDING} AND of_note = 0)"
         ).fetchone()
     return (str(name[0]) if name else ""), int(least[0])
+
+
+def read_vectors(file: Path, keys: Sequence[str]) -> dict[str, bytes]:
+    """Return the vectors of these keys in the ledger at ``file``; none if another version made it.
+
+    Raises sqlite3.DatabaseError.
+    """
+    with contextlib.closing(_connect_read_only(file)) as connection:
+        if connection.execute("PRAGMA user_version").fetchone()[0] != SCHEMA_VERSION:
+            return {}
+        sql = "SELECT key, vector FROM vectors WHERE key IN (SELECT value FROM json_each(?))"
+        return dict(connection.execute(sql, (json.dumps(keys),)))
 
 
 def count(connection: sqlite3.Connection) -> Counts:

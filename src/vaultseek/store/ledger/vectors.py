@@ -28,10 +28,11 @@ class VectorTable:
 
     def put(self, vectors: Mapping[str, bytes]) -> None:
         """Keep computed vectors, as float32 bytes, by the key of their text."""
-        with self._database.transaction():
-            self._database.run_many("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors.items())
-            computed = self.embeddings_computed() + len(vectors)
-            self._database.set_meta("embeddings_computed", str(computed))
+        self._put(vectors, "embeddings_computed")
+
+    def put_copied(self, vectors: Mapping[str, bytes]) -> None:
+        """Keep vectors of another ledger, by the key of their text."""
+        self._put(vectors, "embeddings_copied")
 
     def get(self, keys: Sequence[str]) -> dict[str, bytes]:
         """Return the vectors of these keys, as float32 bytes; unknown keys are left out."""
@@ -40,6 +41,10 @@ class VectorTable:
     def embeddings_computed(self) -> int:
         """Return how many texts were put through the model since this ledger was created."""
         return int(self._database.meta("embeddings_computed") or 0)
+
+    def embeddings_copied(self) -> int:
+        """Return how many vectors came from another ledger since this one was created."""
+        return int(self._database.meta("embeddings_copied") or 0)
 
     def computed_since_sweep(self) -> int:
         """Return how many texts were put through the model since ``note_sweep`` was called last."""
@@ -58,6 +63,12 @@ class VectorTable:
     def note_sweep(self) -> None:
         """Note that the vectors of no use were deleted."""
         self._database.set_meta("computed_at_sweep", str(self.embeddings_computed()))
+
+    def _put(self, vectors: Mapping[str, bytes], counter: str) -> None:
+        with self._database.transaction():
+            self._database.run_many("INSERT OR REPLACE INTO vectors VALUES (?, ?)", vectors.items())
+            total = int(self._database.meta(counter) or 0) + len(vectors)
+            self._database.set_meta(counter, str(total))
 
 
 class SpaceTable:

@@ -26,6 +26,7 @@ def as_json(report: Report) -> JSON:
         "model": report.model,
         "notes": report.notes,
         "passages": report.passages,
+        "vectors": {"copied": report.copied, "computed": report.computed},
         "queries": dict(report.sizes),
         "unjudged": report.unjudged,
         "missing": list(report.missing),
@@ -108,6 +109,7 @@ def parts_of(report: Report) -> Iterator[str | Table]:
     sizes = (count(report.notes, "note"), count(report.passages, "passage"), f"{judged} judged queries")
     yield f"{report.vault}: {', '.join(sizes)}"
     yield f"model: {report.model}"
+    yield f"vectors: {report.copied:,} copied from the daemon's index, {report.computed:,} computed"
     if report.unjudged:
         yield f"{report.unjudged} queries have no relevant note; they count for confidence only"
     if report.missing:

@@ -123,6 +123,10 @@ class Report:
     links: int = 0
     clusters: Sequence[Cluster] = ()
     """The largest clusters of the link graph first."""
+    copied: int = 0
+    """Vectors of the index that came from the one of the daemon."""
+    computed: int = 0
+    """Vectors of the index that were computed for it."""
 
 
 def cache_directory(root: Path, base: Path | None = None) -> Path:
@@ -180,6 +184,8 @@ async def evaluate(
         refusals=await _refusals(vault, queries, results[variants[0].name], variants[0], foreign),
         links=0 if vault.graph is None else len(vault.graph.edges()),
         clusters=await asyncio.to_thread(_clusters, vault, queries, reference["nDCG@10"]),
+        copied=vault.ledger.vectors.embeddings_copied(),
+        computed=vault.ledger.vectors.embeddings_computed(),
     )
 
 

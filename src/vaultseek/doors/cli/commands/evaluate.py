@@ -77,8 +77,8 @@ def evaluate(
     """Measure the quality of the search results.
 
     Runs every query in several ways and compares the results with the judgements: with your settings, with
-    grep, by words only, by meaning only and with plain rank fusion. Builds an index of its own; the first
-    time, this takes as long as embedding the notes.
+    grep, by words only, by meaning only and with plain rank fusion. Builds an index of its own, with
+    the vectors that the daemon has computed; the others are computed the first time.
 
     \b
     vaultseek evaluate --vault ~/notes --queries queries.jsonl --qrels qrels.tsv
@@ -150,6 +150,7 @@ async def _measure(
     limit: int,
     cache: Path | None,
 ) -> Report:
+    from vaultseek.base.paths import vault_data_directory
     from vaultseek.core.library import indexed_vault
     from vaultseek.doors.cli.progress import progress
     from vaultseek.semantic.models.choice import choose_models
@@ -170,7 +171,10 @@ async def _measure(
         def on_query(name: str, done: int, total: int) -> None:
             show({"vault": name, "share": done / total, "doing": f"{done}/{total} queries"})
 
-        async with indexed_vault(options, directory, models, on_indexing, questions, reranker) as vault:
+        ledger = vault_data_directory(options.root) / "ledger.sqlite"
+        async with indexed_vault(
+            options, directory, models, on_indexing, questions, reranker, ledger
+        ) as vault:
             return await run(vault, judged, ways, plain=plain, limit=limit, on_query=on_query)
 
 
