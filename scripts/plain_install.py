@@ -80,8 +80,8 @@ class Installation:
 
 
 @contextmanager
-def plain_installation(python: str = sys.executable) -> Iterator[Installation]:
-    """Install into a temporary folder, and stop the daemon and remove everything at the end.
+def plain_installation(python: str = sys.executable, source: Path = PROJECT) -> Iterator[Installation]:
+    """Install the project or a wheel of it into a temporary folder, and remove it at the end.
 
     Raises subprocess.CalledProcessError if pip fails.
     """
@@ -90,7 +90,7 @@ def plain_installation(python: str = sys.executable) -> Iterator[Installation]:
         subprocess.run([python, "-m", "venv", name], check=True)
         pip = [str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check"]
         began = time.monotonic()
-        subprocess.run([*pip, "-c", str(PROJECT / "constraints.txt"), str(PROJECT)], check=True)
+        subprocess.run([*pip, "-c", str(PROJECT / "constraints.txt"), str(source)], check=True)
         installation = Installation(folder, time.monotonic() - began)
         try:
             yield installation
