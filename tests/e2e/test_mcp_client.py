@@ -102,7 +102,7 @@ async def test_a_base_is_a_table_for_an_agent(daemon, vault):
     assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
     async with agent(daemon, cwd=root) as client:
         text = (await client.call_tool("table", {"source": "Work.base"})).content[0].text
-        assert "\ntable V: path | file name | aliases\n- Pump.md | Pump | Bilge\n" in text
+        assert "\ntable V: path | file name | aliases\n- Pump.md | Pump | Bilge | changed 20" in text
         assert "problem: a view of the type cards is shown as a table" in text
         refused = await client.call_tool("table", {"source": "../Work.base"})
         assert refused.is_error
