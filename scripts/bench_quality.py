@@ -29,6 +29,7 @@ from unittest.mock import patch
 
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import indexed_vault
+from vaultseek.core.search import formula
 from vaultseek.core.search.ranking import DAY_SECONDS
 from vaultseek.semantic.models.choice import AUTO, choose_models
 from vaultseek.settings.model import Settings
@@ -62,6 +63,7 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
         )
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
+    queries = [query for query in queries if re.search(arguments.questions, query.id)]
     ways = variants(Settings().search, arguments.compare)
     if arguments.only:
         ways = [way for way in ways if way.name in arguments.only]
@@ -70,7 +72,8 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
     questions = [query.text for query in queries]
     async with indexed_vault(options, cache, models, lambda phase, counts: None, questions) as vault:
         foreign = foreign_questions(folder, arguments.sets) if arguments.refusals else None
-        with mixed_ages(folder):
+        gain = 0.0 if arguments.unjoined else formula.JOINED_GAIN
+        with mixed_ages(folder), patch.object(formula, "JOINED_GAIN", gain):
             return await evaluate(vault, queries, ways, plain=plain, limit=arguments.limit, foreign=foreign)
 
 
@@ -235,6 +238,8 @@ def arguments_for_sets(description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--vaults", type=Path)
     parser.add_argument("--unlinked", action="store_true", help="make links plain text")
+    parser.add_argument("--unjoined", action="store_true", help="raise no note by its link with a better one")
+    parser.add_argument("--questions", default="", help="regular expression of the numbers to ask")
     parser.add_argument("--model", default=AUTO, help="as in the settings")
     parser.add_argument("--operators", action="append", default=["data"], help="set with query operators")
     parser.add_argument("--limit", type=int, default=100)

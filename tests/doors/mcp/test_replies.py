@@ -297,8 +297,10 @@ def test_notes_of_the_graph_say_when_they_were_changed():
     )
     assert "0 without any; only the first 10,000 links of star.md" in overview.text
     assert overview.text.endswith("- hub a.md | 2 backlinks | changed 2026-11-21")
-    missing = lists.suggestions({"suggestions": [{**about, "reasons": [{"kind": "meaning"}]}]}, LARGE)
-    assert missing.text.endswith("- a.md | changed 2026-11-21 | meaning")
+    missing = lists.suggestions(
+        {"suggestions": [{**about, "reasons": [{"kind": "meaning", "cosine": 0.41}]}]}, LARGE
+    )
+    assert missing.text.endswith("- a.md | changed 2026-11-21 | near in meaning (0.41)")
     steps = [{**about, "by": None}, {**about, "path": "b.md", "by": "link", "text": "See [[b]]."}]
     route = lists.route({"routes": [steps], "partial": []}, LARGE)
     assert route.text.endswith("- a.md | changed 2026-11-21\n- b.md | changed 2026-11-21 | See [[b]].")

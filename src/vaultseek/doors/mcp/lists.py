@@ -12,6 +12,7 @@ from vaultseek.base.limits import LISTED_ITEMS_MOST, NOTE_LINKS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
 from vaultseek.doors.mcp.reply import Form, Reply, dated, head_of, largest, line, times, without_commands
+from vaultseek.doors.reasons import reason_text
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
@@ -192,7 +193,7 @@ def overview(answer: JSON, form: Form) -> Reply:
 def suggestions(answer: JSON, form: Form) -> Reply:
     """Format links that may be missing, with the reasons."""
     items = [
-        {"kind": "suggestion", **_note(each), "reasons": [reason["kind"] for reason in each["reasons"]]}
+        {"kind": "suggestion", **_note(each), "reasons": [reason_text(reason) for reason in each["reasons"]]}
         for each in answer["suggestions"]
     ]
     return _graph(items, count(len(items), "link") + " that may be missing", answer, form)
@@ -227,7 +228,7 @@ def _graph_text(item: JSON) -> str:
             words, notes = ", ".join(item["words"]), ", ".join(item["notes"])
             return f"- cluster {words} | {count(item['count'], 'note')} | {notes}"
         case "suggestion":
-            return f"- {item['path']} | {dated(item)} | {', '.join(item['reasons'])}"
+            return f"- {item['path']} | {dated(item)} | {'; '.join(item['reasons'])}"
     text = "no link, near in meaning" if item["by"] == "meaning" else item["text"]
     return f"- {item['path']} | {dated(item)}" + (f" | {text}" if text else "")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from pathlib import Path
 
 import click
@@ -23,6 +24,7 @@ from vaultseek.doors.cli.options import (
 )
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.doors.cli.terminal import Terminal, clean, count
+from vaultseek.doors.reasons import reason_text
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -94,7 +96,9 @@ def path(invocation: Invocation, /, note: str, other: str, limit: int | None) ->
     return print_answer(answer, invocation, "routes", _routes)
 
 
-graph.add_command(neighbors, "around")
+around = copy(neighbors)
+around.help = (neighbors.help or "").replace("neighbors Garden --depth", "graph around Garden --hops")
+graph.add_command(around, "around")
 
 
 @graph.command()
@@ -218,30 +222,12 @@ def _route(route: list[JSON], terminal: Terminal, answer: JSON) -> Iterator[str]
         yield f"{place(note, terminal, answer)}  {title_and_name(note)}"
 
 
-_REASONS = {
-    "mentioned": "named in line {line}",
-    "mentions": "names it in line {line}",
-    "links_back": "already links here",
-    "meaning": "near in meaning ({cosine:.2f})",
-}
-
-
-def _reason(reason: JSON) -> str:
-    if reason["kind"] == "cited_together":
-        return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
-    if reason["kind"] == "followed":
-        return f"linked by {count(reason['count'], 'note')} near in meaning"
-    if reason["kind"] == "common_links":
-        return f"{count(reason['count'], 'note')} linked with both"
-    return _REASONS[reason["kind"]].format(**reason)
-
-
 def _suggestions(answer: JSON, terminal: Terminal) -> str:
     if not answer["suggestions"]:
         return "No links seem to be missing."
     lines = []
     for item in answer["suggestions"]:
         source = f"{clean(item['source']['path'])} -> " if "source" in item else ""
-        reasons = "; ".join(_reason(each) for each in item["reasons"])
+        reasons = "; ".join(reason_text(each) for each in item["reasons"])
         lines.append(f"{source}{place(item, terminal, answer)}\n    {terminal.paint(reasons, 'dim')}")
     return "\n".join(lines)

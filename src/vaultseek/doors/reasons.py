@@ -1,0 +1,24 @@
+"""Say in words why a link is suggested."""
+
+from __future__ import annotations
+
+from vaultseek.base.model import JSON
+from vaultseek.base.text import count
+
+_REASONS = {
+    "mentioned": "named in line {line}",
+    "mentions": "names it in line {line}",
+    "links_back": "already links here",
+    "meaning": "near in meaning ({cosine:.2f})",
+}
+
+
+def reason_text(reason: JSON) -> str:
+    """Return a reason for a suggested link in words."""
+    if reason["kind"] == "cited_together":
+        return "1 note links to both" if reason["count"] == 1 else f"{reason['count']:,} notes link to both"
+    if reason["kind"] == "followed":
+        return f"linked by {count(reason['count'], 'note')} near in meaning"
+    if reason["kind"] == "common_links":
+        return f"{count(reason['count'], 'note')} linked with both"
+    return _REASONS[reason["kind"]].format(**reason)
