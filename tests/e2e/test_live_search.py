@@ -99,9 +99,10 @@ def test_tab_offers_filters_that_narrow(start):
         terminal.type("Tab")
         terminal.shows("tag:archive")
         terminal.type("Tab")
-        terminal.until(lambda it: "> alarm tag:archive" in it.lines[0], "the first filter is taken")
-        terminal.until(lambda it: "Float" not in it.text, "the list is narrower")
+        terminal.until(lambda it: "> alarm tag:archive" in it.lines[0], "the first filter is selected")
+        assert "Float" in terminal.text, "the list waits until a filter is taken"
         terminal.type("Enter")
+        terminal.until(lambda it: "Float" not in it.text, "the list is narrower")
         terminal.type("Ctrl-U")
         terminal.type("tag:work/p")
         terminal.type("Tab")
@@ -126,7 +127,7 @@ def test_the_text_of_a_note_cannot_act_on_the_terminal(start):
 def test_wide_characters_keep_their_columns(start):
     with start("find", "京都") as terminal:
         terminal.shows("Breite Zeichen")
-        assert all(line[60] == "│" for line in terminal.screen.display[3:20])
+        assert all(line[72] == "│" for line in terminal.screen.display[3:20])
 
 
 def test_in_a_pipe_the_chosen_path_is_printed(start, tmp_path):

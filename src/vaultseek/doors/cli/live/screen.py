@@ -40,6 +40,8 @@ from vaultseek.doors.cli.terminal import count
 
 BESIDE_COLUMNS = 100
 """Width from which on the preview stands beside the list; on a narrower screen it stands below."""
+HALVED_COLUMNS = 140
+"""Width from which on list and preview are equally wide; below it the list gets more, for the names."""
 KEYS = (
     ("Enter", "open"),
     ("Tab", "filter"),
@@ -101,11 +103,13 @@ class Screen:
         self._finder = finder
         self._output = output or create_output(always_prefer_tty=True)
         self._scroll = 0
+        self._browsing = False
         self._prompt = Buffer(
             document=Document(query),
             completer=_Filters(suggest),
             multiline=False,
-            on_text_changed=lambda buffer: finder.type(buffer.text),
+            on_text_changed=self._search,
+            on_cursor_position_changed=self._search,
         )
         self._list = Window(
             FormattedTextControl(
@@ -160,7 +164,9 @@ class Screen:
         return self._columns >= BESIDE_COLUMNS
 
     def _list_columns(self) -> int:
-        return self._columns // 2 if self._is_wide else self._columns
+        if not self._is_wide:
+            return self._columns
+        return self._columns // 2 if self._columns >= HALVED_COLUMNS else self._columns * 3 // 5
 
     def _preview_size(self) -> tuple[int, int]:
         drawn = self._preview.render_info
@@ -196,9 +202,9 @@ class Screen:
             (("up", "c-p"), ~has_completions, lambda: self._move(-1)),
             (("pagedown",), Always(), lambda: self._scroll_preview(1)),
             (("pageup",), Always(), lambda: self._scroll_preview(-1)),
-            (("tab",), has_completions, prompt.complete_next),
+            (("tab",), has_completions, lambda: self._browse(prompt.complete_next)),
             (("tab",), ~has_completions, lambda: prompt.start_completion(insert_common_part=True)),
-            (("s-tab",), Always(), prompt.complete_previous),
+            (("s-tab",), Always(), lambda: self._browse(prompt.complete_previous)),
             (("enter",), ~completion_is_selected, lambda: self._choose(obsidian=False)),
             (("enter",), completion_is_selected, self._accept),
             (("c-o",), Always(), lambda: self._choose(obsidian=True)),
@@ -210,8 +216,20 @@ class Screen:
                 keys.add(name, filter=condition)(_handler(act))
         return keys
 
+    def _search(self, prompt: Buffer) -> None:
+        """Search for what is typed. An offer that is only selected is in the prompt, too, and waits."""
+        if not self._browsing:
+            self._finder.type(prompt.text)
+
+    def _browse(self, to_offer: Callable[[], None]) -> None:
+        """Select another offer, and leave the list alone."""
+        self._browsing = True
+        to_offer()
+        self._browsing = False
+
     def _accept(self) -> None:
         self._prompt.complete_state = None
+        self._search(self._prompt)
 
     def _move(self, by: int) -> None:
         self._scroll = 0
@@ -225,6 +243,7 @@ class Screen:
 
     def _choose(self, *, obsidian: bool) -> None:
         """Leave with the selected result, or the first one of an answer that is still to come."""
+        self._accept()
 
         async def leave() -> None:
             await self._finder.settled()
