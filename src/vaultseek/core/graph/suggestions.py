@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 import math
 import re
 from collections import Counter
@@ -25,6 +26,8 @@ from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
 """A note with more links than this is no evidence for a link between two notes that it is linked with."""
+MOST_CANDIDATES = 1000
+"""Notes whose names are compared with the text: a hub has tens of thousands of candidates."""
 RECENT_NOTES = 50
 """Notes, the last changed, for which links are suggested if no note is named."""
 
@@ -143,8 +146,14 @@ async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> 
     )
     followed = _followed(cosines, graph)
     linked, linking = graph.neighbours(row.id)
-    others = {*common, *cosines, *mentioned, *mentions, *linking, *followed} - {row.id, *linked}
-    rows = await asyncio.to_thread(vault.ledger.notes.by_id, list(others))
+    found = {*common, *cosines, *mentioned, *mentions, *linking, *followed} - {row.id, *linked}
+
+    def near(other: int) -> tuple[bool, float, int]:
+        shared = common.get(other, Common()).adamic_adar + followed.get(other, (0, 0.0))[1]
+        return other in mentioned or other in mentions, shared + cosines.get(other, 0.0), -other
+
+    others = heapq.nlargest(MOST_CANDIDATES, found, key=near)
+    rows = await asyncio.to_thread(vault.ledger.notes.by_id, others)
     chunks = (await asyncio.to_thread(vault.ledger.chunks.by_note, [row.id]))[row.id]
     text = " ".join(chunk.text for chunk in chunks)
     name_words = _name_words(text, {other: each.names for other, each in rows.items()})
