@@ -77,7 +77,7 @@ class Evidence(NamedTuple):
         )
 
 
-WEIGHTS = (0.00, 0.22, 0.49, 1.25, 1.27, 1.40, 0.43, 1.35, 2.11, 1.76, 2.43)
+WEIGHTS = (0.00, 0.23, 0.49, 1.26, 1.29, 1.41, 0.43, 1.35, 2.12, 1.73, 2.37)
 """The weight of each feature, fitted by scripts/bench_links.py."""
 RANK_CONSTANT = 5.0
 """The ``k`` of reciprocal ranks: the first few make the difference."""
