@@ -74,14 +74,14 @@ async def test_a_reading_that_goes_on_counts_the_notes_that_are_there(follow, va
     await follower.rescan()
     await follower.close()
     answered: list[str] = []
-    real = FolderSource._set_read
+    real = FolderSource._set_progress
 
     def listen(self: FolderSource, done: int, total: int) -> None:
         real(self, done, total)
         if (reason := self.degraded_reason()) is not None:
             answered.append(reason.text)
 
-    monkeypatch.setattr(FolderSource, "_set_read", listen)
+    monkeypatch.setattr(FolderSource, "_set_progress", listen)
     again = follow({f"{number}.md": f"Number {number}." for number in range(40, 100)})
     await again.rescan()
     assert answered[0] == "still reading, 40 of 100 notes so far"
