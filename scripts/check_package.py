@@ -39,7 +39,7 @@ PLUGIN = {
         ".github/workflows/release.yml",
     ),
 }
-"""What Obsidian loads, and what its community list and a release need in the repository of the plugin."""
+"""Files of the plugin's repository that Obsidian, its community list or a release need."""
 LOADED_BY_PLUGIN = {"obsidian", "@codemirror/state", "@codemirror/view"} | {
     *("crypto", "fs", "net", "os", "path", "util"),
 }

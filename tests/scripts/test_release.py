@@ -1,4 +1,4 @@
-"""What a release says and lists."""
+"""Notes and bill of materials of a release."""
 
 from __future__ import annotations
 

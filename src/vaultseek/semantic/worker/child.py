@@ -95,8 +95,7 @@ class Child:
     """A running child process. `ready` is done when the model is loaded, `exited` when it has ended.
 
     The process is killed if a busy queue does not react within the time limit of its request, which means
-    that native code hangs, and if it takes too much memory. On a busy machine
-    the limit is longer.
+    that native code hangs, and if it takes too much memory. On a busy machine the limit is longer.
     """
 
     def __init__(

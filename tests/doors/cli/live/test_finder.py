@@ -98,6 +98,20 @@ async def test_a_slow_search_is_cancelled_by_the_next_letter_but_not_at_once(mon
         assert daemon.cancelled == ["slow"]
 
 
+async def test_a_slow_search_goes_on_while_the_cursor_moves_in_its_words(monkeypatch):
+    monkeypatch.setattr(module, "SEARCH_GRACE_SECONDS", 0.01)
+    daemon = Daemon(slow=asyncio.Event())
+    async with searching(daemon) as finder:
+        finder.type("slow")
+        while not daemon.searches:
+            await asyncio.sleep(0)
+        finder.type("slow")
+        await asyncio.sleep(0.1)
+        daemon.answers["slow"].set()
+        await finder.settled()
+        assert (paths(finder), daemon.searches, daemon.cancelled) == (["slow.md"], ["slow"], [])
+
+
 async def test_an_answer_that_comes_soon_is_shown_though_more_was_typed():
     event = asyncio.Event()
     daemon = Daemon(p=event, pu=event)

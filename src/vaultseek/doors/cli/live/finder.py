@@ -77,9 +77,11 @@ class Finder:
         return self._answered != self.query
 
     def type(self, text: str) -> None:
-        """Search for ``text`` from now on."""
-        self.query = " ".join(text.split())
-        self._typed.set()
+        """Search for ``text`` from now on; the same words again leave a search that runs alone."""
+        query = " ".join(text.split())
+        if query != self.query:
+            self.query = query
+            self._typed.set()
 
     def move(self, by: int) -> None:
         """Select another result within the list. Beyond the last one the folded results appear."""
