@@ -23,7 +23,10 @@ CALLS: dict[str, list[dict[str, Any]]] = {
         {"query": "sal", "typing": True},
         {"query": "owner:Zelda float"},
     ],
-    "search/all": [{"query": "float switch xylophone", "limit": 50}],
+    "search/all": [
+        {"query": "float switch xylophone", "limit": 50},
+        {"query": "float switch xylophone", "vaults": ["wiki"], "limit": 50},
+    ],
     "search/context": [{"query": "float switch"}],
     "search/why": [{"query": "float switch", "note": "Pump"}],
     "note/get": [{"note": "Pump"}],

@@ -70,6 +70,30 @@ def test_all_vaults_are_searched_at_once(daemon, folder: Path, tmp_path: Path) -
 
 
 @pytest.mark.shared_daemon
+def test_the_vaults_that_are_named_are_searched_together(daemon, folder: Path, tmp_path: Path) -> None:
+    work = write_files(tmp_path / "work", {"Salad.md": "A salad for the party."})
+    shop = write_files(tmp_path / "shop", {"List.md": "Oil for the salad."})
+    for vault in (folder, work, shop):
+        daemon.run("index", "--wait", "--vault", str(vault))
+    salad = ("search", "salad", "--mode", "keyword")
+    both = daemon.json(*salad, "--vault", "journal", "--vault", str(work), cwd=Path("/"))
+    assert {result["vault"] for result in both["results"]} == {"journal", "work"}
+    again = daemon.json(*salad, "--vault", "work", "--vault", str(work), "--vault", "shop", cwd=Path("/"))
+    assert [vault["vault"] for vault in again["vaults"]] == ["work", "shop"]
+    beside = daemon.run(*salad, "--vault", "./work", "--vault=./shop", "--no-pager", cwd=tmp_path)
+    assert "work: Salad.md:1" in beside.stdout
+    assert "shop: List.md:1" in beside.stdout
+    wrong = daemon.run(*salad, "--vault", "journal", "--vault", "wrok", cwd=Path("/"))
+    assert wrong.returncode != 0
+    assert "did you mean work?" in wrong.stderr
+    one = daemon.run("tags", "--vault", "journal", "--vault", "work")
+    assert (one.returncode, one.stderr) == (
+        2,
+        "vaultseek: only search and find take several vaults; leave one --vault\n",
+    )
+
+
+@pytest.mark.shared_daemon
 def test_paths_of_all_vaults_have_the_order_of_the_answer(daemon, folder: Path, tmp_path: Path) -> None:
     work = write_files(tmp_path / "work", {f"{n}.md": f"Plan {n} of the chain works." for n in range(4)})
     write_files(folder, {"Chain.md": "# Chain\n\nThe bicycle chain needs oil.", "Bread.md": "Flour."})

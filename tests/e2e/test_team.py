@@ -149,6 +149,9 @@ def test_a_token_sees_its_folder_in_every_method_and_nothing_else(server, daemon
             assert not any(word in said for word in ("HR/", "Salaries", "Near"))
         with pytest.raises(Forbidden):
             anna.search("float", vault="other")
+        for hidden in ("other", "unheard-of", str(Path(boss.vaults()["vaults"][0]["path"]))):
+            with pytest.raises(Forbidden, match="only: wiki"):
+                anna.search_all("float", vaults=["wiki", hidden])
 
         # What is written later, and what moves out of the folder.
         root = Path(boss.vaults()["vaults"][0]["path"])

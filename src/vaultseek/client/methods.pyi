@@ -33,8 +33,9 @@ class Methods:
     def search_all(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
         wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
-        plain: bool = False, typing: bool = False, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll:
+        plain: bool = False, typing: bool = False, vaults: list[str] | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.SearchAll:
         """Return results of every vault, best first."""
 
     def context(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
@@ -257,8 +258,9 @@ class AsyncMethods:
     async def search_all(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None, explain: bool = False,
         wait: bool = False, progress: bool = False, brief: bool = False, passages: int | None = None,
-        plain: bool = False, typing: bool = False, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.SearchAll: ...
+        plain: bool = False, typing: bool = False, vaults: list[str] | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.SearchAll: ...
     async def context(self, query: str, *, limit: int | None = None, mode: Mode | None = None,
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         tokens: int | None = None, vault: str | None = None, cwd: str | None = None,

@@ -55,7 +55,7 @@ class Typist:
     async def _find(self, _: Any) -> VaultFollower:
         return cast(VaultFollower, self._follower)
 
-    async def _every(self) -> dict[str, VaultFollower | Exception]:
+    async def _every(self, call: AllVaultsParams) -> dict[str, VaultFollower | Exception]:
         return {"notes": cast(VaultFollower, self._follower)}
 
 

@@ -30,7 +30,7 @@ from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.daemon.team.view import SeenFollower, Views
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import IndexDamaged, Unavailable
-from vaultseek.protocol.messages.params import Nothing, VaultParams, read
+from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams, read
 from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.watch import SettingsFile
 
@@ -120,9 +120,11 @@ class Methods:
         await self._vaults.follow_settings()
         return await self._views.find(call.vault, call.cwd)
 
-    async def _find_all(self) -> Mapping[str, SeenFollower | Exception]:
+    async def _find_all(self, call: AllVaultsParams) -> Mapping[str, SeenFollower | Exception]:
         await self._vaults.follow_settings()
-        return await self._views.find_all()
+        if call.vaults is None:
+            return await self._views.find_all()
+        return await self._views.find_several(call.vaults, call.cwd)
 
     def _daemon(self) -> JSON:
         main = self._registry.worker

@@ -17,7 +17,7 @@ from vaultseek.core.notes.lookup import resolve_note, similar_names
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import Forbidden, NotFound, Unavailable
-from vaultseek.protocol.messages.params import Nothing, VaultParams
+from vaultseek.protocol.messages.params import AllVaultsParams, Nothing, VaultParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import NoteRow
@@ -26,9 +26,9 @@ Handlers = Mapping[str, tuple[type[Nothing], Callable[[Any, RequestContext], Awa
 """Handlers by method name, each with the type that its parameters are read as."""
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
-FindAll = Callable[[], Awaitable[Mapping[str, SeenFollower | Exception]]]
-"""A function that returns every vault by name, or why one cannot be opened. Raises UsageError if there is
-none, or ConfigError."""
+FindAll = Callable[[AllVaultsParams], Awaitable[Mapping[str, SeenFollower | Exception]]]
+"""A function that returns the vaults a request names, or every one, by name, or why one cannot be opened.
+Raises UsageError if there is none, VaultMissing or ConfigError."""
 
 
 def whole(follower: SeenFollower) -> VaultFollower:

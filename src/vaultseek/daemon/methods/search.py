@@ -39,7 +39,14 @@ from vaultseek.daemon.methods.access import (
 )
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
-from vaultseek.protocol.messages.params import AllVaultsParams, ContextParams, Query, SearchParams, WhyParams
+from vaultseek.protocol.messages.params import (
+    AllVaultsParams,
+    ContextParams,
+    Query,
+    SearchOptions,
+    SearchParams,
+    WhyParams,
+)
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
@@ -53,9 +60,9 @@ PREFIX_NAMES = 64
 class SearchMethods:
     """Handlers of `search` and `search/…`."""
 
-    def __init__(self, find: Find, every: FindAll, settings: Callable[[], Settings]) -> None:
+    def __init__(self, find: Find, several: FindAll, settings: Callable[[], Settings]) -> None:
         self._find = find
-        self._every = every
+        self._several = several
         self._settings = settings
         self._turns, self._filter_turns = Turns(CONCURRENT_SEARCHES), Turns(CONCURRENT_SEARCHES)
 
@@ -74,8 +81,8 @@ class SearchMethods:
         return await self._answer(call, self._parsed(call), follower, context)
 
     async def search_all(self, call: AllVaultsParams, context: RequestContext) -> JSON:
-        """Answer a query by the notes of every vault."""
-        vaults = await self._every()
+        """Answer a query by the notes of several vaults."""
+        vaults = await self._several(call)
         parsed = self._parsed(call)
         # The vaults are searched at the same time, in one turn, unless each is waited for first.
         async with nullcontext() if call.wait else self._turn(parsed):
@@ -97,7 +104,7 @@ class SearchMethods:
 
     async def _answer_or_fail(
         self,
-        call: AllVaultsParams,
+        call: SearchOptions,
         parsed: ParsedRequest,
         vault: SeenFollower | Exception,
         context: RequestContext,
@@ -109,12 +116,12 @@ class SearchMethods:
             raise Unavailable(f"it cannot be opened: {vault}")
         return await self._answer(call, parsed, vault, context)
 
-    def _parsed(self, call: AllVaultsParams) -> ParsedRequest:
+    def _parsed(self, call: SearchOptions) -> ParsedRequest:
         request = self._request(call, explain=call.explain, brief=call.brief)
         return parse_request(replace(request, passages=call.passages))
 
     async def _answer(
-        self, call: AllVaultsParams, parsed: ParsedRequest, follower: SeenFollower, context: RequestContext
+        self, call: SearchOptions, parsed: ParsedRequest, follower: SeenFollower, context: RequestContext
     ) -> JSON:
         await follower.wait_if_new()
         if call.wait:
@@ -169,7 +176,7 @@ class SearchMethods:
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)
-        plain = isinstance(call, AllVaultsParams) and call.plain
+        plain = isinstance(call, SearchOptions) and call.plain
         return SearchRequest(
             query=call.query if plain else with_saved_searches(call.query, self._settings().searches),
             limit=call.limit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vaultseek.base.model import Reason
@@ -12,7 +12,7 @@ from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Forbidden, UsageError
+from vaultseek.errors import Forbidden, Unavailable, UsageError, VaultMissing
 from vaultseek.store.ledger import Counts
 from vaultseek.store.ledger.scoped import Folders
 
@@ -76,6 +76,21 @@ class Views:
             name: vault if isinstance(vault, Exception) else await self._seen(vault, grant)
             for name, vault in seen.items()
         }
+
+    async def find_several(
+        self, vaults: Sequence[str], folder: str | None
+    ) -> Mapping[str, SeenFollower | Exception]:
+        """Return the named vaults, or why one cannot be opened. Raises what ``find`` raises otherwise."""
+        found: dict[str, SeenFollower | Exception] = {}
+        for name in dict.fromkeys(vaults):
+            try:
+                follower = await self.find(name, folder)
+                found[follower.vault.name] = follower
+            except (VaultMissing, Forbidden):
+                raise
+            except Unavailable as error:
+                found[name] = error
+        return found
 
     async def counts(self, vault: str) -> Counts:
         """Return the numbers of the visible notes of a vault. Raises what ``find`` raises."""

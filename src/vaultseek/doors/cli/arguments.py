@@ -116,7 +116,11 @@ COMPLETE = (
     Option("--json", help="Print one JSON object."),
 )
 VAULT = Option(
-    "--vault", "DIR|NAME", "Vault, by folder or name. By default the one that contains the current folder."
+    "--vault",
+    "DIR|NAME",
+    "Vault, by folder or name. By default the one that contains the current folder."
+    " search and find take several.",
+    repeated=True,
 )
 SHARED_FLAGS = {
     "--no-start": ("autostart", False),
@@ -184,7 +188,7 @@ def is_excluded_word(argument: str, *, after: str) -> bool:
 
 def _set(found: Arguments, option: Option, value: int | str) -> None:
     if option is VAULT:
-        found.invocation.vault = str(value)
+        found.invocation.vaults.append(str(value))
     elif option.repeated:
         found.options.setdefault(option.field, []).append(value)
     else:

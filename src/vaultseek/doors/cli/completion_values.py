@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from vaultseek.base import limits
 from vaultseek.doors.cli.connect import daemon_pid
-from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.invocation import Invocation, current_folder, vault_argument
 from vaultseek.doors.cli.terminal import clean, count
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def complete_note(invocation: Invocation, word: str) -> Items:
 
 def complete_file_or_note(invocation: Invocation, word: str) -> Items:
     """Complete a note if ``--vault`` is set, else a file."""
-    in_vault = invocation.vault is not None and not _is_path(word)
+    in_vault = bool(invocation.vaults) and not _is_path(word)
     return complete_note(invocation, word) if in_vault else _items([(word, "")], word, kind="file")
 
 
@@ -137,9 +137,10 @@ def _saved_searches(invocation: Invocation) -> Mapping[str, str]:
 
 
 def _daemon_items(invocation: Invocation, kind: str, word: str, **more: str) -> list[JSON]:
-    params = invocation.params(kind=kind, text=word, limit=limits.COMPLETIONS, **more)
-    items: list[JSON] = _ask_daemon("complete", params).get("items") or []
-    return items
+    asked = {"kind": kind, "text": word, "limit": limits.COMPLETIONS, "cwd": current_folder(), **more}
+    vaults = [{"vault": vault_argument(vault)} for vault in invocation.vaults] or [{}]
+    answers = [_ask_daemon("complete", {**asked, **vault}) for vault in vaults]
+    return [item for answer in answers for item in answer.get("items") or ()]
 
 
 def _ask_daemon(method: str, params: JSON) -> JSON:

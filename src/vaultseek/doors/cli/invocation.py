@@ -27,7 +27,8 @@ class Invocation:
 
     def __init__(self) -> None:
         self.config: Path | None = None
-        self.vault: str | None = None
+        self.vaults: list[str] = []
+        """Folders or names of vaults; without one the vault is chosen by the folder."""
         self.color = True
         self.autostart = True
         self.pager: bool | None = None
@@ -38,6 +39,13 @@ class Invocation:
         """Print only the paths of notes."""
         self.folder: str | None = None
         """Folder that the vault is chosen by, instead of the current one."""
+
+    @property
+    def vault(self) -> str | None:
+        """The vault that is named, if one is. Raises UsageError if several are."""
+        if len(self.vaults) > 1:
+            raise UsageError("only search and find take several vaults; leave one --vault")
+        return self.vaults[0] if self.vaults else None
 
     @property
     def out(self) -> Terminal:
@@ -62,6 +70,16 @@ class Invocation:
         vault = None if self.vault is None else vault_argument(self.vault)
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}
+
+    def search(self, *, all_vaults: bool) -> tuple[str, JSON]:
+        """Return the method that searches the vaults of this call, and the parameters that name them."""
+        if all_vaults and self.vaults:
+            raise UsageError("--all-vaults searches every vault; leave --vault out")
+        if all_vaults:
+            return "search/all", {}
+        if len(self.vaults) > 1:
+            return "search/all", {"vaults": [*map(vault_argument, self.vaults)], "cwd": current_folder()}
+        return "search", self.params()
 
 
 def current_folder() -> str:

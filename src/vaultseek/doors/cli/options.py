@@ -65,7 +65,7 @@ def table_options(options: Iterable[Option]) -> Callable[[Command], Command]:
 
 def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
     if option.repeated:
-        more["callback"] = lambda _, __, values: [*map(unescaped, values)]
+        more = {"callback": lambda _, __, values: [*map(unescaped, values)], **more}
     kind = click.Choice(option.choices) if option.choices else click.IntRange(1, option.most)
     return click.option(
         *option.names,
@@ -132,7 +132,7 @@ def json_option(help: str = "Print one JSON object.") -> Callable[[Command], Com
 
 def vault_option(command: Command) -> Command:
     """Add ``--vault``."""
-    return _by_click(VAULT, expose_value=False, callback=_setter("vault"))(command)
+    return _by_click(VAULT, expose_value=False, callback=_setter("vaults"))(command)
 
 
 def _set(name: str, option: str, **more: Any) -> Callable[[Command], Command]:
@@ -153,6 +153,8 @@ def _clear(name: str, option: str, help: str) -> Callable[[Command], Command]:
 
 def _setter(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
     def callback(context: click.Context, _: click.Parameter, value: Any) -> None:
+        if name == "vaults":
+            value = [*map(unescaped, value)] or None
         if value is not None:
             value = unescaped(value) if isinstance(value, str) else value
             setattr(context.ensure_object(Invocation), name, _config(value) if name == "config" else value)

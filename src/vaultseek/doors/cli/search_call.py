@@ -62,8 +62,6 @@ class SearchCall:
             raise UsageError(
                 "search needs a word, a phrase or a filter; list the filters with `vaultseek search -h`"
             )
-        if self.all_vaults and invocation.vault:
-            raise UsageError("--all-vaults searches every vault; leave --vault out")
         if self.query == ("-",):
             self.query, self.plain = (_standard_input(),), True
         answer = self._ask(invocation)
@@ -97,10 +95,8 @@ class SearchCall:
         from vaultseek.doors.cli.connect import connect
 
         settings = environment_settings()
-        method = "search/all" if self.all_vaults else "search"
-        params = {**self._params(), "settings": settings}
-        if not self.all_vaults:
-            params = invocation.params(**params)
+        method, where = invocation.search(all_vaults=self.all_vaults)
+        params = {**self._params(), "settings": settings, **where}
         with connect(invocation) as client, naming_the_variable(settings):
             if self.wait:
                 return self._await(client, method, params, invocation)

@@ -44,8 +44,8 @@ class Query(Nothing):
     """Filters as fields: ``tag``, ``not_tag``, ``path``, ``property``, ``created_after``, ..."""
 
 
-class AllVaultsParams(Query):
-    """A query to every vault, and how to answer it."""
+class SearchOptions(Query):
+    """A query, and how to answer it."""
 
     explain: bool = False
     """Explain the rank of each result."""
@@ -64,8 +64,17 @@ class AllVaultsParams(Query):
     it."""
 
 
-class SearchParams(AllVaultsParams, VaultParams):
-    """A query and how to answer it."""
+class SearchParams(SearchOptions, VaultParams):
+    """A query to one vault, and how to answer it."""
+
+
+class AllVaultsParams(SearchOptions):
+    """A query to several vaults, and how to answer it."""
+
+    vaults: list[str] | None = Field(default=None, min_length=1)
+    """Names or absolute folders of the vaults; by default every one."""
+    cwd: str | None = None
+    """Absolute folder in which relative folders of ``vaults`` begin."""
 
 
 class ContextParams(Query, VaultParams):

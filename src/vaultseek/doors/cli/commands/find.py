@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 
 import click
 
@@ -57,9 +58,7 @@ def find(
     screen = sys.stdout.isatty() or sys.stderr.isatty()
     if not (sys.stdin.isatty() and screen) or os.environ.get("TERM", "dumb") == "dumb":
         raise UsageError("this needs a terminal; in a script, use `vaultseek search`")
-    if all_vaults and invocation.vault:
-        raise UsageError("--all-vaults searches every vault; leave --vault out")
-    if not (all_vaults or invocation.vault) and sys.stdout.isatty():
+    if not (all_vaults or invocation.vaults) and sys.stdout.isatty():
         _ask_for_first_vault(invocation)
     chosen = asyncio.run(_search(invocation, " ".join(map(unescaped, query)), mode, all_vaults=all_vaults))
     if chosen is None:
@@ -81,8 +80,9 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
         from vaultseek.doors.cli.commands.index import summary_of, wait_until_indexed
         from vaultseek.doors.cli.live.first_vault import choose_vault
 
-        invocation.vault = choose_vault()
-        print(f"Indexing {clean(invocation.vault)}. No note is changed, and nothing leaves this computer.")
+        folder = choose_vault()
+        invocation.vaults = [folder]
+        print(f"Indexing {clean(folder)}. No note is changed, and nothing leaves this computer.")
         print(summary_of(wait_until_indexed(invocation)))
 
 
@@ -95,7 +95,7 @@ async def _search(
     from vaultseek.doors.cli.live.finder import Finder
     from vaultseek.doors.cli.live.screen import Screen
 
-    method, where = ("search/all", {}) if all_vaults else ("search", invocation.params())
+    method, where = invocation.search(all_vaults=all_vaults)
     request: JSON = {"limit": RESULTS, "settings": environment_settings(), "typing": True, **where}
     if mode:
         request["mode"] = mode
@@ -104,8 +104,10 @@ async def _search(
         ask = OnDemand(client, partial(asyncio.to_thread, ensure_running, invocation)).call
 
         async def complete(kind: str, params: JSON) -> Sequence[JSON]:
-            items: Sequence[JSON] = (await ask("complete", invocation.params(**params, kind=kind)))["items"]
-            return items
+            vaults = [each["vault_path"] for each in recent.get("vaults") or (recent,)]
+            asked = (ask("complete", {**params, "kind": kind, "vault": vault}) for vault in vaults)
+            items = chain.from_iterable(answer["items"] for answer in await asyncio.gather(*asked))
+            return list({item["text"]: item for item in items}.values())
 
         async def offers(before: str) -> Sequence[Suggestion]:
             return await suggest(before, finder.results, complete)
