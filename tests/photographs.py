@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,24 +17,22 @@ from browsing import CHROMIUM, NO_CHROMIUM, Served, chromium, served
 from sessions import PROJECT, opened_home
 
 SIZE = {"width": 1180, "height": 720}
-PICTURES: dict[str, tuple[str, str, str]] = {
-    "ui.png": (
+PICTURES: dict[str, tuple[str, str]] = {
+    "ui": (
         "/?q=tag%3Awork+float+switch&note=Projects%2FSump%2FFloat+Switch+Wiring.md&of=notes",
         "#note .passage mark:visible",
-        "light",
     ),
-    "ui-why.png": ("/?q=sump+pump&why=1", "#results .stack", "light"),
-    "ui-graph.png": ("/?q=pump+alarm&view=graph", "#graph svg", "light"),
-    "graph-map.png": ("/?view=graph", "#graph a.cluster-0", "light"),
-    "graph-path.png": (
+    "ui-why": ("/?q=sump+pump&why=1", "#results .stack"),
+    "ui-graph": ("/?q=pump+alarm&view=graph", "#graph svg"),
+    "graph-map": ("/?view=graph", "#graph a.cluster-0"),
+    "graph-path": (
         "/?view=graph&note=Reading%2FHow+Bridges+Breathe.md&of=notes"
         "&from=Reading%2FHow+Bridges+Breathe.md&to=Recipes%2FQuince+Jelly.md",
         "#graph .steps li",
-        "light",
     ),
-    "ui-state.png": ("/?view=state", "#state .vault", "dark"),
+    "ui-state": ("/?view=state", "#state .vault"),
 }
-"""Each picture: the address that it shows, what is waited for, and the colours."""
+"""Each picture: the address that it shows, and what is waited for."""
 
 
 COLOURS = 128
@@ -50,7 +49,7 @@ def _milliseconds(page: Any) -> int:
 
 def photograph(page: Any, command: Served, folder: Path, home: str) -> None:
     """Write the pictures into a folder, with ``home`` as ``/home/ana``."""
-    for name, (address, there, colours) in PICTURES.items():
+    for (name, (address, there)), colours in product(PICTURES.items(), ("light", "dark")):
         page.emulate_media(color_scheme=colours)
         page.goto(command.root + address)
         page.locator(there).first.wait_for()
@@ -74,8 +73,9 @@ def photograph(page: Any, command: Served, folder: Path, home: str) -> None:
             }""",
             home,
         )
-        page.screenshot(path=folder / name)
-        Image.open(folder / name).quantize(COLOURS).save(folder / name, optimize=True)
+        file = folder / f"{name}-dark.png" if colours == "dark" else folder / f"{name}.png"
+        page.screenshot(path=file)
+        Image.open(file).quantize(COLOURS).save(file, optimize=True)
 
 
 def main() -> int:

@@ -32,7 +32,9 @@ UNORDERED = {"results", "vaults", "pairs", "suggestions"}
 
 
 def examples() -> Iterator[tuple[str, Any]]:
-    for found in re.finditer(r"```json (\w+)\n(.*?)\n```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL):
+    for found in re.finditer(
+        r'```json title="(\w+)"\n(.*?)\n```', DOCUMENT.read_text(encoding="utf-8"), re.DOTALL
+    ):
         yield found[1], json.loads(found[2])
 
 

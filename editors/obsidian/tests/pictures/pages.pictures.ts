@@ -35,8 +35,8 @@ it("the search window", async () => {
 	await searchAtRest("slugs ate all the lettuce", "Slimy Visitors");
 	await eventually(() => document.querySelector(".vaultseek-preview-line.is-match"));
 	const modal = document.querySelector<HTMLElement>(".vaultseek-window")!;
-	write("search", "1240,800", "dark", windowOf(modal));
-	write("search-light", "1240,800", "light", windowOf(modal));
+	write("search-dark", "1240,800", "dark", windowOf(modal));
+	write("search", "1240,800", "light", windowOf(modal));
 	world.plugin.context.windows.forEach((each) => each.close());
 });
 
@@ -96,8 +96,8 @@ it("links by meaning", async () => {
 	});
 	const note = "<h1>Handover</h1>The pads were changed, see [[?who repaired the brakes]]";
 	const page = `<div class="note">${note}</div><div style="position:absolute;left:56px;top:130px">${popover.outerHTML}</div>`;
-	write("link", "760,420", "dark", page);
-	write("link-light", "760,420", "light", page);
+	write("link-dark", "760,420", "dark", page);
+	write("link", "760,420", "light", page);
 });
 
 it("the state page", async () => {
