@@ -108,7 +108,6 @@ class FolderWatch:
         await asyncio.to_thread(self._watcher.start)
 
     def _rescan_seconds(self) -> float:
-        """Return the rescan interval: short while changes cannot be watched."""
         if self._is_missing():
             return MISSING_RESCAN_SECONDS
         if self._watcher.poll_reason is not None:

@@ -79,5 +79,4 @@ class HeartbeatWriter:
 
 
 def _urgent_part(beat: Heartbeat) -> tuple[str, str | None]:
-    """Return the part whose change is written at once."""
     return beat.state, beat.reason.code if beat.reason else None

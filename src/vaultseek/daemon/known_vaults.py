@@ -131,7 +131,6 @@ class KnownVaults:
 
 
 def _similar(name: str, known: Iterable[str]) -> str:
-    """Return the question whether the most similar of the known names was meant; nothing if none is."""
     by_folded = {fold(each): each for each in known}
     prefixed = [each for each in by_folded if each.startswith(fold(name))]
     close = prefixed or get_close_matches(fold(name), by_folded, 1)

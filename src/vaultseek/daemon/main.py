@@ -161,7 +161,6 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
 async def _authenticated(
     server: Server, listening: socket.socket, verifier: TokenVerifier
 ) -> AsyncIterator[None]:
-    """Accept the clients on a socket that the verifier admits."""
     authenticator = Authenticator(verifier, server.add_client)
     serving = asyncio.create_task(server.serve(listening, authenticator.accept))
     try:
@@ -254,7 +253,6 @@ def _status(registry: VaultRegistry) -> str:
 
 
 def _models(settings: Settings) -> ModelSource:
-    """Return the models of the settings; keyword search works without any."""
     choice = choose_models(settings.model.name, settings.model.other_languages, settings.model.service)
     if choice.main.fault is not None:
         log.error("semantic search is off: %s", choice.main.fault)

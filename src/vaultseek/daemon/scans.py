@@ -152,7 +152,6 @@ class Backlog:
             self._check(advance)
 
     def _check(self, advance: Advance) -> None:
-        """Raise WorkerUnavailable if waiting has become pointless."""
         vault, worker = self._vault, self._worker.state
         if worker.reason is not None and worker.reason.code == "model_unusable":
             raise WorkerUnavailable(worker.reason.text)

@@ -98,7 +98,6 @@ def _all_shards(engine: EngineOptions) -> dict[str, str]:
 
 
 def _current_shards(engine: EngineOptions, before: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the vaults by the shards that the engine has. Raises Unavailable."""
     from vaultseek.engines.administration import names_of_shards
 
     names = names_of_shards(engine)

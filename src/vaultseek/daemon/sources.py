@@ -97,7 +97,6 @@ class ReplicaSource:
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _refresh(self) -> None:
-        """Show what is new in the shard, or report why that fails."""
         vault, replica, reporter = self._vault, self._replica, self._reporter
         try:
             changed = await vault.in_writer(replica.step)

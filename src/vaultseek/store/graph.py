@@ -126,7 +126,6 @@ class Graph:
             return [*islice(paths, most)]
 
     def _meet(self, one: dict[int, int], other: dict[int, int]) -> list[int]:
-        """Add the distances of notes around both ends until some notes have both, and return these."""
         edge, far_edge = [*one], [*other]
         while not (meeting := [note for note in edge if note in other]):
             if not edge or not far_edge:
@@ -139,7 +138,6 @@ class Graph:
         return meeting
 
     def _ways(self, note: int, distances: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
-        """Yield each shortest way from a note to the one from which the distances are."""
         open_ways: list[tuple[int, ...]] = [(note,)]
         while open_ways:
             way = open_ways.pop()
@@ -221,7 +219,6 @@ class Graph:
             return [note for note, degree in degrees if not degree]
 
     def _read(self, ledger: Ledger) -> None:
-        """Replace the graph by that of all notes in the ledger."""
         self._position = Position(ledger.revision)
         notes = ledger.notes.ids()
         self._apply(set(self._links) - set(notes), notes, ledger.links.edges())
@@ -234,7 +231,6 @@ class Graph:
     def _apply(
         self, removed: Iterable[int], sources: Collection[int], edges: Iterable[tuple[int, int]]
     ) -> None:
-        """Remove notes, and replace all edges that start at ``sources`` by ``edges``."""
         links = self._links
         added = set(edges)
         with self._lock:

@@ -116,7 +116,6 @@ def _pairs(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _conditions(value: Any, depth: int = 0) -> list[str]:
-    """Return the expressions of a filter, however they are joined."""
     if isinstance(value, str):
         return [value]
     if depth > BASE_DEPTH:

@@ -86,7 +86,6 @@ class _Edge:
 
 
 def _edges(value: Any, nodes: Sequence[_Node]) -> dict[str, list[_Edge]]:
-    """Return the labelled edges by the node that they begin at."""
     by_id = {node.id: node for node in nodes}
     edges: dict[str, list[_Edge]] = {}
     for each in _objects(value)[:CANVAS_NODES]:

@@ -63,7 +63,6 @@ def has_filter() -> bool:
 
 
 def _given_up() -> tuple[int, tuple[int, ...]]:
-    """Return the architecture of this process and the numbers of the system calls that it gives up."""
     is_32_bit = sys.maxsize < 1 << 32
     return (0, ()) if is_32_bit else _REFUSED.get(os.uname().machine, (0, ()))
 

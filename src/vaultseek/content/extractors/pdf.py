@@ -102,7 +102,6 @@ def _title(document: PdfDocument) -> str:
 
 
 def _outline(document: PdfDocument) -> Mapping[int, Sequence[tuple[int, str]]]:
-    """Return the entries of the outline, as level and title, by the page that they lead to."""
     entries: dict[int, list[tuple[int, str]]] = defaultdict(list)
     try:
         for count, entry in enumerate(document.get_toc(max_depth=15)):

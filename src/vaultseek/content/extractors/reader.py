@@ -75,7 +75,6 @@ class FileReader:
         return _hostile(path)
 
     def _read(self, path: str, data: bytes, digest: bytes, problem: Problem | None, *, alone: bool) -> Note:
-        """Return the text of a file from the cache or from its process. Raises what that raises."""
         kind = _kind(path)
         extractor = EXTRACTORS[kind]
         if len(data) > extractor.most_bytes or (problem is not None and problem.code == "too_large"):

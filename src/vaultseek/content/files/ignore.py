@@ -89,7 +89,6 @@ Rule = Callable[[str], bool]
 
 
 def _glob(pattern: str) -> Rule:
-    """Compile a glob of the configuration; a pattern that ends with ``/`` covers all below the folder."""
     folded = pattern.casefold().strip()
     if folded.endswith("/"):
         folded += "*"

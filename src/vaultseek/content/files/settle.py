@@ -75,7 +75,6 @@ class Hints:
                 return batch
 
     async def _something_due(self) -> None:
-        """Wait for a hint, or until a path that was held back is due."""
         due = min(self._held.values(), default=None)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout_at(due):
@@ -102,7 +101,6 @@ class Hints:
         return HintBatch(frozenset(self._due(changed)), None)
 
     def _due(self, changed: set[str]) -> Iterator[str]:
-        """Yield the paths whose time has come, and hold the others back."""
         now = self._loop.time()
         for path in changed | self._held.keys():
             due = self._pace.due(path, now)

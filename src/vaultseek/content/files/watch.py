@@ -147,7 +147,6 @@ class _OverflowHandler(logging.Handler):
 
 
 def _identity(root: Path) -> tuple[int, int] | None:
-    """Return what tells a folder from another one at the same path."""
     try:
         status = root.stat()
     except OSError:
@@ -156,7 +155,6 @@ def _identity(root: Path) -> tuple[int, int] | None:
 
 
 def _failure_reason(error: OSError) -> str:
-    """Return the reason for polling if watching cannot be begun."""
     advice = ""
     if error.errno == errno.EMFILE and sys.platform == "linux":
         advice = "; raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"

@@ -64,7 +64,6 @@ def main_language(notes: Mapping[str, int]) -> str:
 
 
 def _language_of_script(sample: str) -> str | None:
-    """Return the language of a script with one language; None if letters of another script prevail."""
     letters = sum(map(str.isalpha, sample))
     counts = {code: len(pattern.findall(sample)) for code, pattern in _script_patterns().items()}
     if counts["ja"] > _LEAST_KANA * (counts["ja"] + counts["zh"]):

@@ -138,7 +138,6 @@ class _Walker:
                 waiting.append(iter(children))
 
     def visit(self, node: tree_sitter.Node) -> bool:
-        """Process ``node``; return true to visit its children."""
         name = node.type
         kind = _LEAVES.get(name)
         if kind is not None:
@@ -163,7 +162,6 @@ class _Walker:
             self.span("paragraph" if footnote else "list_item", start, end)
 
     def follows_paragraph(self, row: int) -> bool:
-        """True if a paragraph of the same container is on the line before."""
         last = self.structure.blocks[-1] if self.structure.blocks else None
         return (
             last is not None
@@ -339,7 +337,6 @@ def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
 
 
 def _closing(kind: BlockKind, lines: Sequence[str], start: int, prefix: str, quotes: int) -> tuple[int, bool]:
-    """Return the last row of the block that starts at ``start``, and true if a marker closes it there."""
     indent = 0 if quotes else len(prefix)
     for row in range(start + 1, len(lines)):
         line = lines[row]

@@ -75,7 +75,6 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
 def _chunked(
     part: NotePart, count: TokenCount, window: int, seen: Counter[tuple[Path, str]]
 ) -> Iterator[Chunk]:
-    """Yield the chunks of a part; ``seen`` counts equal ones."""
     body = Body.of(part)
     blocks = blocks_of(part, body)
     if not blocks:
@@ -117,7 +116,6 @@ class _Section(NamedTuple):
 
 
 def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
-    """Return the sections in order; the first one is the note itself, or the part of it."""
     spans = part.spans
     by_line = {spans[block.span].start_line: index for index, block in enumerate(blocks) if block.span >= 0}
     sections = [_Section(0, tuple(heading.text for heading in part.above), (0,), [])]
@@ -159,7 +157,6 @@ class _Plan:
         self._sizes = sizes
 
     def groups(self) -> Iterator[_Group]:
-        """Return all blocks in order, in groups."""
         return self._section(0, self._blocks)
 
     def _section(self, index: int, after: int) -> Iterator[_Group]:
@@ -180,7 +177,6 @@ class _Plan:
                 yield from self._section(items[low], starts[high])
 
     def _runs(self, items: Sequence[int], starts: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield runs of items that fit together and single items, splitting before the highest rank."""
         ranks = self._ranks(items)
         waiting = [(0, len(items))]
         while waiting:
@@ -223,19 +219,16 @@ class _Sizes:
         self._before = list(accumulate(self._tokens, initial=0))
 
     def joins(self, first: int, after: int) -> bool:
-        """True if sections with these blocks are small enough to be one chunk."""
         limit = Room(int(self._window * JOIN_SHARE), self._window * TOKEN_CHARS)
         start, end = self._blocks[first].start, self._blocks[after - 1].end
         return limit.holds(start, end, self._before[after] - self._before[first])
 
     def fits(self, start: int, end: int, path: Path) -> bool:
-        """True if this range of the text can be a chunk with this heading path."""
         room = self._room(path)
         short = end - start <= room.chars
         return short and room.holds(start, end, self._count(self._text[start:end]))
 
     def ranges(self, group: _Group) -> Iterator[tuple[int, int]]:
-        """Return the ranges of the text that a group becomes."""
         blocks = self._blocks[group.first : group.after]
         room = self._room(group.path)
         start, end = blocks[0].start, blocks[-1].end
@@ -305,7 +298,6 @@ def _ranges(plan: _Plan, sizes: _Sizes) -> Iterator[tuple[int, int]]:
 def _paths(
     ranges: Sequence[tuple[int, int]], blocks: Sequence[Block], sections: Sequence[_Section]
 ) -> Iterator[Path]:
-    """Yield the heading path of each range: that of the smallest section that contains it."""
     starts = [0, *(blocks[section.first].start for section in sections[1:])]
     for start, end in ranges:
         first = sections[max(0, bisect_right(starts, start) - 1)].ancestors

@@ -199,7 +199,6 @@ def _listed(items: Sequence[str], count: TokenCount, room: int) -> str:
 
 
 def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int) -> str:
-    """Return the longest prefix that ends at one of ``ends`` and fits, by bisection."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2

@@ -270,7 +270,6 @@ class _Scanner:
         return content
 
     def wiki(self, position: int, kind: LinkKind) -> int | None:
-        """Return the end of the wikilink whose ``[[`` is at ``position``; None if there is none."""
         text, start = self.text, position + 2
         if text.startswith("[", start):
             return None
@@ -328,7 +327,6 @@ class _Scanner:
         return position + 1, self._definition(text[opener.content : position])
 
     def _place_ahead(self, start: int, end: int) -> Place | None:
-        """Return the place of a range that is not scanned yet."""
         line, position = self.line, self.line_position
         place = self._place(self._line_of(start), start, end)
         self.line, self.line_position = line, position

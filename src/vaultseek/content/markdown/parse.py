@@ -266,7 +266,6 @@ class _Body:
             self.definitions.setdefault(label_key(match[1]), definition)
 
     def place(self, block: Block, text: str, start: int, end: int) -> Place:
-        """Return the place of a range of a block's text, which is in one line."""
         row = block.start + text.count("\n", 0, start)
         stop = text.find("\n", start)
         rest = (len(text) if stop < 0 else stop) - start

@@ -193,7 +193,6 @@ class Names:
         return UNRESOLVED
 
     def _literal(self, target: str, folded_target: str, source: str) -> Resolution | None:
-        """Find the files whose path is ``folded_target`` or ends with it."""
         namesakes = self._by_name.get(folded_target.rpartition("/")[2])
         if not namesakes:
             return None
@@ -258,7 +257,6 @@ class _SortedPaths:
 
 
 def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple[str, str]]:
-    """Return the pairs whose first part is ``exact`` or starts with ``prefix``."""
     low = bisect_left(pairs, (prefix, ""))
     high = bisect_left(pairs, (prefix[:-1] + chr(ord(prefix[-1]) + 1), ""))
     if exact == prefix:
@@ -289,7 +287,6 @@ def _backwards(path: str) -> str:
 
 
 def _folder(path: str) -> str:
-    """Return the folder of ``path`` with its slash; empty for the root."""
     return path[: path.rfind("/") + 1]
 
 

@@ -169,7 +169,6 @@ def _may_be_markdown(link: Link) -> bool:
 
 
 def _is_true_path(link: Link, source: str, path: str, *, portable: bool) -> bool:
-    """True if the target of a Markdown link is a path to the file, from its note or from the root."""
     if portable:
         return link.kind != "wikilink" and _is_relative(link.target, path, source)
     if not _may_be_markdown(link) or "/" not in link.target:

@@ -233,7 +233,6 @@ def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
 
 
 def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
-    """Take the items off the queue that begin before ``line``."""
     taken: list[T] = []
     while items and line_of(items[0]) < line:
         taken.append(items.popleft())

@@ -51,7 +51,6 @@ class _Parser:
         self.notes: list[str] = []
 
     def alternatives(self) -> Node:
-        """Parse sequences with OR between them, up to the end or the closing parenthesis."""
         sequences = [self._sequence()]
         while operator := _OR.match(self.text, self.position):
             self.position = operator.end()

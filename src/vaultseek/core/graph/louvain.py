@@ -55,7 +55,6 @@ def connected(nodes: int, one: Numbers, other: Numbers) -> Numbers:
 
 
 def _both_ways(nodes: int, edges: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the ends of the edges in either direction, once each, without edges to the node itself."""
     low, high = edges.min(axis=1), edges.max(axis=1)
     one, other = np.divmod(np.unique((low * nodes + high)[low != high]), max(1, nodes))
     return np.concatenate([one, other]), np.concatenate([other, one])
@@ -101,7 +100,6 @@ def _moved(
 def _joined(
     one: Numbers, other: Numbers, weights: Weights, inner: Weights, labels: Numbers, size: int
 ) -> tuple[Numbers, Numbers, Weights, Weights]:
-    """Return the graph in which each cluster is one node, and the weights inside them."""
     joins, places = np.unique(one * size + other, return_inverse=True)
     sums = np.bincount(places, weights, len(joins))
     one, other = np.divmod(joins, size)

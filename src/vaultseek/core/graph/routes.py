@@ -85,7 +85,6 @@ def _route(ids: Sequence[int], leap: Leap | Reason | None, graph: Graph, ledger:
 
 
 def _sentence(source: NoteRow, target: NoteRow, ledger: Ledger) -> JSON:
-    """Return the note and line of the first link from one note to another, and the text of the line."""
     links = [link for link in ledger.links.from_notes([source.id]) if link.resolved == target.path]
     if not links:  # it has just gone
         return {"source": source.path, "line": None, "text": None}

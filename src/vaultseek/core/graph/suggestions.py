@@ -175,7 +175,6 @@ async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> 
 
 
 def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int, float]]:
-    """Return how many of the nearest notes link to each note, and the sum of the squares of their cosines."""
     followed: dict[int, tuple[int, float]] = {}
     for near in sorted(cosines, key=lambda note: (-cosines[note], note))[:FOLLOWED_NOTES]:
         if graph.degrees(near)[0] <= MOST_NEIGHBOURS:
@@ -210,7 +209,6 @@ async def _cosines(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
 def _links_and_names(
     row: NoteRow, ledger: Ledger, graph: Graph
 ) -> tuple[Mapping[int, Common], Mapping[int, int], Mapping[int, int]]:
-    """Return the notes linked with the same notes, those named in the note, and those that name it."""
     mentioned: dict[int, int] = {}
     for chunk in ledger.chunks.by_note([row.id])[row.id]:
         for named in named_in(chunk.text.split("\n"), ledger, row.id):
@@ -234,7 +232,6 @@ def _is_likely(reasons: Sequence[JSON]) -> bool:
 
 
 def _reasons(evidence: Evidence) -> list[JSON]:
-    """Return what speaks for a link, the strongest kind first."""
     reasons: list[JSON] = []
     if evidence.mentioned is not None:
         reasons.append({"kind": "mentioned", "line": evidence.mentioned})

@@ -78,7 +78,6 @@ def _bridges(graph: Graph, ledger: Ledger) -> Bridges:
 
 
 def _answer(question: JSON, ids: Sequence[int], graph: Graph) -> JSON:
-    """Return what another process computes of the links between the notes ``ids``."""
     places = {id: place for place, id in enumerate(ids)}
     edges = sorted(
         (places[one], places[other]) for one, other in graph.edges() if one in places and other in places

@@ -246,7 +246,6 @@ def choose_terms(ledger: Ledger, keyword: KeywordLane) -> dict[str, int]:
 
 
 def _fresh(nearest: Iterable[Concept], text: str, keyword: KeywordLane, count: int) -> Iterator[Concept]:
-    """Yield the first ``count`` concepts that add a word; none for numbers and codes."""
     if not any(map(_is_word, text.split())):
         return
     present = content_terms(text, keyword.language)
@@ -295,7 +294,6 @@ _JOINTS = str.maketrans("/_-", "   ")
 
 
 def _is_name(name: str, keyword: KeywordLane) -> bool:
-    """True if a name is a few words with a meaning, not just an identifier or a date."""
     if not name.isprintable() or len(name) > CONCEPT_CHARS or len(name.split()) > CONCEPT_WORDS:
         return False
     if find_identifiers(name):

@@ -284,7 +284,6 @@ class Embedding:
         return bool(items)
 
     async def _put(self, items: Sequence[Item]) -> None:
-        """Store vectors, all of passages or all of notes, and then remove their entries."""
         vectors = [(item, item.vector) for item in items if item.vector is not None]
         version = self._space.store()
         if vectors:
@@ -301,7 +300,6 @@ class Embedding:
         await self._in_writer(self._remove_stored, items, version)
 
     async def _delete(self, chunks: Sequence[int], notes: Sequence[int]) -> None:
-        """Delete the vectors of passages and notes that the ledger no longer has."""
         for collection, numbers in ((CHUNKS, chunks), (NOTES, notes)):
             if numbers:
                 version = self._space.store()
@@ -310,7 +308,6 @@ class Embedding:
         await self._in_writer(self._space.remove_orphans, chunks, notes)
 
     def _expected(self) -> tuple[int, int]:
-        """Return how many vectors of passages and of notes the store has as far as the ledger shows."""
         counts, (chunks, notes) = self._ledger.counts(), self._space.pending_counts()
         return counts.chunks - chunks, counts.notes - notes
 
@@ -356,7 +353,6 @@ class Embedding:
         return [replace(item, vector=new.get(self.unembedded.key(item))) for item in items]
 
     async def _embed(self, items: Sequence[Item]) -> dict[str, bytes]:
-        """Return the vectors of the items' texts, without those that failed, by their keys."""
         texts = {self.unembedded.key(item): item.text.text for item in items if item.text is not None}
         if not texts:
             return {}
@@ -366,7 +362,6 @@ class Embedding:
 
 
 def _numbers(items: Sequence[Item]) -> tuple[list[int], list[int]]:
-    """Return the numbers of the chunks among the items, and the ids of the notes."""
     chunks = [item.chunk for item in items if item.chunk is not None]
     return chunks, [item.note for item in items if item.chunk is None]
 

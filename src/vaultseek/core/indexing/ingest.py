@@ -213,7 +213,6 @@ class Indexer:
         ids: Sequence[int],
         error: Exception,
     ) -> list[str]:
-        """Store each half of a batch that cannot be stored; of one note its name, or the problem alone."""
         if len(unchanged) + len(rows) > 1:
             middle, left = len(rows) // 2, len(unchanged) // 2
             first = self._commit(batch, rows[:middle], unchanged[:left], ids[:middle])
@@ -235,7 +234,6 @@ class Indexer:
         return [path]
 
     def _restore_names(self, batch: Changes, rows: Sequence[NoteRows]) -> None:
-        """Make the names those of the ledger again, after a commit that was rolled back."""
         gone = (*batch.removed, *(old for old, _ in batch.moved), *(row.path for row in rows))
         for path in gone:
             row = self._ledger.notes.by_path(path)
@@ -281,7 +279,6 @@ class Indexer:
         return sorted(gone | {note.path for note in rows})
 
     def _remove(self, batch: Changes, revision: int) -> set[str]:
-        """Remove what is gone from the ledger; return the name keys that now resolve differently."""
         keys: set[str] = set()
         for path in (*batch.removed, *(old for old, _ in batch.moved)):
             row = self._ledger.notes.by_path(path)
@@ -296,7 +293,6 @@ class Indexer:
         return keys
 
     def _add_names(self, rows: Sequence[NoteRows], batch: Changes) -> set[str]:
-        """Register the names of new and changed files; return the name keys that now resolve differently."""
         keys: set[str] = set()
         for path in batch.attachments_added:
             keys |= name_keys(path, ())
@@ -317,7 +313,6 @@ class Indexer:
         self._ledger.notes.touch(unchanged)
 
     def _relink(self, keys: set[str], ids: Sequence[int], revision: int) -> set[int]:
-        """Resolve the links of changed notes and every link to a changed name; return the linking notes."""
         links = self._ledger.links.targets_by_key(keys) + self._ledger.links.targets_of(ids)
         resolved = [
             (note, ordinal, self._names.resolve(target, source, kind).path)

@@ -179,7 +179,6 @@ class KeywordSync:
         self.index.rules = self._rules
 
     def _analyse_again(self, ledger: Ledger) -> None:
-        """Analyse the notes again that were given another language than the vault now has."""
         notes = self.index.given_other_language()
         for start in range(0, len(notes), CATCH_UP_NOTES):
             if self.stopped.is_set():

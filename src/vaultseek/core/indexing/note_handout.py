@@ -154,7 +154,6 @@ class NoteHandout:
             self._start(self._jobs[0])
 
     def _next(self) -> tuple[_Job, int] | None:
-        """Return the next note that nobody has looked at, counted as out."""
         with self._lock:
             for job in self._jobs:
                 if job.next < job.end:
@@ -164,7 +163,6 @@ class NoteHandout:
         return None
 
     def _hand_out(self, job: _Job, index: int) -> HandedNote | None:
-        """Return a note for the client; None if it is not for it."""
         _, path, stored = job.job.notes[index]
         try:
             content = self._reader.content(path)
@@ -193,7 +191,6 @@ class NoteHandout:
             self._start(job)
 
     def _start(self, job: _Job) -> None:
-        """Give a job to the reader processes, with what the client has parsed."""
         self._jobs.remove(job)
         notes = job.job.notes[: job.end]
         inner = job.pool.read(replace(job.job, notes=notes, elsewhere=job.texts))

@@ -116,7 +116,6 @@ class _Server:
         return {"notes": frame, "done": done, "segment": segment, "seconds": seconds}
 
     def merge(self, files: Sequence[tuple[str, list[int]]], directory: str) -> JSON:
-        """Merge segment files."""
         return {"segment": _named(self._preparer(directory).merged_files(files))}
 
     def _segment(

@@ -160,7 +160,6 @@ class NoteReader:
             return self._parse(path, content, digest)
 
     def _parse(self, path: str, content: NoteBytes, digest: bytes) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note; one that could not be read has only its name and the problem."""
         if file_kind(path) is not None:
             file = self.files.read(path, content.data, digest, content.problem)
             return file, chunk(file, self.count, self.window)
@@ -179,7 +178,6 @@ class NoteReader:
 def _checked(
     elsewhere: ParsedText, path: str, content: NoteBytes, digest: bytes
 ) -> tuple[Note, tuple[Chunk, ...]] | None:
-    """Return what another machine has parsed; None if it was other content, or is no parsed note."""
     if elsewhere.digest != digest or content.problem is not None:
         return None
     from vaultseek.core.indexing.note_codec import decode
@@ -195,7 +193,6 @@ def content_digest(content: NoteBytes) -> bytes:
 
 
 def _prose(chunks: Sequence[Chunk]) -> str:
-    """Return the beginning of a note's prose, as much as shows its language."""
     texts: list[str] = []
     size = 0
     for each in chunks:

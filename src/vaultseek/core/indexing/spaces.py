@@ -243,7 +243,6 @@ def _share_of_other_scripts(words: list[str]) -> float:
 
 
 def _foreign_stop_words(words: list[str]) -> int:
-    """Return by how many another language has more stop words in the text than English has."""
     folded = [fold_accents(word) for word in words]
     counts = {code: sum(map(_stop_words(code).__contains__, folded)) for code in _LANGUAGES}
     english = counts.pop("en")

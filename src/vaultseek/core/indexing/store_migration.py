@@ -116,7 +116,6 @@ class StoreMigration:
         return (await worker.embed([text], urgent=True, deadline=QUERY_EMBED_SECONDS))[0]
 
     async def _keep_model(self, previous: PreviousStore) -> None:
-        """Start the worker of the previous model, unless that has changed since or cannot be found."""
         if self._pool is None or self._model is not None:
             return
         with contextlib.suppress(VaultseekError, OSError):

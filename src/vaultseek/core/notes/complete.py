@@ -170,7 +170,6 @@ class VaultCompleter:
             yield Entry(text, -line, {"level": level, "line": line})
 
     def _listed(self, vocabulary: Vocabulary, kind: Kind, name: str) -> Completer:
-        """Return the completer of tags, properties or values; it is made again after one of them changed."""
         if self._lists_version != vocabulary.version:
             self._lists.clear()
             self._lists_version = vocabulary.version

@@ -111,7 +111,6 @@ class Completer:
         return list(matches.values())
 
     def _rank(self, folded: list[str], entries: list[Named]) -> None:
-        """Store entries, each with its folded text, best rank first."""
         numbers = _ranked(folded, entries)
         self._entries = [entries[number] for number in numbers]
         names = [folded[number] for number in numbers]
@@ -122,7 +121,6 @@ class Completer:
         self._masks = np.bitwise_or.reduceat(_bits(self._text), starts) if names else np.zeros(0, np.uint64)
 
     def _grades(self, folded: str) -> Iterator[Iterator[int]]:
-        """Yield for each grade the numbers of the entries that have it or a better one, best rank first."""
         if not folded:
             yield iter(range(len(self._entries)))
             return
@@ -160,7 +158,6 @@ class Completer:
             yield from merge(*map(self._in_order, shorter))
 
     def _in_order(self, letters: str) -> Iterator[int]:
-        """Yield the entries with the letters in order, in a range not much longer than the letters."""
         if not letters:
             return
         text, starts = self._text, self._starts

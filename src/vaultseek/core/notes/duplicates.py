@@ -93,7 +93,6 @@ def _shared_weights(ids: Ids, group: Ids, sizes: Ids, rarity: npt.NDArray[np.flo
 
 
 def _shingles(notes: Iterable[tuple[int, str]]) -> tuple[Ids, Ids]:
-    """Return the hash of each shingle of each note once, and the notes beside them."""
     ids: list[Ids] = []
     hashes: list[Ids] = []
     for note, text in notes:
@@ -117,7 +116,6 @@ def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:
 
 
 async def _vectors(vault: SearchedVault) -> tuple[dict[int, Any], Reason | None]:
-    """Return the vectors of the notes, and why there are none or not all."""
     reason = vault.semantic_reason()
     vectors: dict[int, Any] = {}
     ids = vault.ledger.notes.ids() if reason is None else []

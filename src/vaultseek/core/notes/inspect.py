@@ -97,7 +97,6 @@ class Inspector:
         return read_markdown(text, path, problems) if drawn else parse(text, path, problems)
 
     def _place(self, path: Path) -> tuple[Path, str]:
-        """Return the folder to read from, the vault if the file is in it, and the path relative to it."""
         if self._root is not None:
             for root, file in ((self._root, path), (self._root.resolve(), path.parent.resolve() / path.name)):
                 if file.is_relative_to(root) and ".." not in file.parts:
@@ -144,7 +143,6 @@ class Inspector:
 
 
 def _aliases(root: Path, path: str) -> Sequence[str]:
-    """Return the aliases of a note; only its frontmatter is read and parsed."""
     file = read_note(root, path)
     head = file.data[: FRONTMATTER_BYTES + 16] if file else b""
     if b"alias" not in head.replace(b"\0", b"").lower():

@@ -123,7 +123,6 @@ def similar_files(name: str, completer: VaultCompleter, *, notes: bool = False) 
 
 
 def _parts(typed: str) -> Iterator[str]:
-    """Yield what to complete: the whole name, then its words, the longest first."""
     words = typed.replace("-", " ").replace("_", " ").split()
     for part in dict.fromkeys((typed, *sorted(words, key=len, reverse=True))):
         if len(part) >= _LEAST_CHARS:

@@ -34,7 +34,6 @@ def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
 
 
 def _excerpt(line: str, name: str) -> str:
-    """Return a line or, of one that is too long, the part with the mention."""
     if len(line) <= LINE_CHARS:
         return line
     words = r"\s+".join(map(re.escape, name.split()))

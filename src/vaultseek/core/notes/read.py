@@ -105,7 +105,6 @@ def lines_of(path: str, root: Path) -> Sequence[str]:
 
 
 def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
-    """Return the lines of a file as they were extracted; only blank ones are in no passage."""
     lines: list[str] = []
     for chunk in ledger.chunks.by_note([row.id])[row.id]:
         text = chunk.text.split("\n")

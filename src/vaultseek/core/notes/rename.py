@@ -361,7 +361,6 @@ def file_name(name: str, old: str) -> str:
 
 
 def _suffix(path: str) -> str:
-    """Return the extension of a file's name with its dots, ``.tar.gz`` as a whole; "" if there is none."""
     name = PurePosixPath(path)
     return "".join(name.suffixes[-2:]) if all(guess_type(name.name)) else name.suffix
 

@@ -81,7 +81,6 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
 
 
 def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
-    """Rank the same retrieval as for the longest answer, with nothing dropped."""
     settings = trace.parsed.request.settings.model_copy(update={"rrf_min_score": 0.0})
     parsed = replace(
         trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=2 * limits.RESULTS
@@ -92,7 +91,6 @@ def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
 
 
 def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
-    """Return verdict and reason for a ranked note that is not among the results."""
     count = len(trace.results)
     if place > count and count >= trace.parsed.limit:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
@@ -124,7 +122,6 @@ def _conditions(row: NoteRow, trace: Trace, ledger: Ledger) -> list[JSON]:
 
 
 async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
-    """Return the note's place in the keyword lane, however far down; None if the lane was not searched."""
     answer = trace.retrieval.keyword
     if answer is None:
         return _absent(trace, "keyword")
@@ -148,7 +145,6 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
 
 
 async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | None:
-    """Return the note's place in the semantic lane and its best cosine; None if the lane was not searched."""
     answer = trace.retrieval.semantic
     if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
         return _absent(trace, "semantic")
@@ -175,7 +171,6 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
 
 
 def _absent(trace: Trace, lane: str) -> JSON | None:
-    """Return why a lane did not answer; None if the mode of the request does not include it."""
     if trace.parsed.request.mode not in ("hybrid", lane):
         return None
     return _no_rank(trace.partial[lane])

@@ -152,7 +152,6 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
 
 
 def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
-    """Yield passages of the notes found, and the neighbours that complete them."""
     certain = len(trace.results) - less_certain([trace.certainty(each) for each in trace.results])
     results = trace.results[: max(certain, CERTAIN_OR_NOT)]
     rows = [trace.ranking.notes[each.note] for each in results]
@@ -219,14 +218,12 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
 
 
 def _beginning(evidence: Evidence, start: int, room: int) -> Evidence | None:
-    """Return as many characters from ``start`` on as fit; None if none does."""
     lengths = range(1, len(evidence.chunk.text) - start + 1)
     length = bisect_right(lengths, room, key=lambda each: _part(evidence, start, start + each).tokens)
     return _part(evidence, start, start + length) if length else None
 
 
 def _growing(first: int, last: int, count: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges that grow from one sentence, forward before backward."""
     yield first, last
     while (first, last) != (0, count - 1):
         if last < count - 1:
@@ -257,7 +254,6 @@ def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
 
 
 def _joined(evidence: Sequence[Evidence]) -> list[Evidence]:
-    """Join passages that follow each other in a section."""
     joined: list[Evidence] = []
     for each in evidence:
         last = joined[-1] if joined else None
@@ -285,7 +281,6 @@ def _plain(name: str) -> str:
 
 
 def _places(left_out: Sequence[Evidence]) -> list[str]:
-    """Return where more of the evidence stands, as one line; none if there is no more."""
     if not left_out:
         return []
     places: list[str] = []

@@ -102,14 +102,12 @@ def _decide(condition: Filter, ledger: Ledger) -> FilterResult:
 
 
 def _cost(part: Filter) -> int:
-    """Return the order of evaluation: conditions that an index answers first, those that read text last."""
     if isinstance(part, Tag | Dated) or (isinstance(part, OfOneFact) and part.stored()[0] == "path"):
         return 0
     return 2 if needs_text(part) else 1
 
 
 def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
-    """Return those of the notes ``remaining`` (None is all) that satisfy ``part``."""
     match part:
         case And(parts):
             for inner in sorted(parts, key=_cost):
@@ -176,7 +174,6 @@ def _link_stem(name: str) -> str:
 
 
 def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
-    """Decide a condition on one column: candidates by pattern, then exactly."""
     column, texts = part.stored()
     if column == "path":
         rows = _select_containing(ledger, "SELECT id, path FROM notes", column, *texts)
@@ -197,7 +194,6 @@ def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -
 
 
 def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids | None) -> Ids:
-    """Decide a condition on the text: candidates by pattern, read one by one."""
     candidates = _text_candidates(part, ledger)
     if remaining is None:
         remaining = set(ledger.notes.ids())

@@ -241,7 +241,6 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
 def _passing(
     parts: Mapping[str, Parts], fusion: Fusion, signals: Signals
 ) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
-    """Return the contributions that are enough, their sums, and the sums of their gains, by note."""
     lane_sum = {note: _raw(each) for note, each in parts.items()}
     least = fusion.rrf_min_score if fusion.method == "rrf" else -math.inf
     passing = {
@@ -254,7 +253,6 @@ def _passing(
 def _regularize(
     lane_gain: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
 ) -> dict[str, float]:
-    """Return the gain or loss of each note by the gains of those similar to it."""
     notes = sorted(note for note in lane_gain if note in similarity)
     if len(notes) < 2:
         return {}
@@ -287,7 +285,6 @@ def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
 
 
 def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]:
-    """Return what multiplies a note's score: by its age, and by the query's anchors in it."""
     recency = recency_factor(signals.age_days.get(note), fusion.tiers)
     return recency, anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
 
@@ -323,7 +320,6 @@ def _with_words_first(
 
 
 def _joined(notes: Sequence[str], scores: Sequence[float], signals: Signals) -> Sequence[float]:
-    """Return the factors for notes that answer the query together with a better one, joined by a link."""
     of = dict(zip(notes, scores, strict=True))
     factors = [1.0] * len(notes)
     for place, note in enumerate(notes):

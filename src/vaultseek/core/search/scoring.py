@@ -239,7 +239,6 @@ def judge(
 
 
 def _best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> dict[int, float]:
-    """Return the scores by note, best first; equals by path, or by note without ``paths``."""
     order = np.lexsort((notes, -scores))
     if paths is not None:
         _order_equals(order, notes, scores[order], paths)

@@ -102,7 +102,6 @@ def _without_zeros(results: list[Candidate], ranking: Ranking, least: float) -> 
 
 
 def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | None:
-    """Return the most confident of the best candidates; None if there is no candidate."""
     return max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
 
 

@@ -168,7 +168,6 @@ def _best_places(
     matcher: Matcher | None,
     language: str | None,
 ) -> list[_Place]:
-    """Return the places in Markdown ``text`` with most of the words, those first that stand first."""
     place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
     if place is not None:
         return [place]
@@ -250,7 +249,6 @@ def _shown_column(markdown: str, line: str, own: Sequence[_Match], start: int) -
 
 
 def _column(line: str, written: str) -> int:
-    """Return where ``written`` stands in the line, as a word of its own if it does so anywhere."""
     first = start = line.find(written)
     while start >= 0:
         if _is_apart(line, start, len(written)):
@@ -260,7 +258,6 @@ def _column(line: str, written: str) -> int:
 
 
 def _is_apart(line: str, start: int, length: int) -> bool:
-    """True if neither a letter nor a digit stands before or after a part of the line."""
     end = start + length
     return not line[start - 1 : start].isalnum() and not line[end : end + 1].isalnum()
 
@@ -275,7 +272,6 @@ _MARKUP = frozenset("*_`[<\\~=^")
 
 
 def _without_headings(text: str, headings: Sequence[str]) -> str:
-    """Return ``text`` without the lines at its beginning that are one of these headings."""
     rest = text.lstrip()
     while rest.startswith("#"):
         line, _, after = rest.partition("\n")
@@ -298,7 +294,6 @@ def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFin
 
 
 def _window(line: str, matches: list[_Match], width: int) -> tuple[int, int]:
-    """Return the range to show of a line that is longer, without ellipses."""
     room = _room(width)
     low, high = _densest(matches, room)
     spare = max(0, room - (high - low))

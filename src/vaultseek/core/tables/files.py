@@ -331,7 +331,6 @@ def _link(row: LinkRow) -> Link:
 
 
 def _target(link: Any) -> str:
-    """Return the target of a link with its heading or block."""
     if link.block:
         return f"{link.target}#^{link.block}"
     return f"{link.target}#{link.heading}" if link.heading else str(link.target)

@@ -82,7 +82,6 @@ def _table(
     *,
     alone: bool,
 ) -> JSON:
-    """Return a table with its place; one of several that has no answer is empty and says why."""
     try:
         if view is None:
             problems = [problem.message for problem in placed.base.problems]

@@ -24,8 +24,6 @@ def _dates(values: Sequence[Value]) -> list[Date]:
 
 
 def _of_numbers(figure: Callable[[list[float]], float]) -> Figure:
-    """Return a figure that is null where there are no numbers."""
-
     def run(values: Sequence[Value]) -> Value:
         numbers = _numbers(values)
         return figure(numbers) if numbers else None

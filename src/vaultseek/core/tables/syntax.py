@@ -192,7 +192,6 @@ class _Parser:
         self._made: list[Node] = []
 
     def expression(self, level: int = 1) -> Node:
-        """Parse operators that bind at least as tightly as ``level``."""
         self._open += 1
         if self._open > FORMULA_DEPTH:
             raise BadExpression("it is nested too deeply; use a formula for a part of it")
@@ -205,7 +204,6 @@ class _Parser:
         return left
 
     def expect_end(self) -> None:
-        """Raise BadExpression unless everything has been read."""
         if self._next < len(self._tokens):
             raise self._unexpected()
 

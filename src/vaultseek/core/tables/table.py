@@ -128,7 +128,6 @@ class _Evaluation:
         self.columns = {id: self._column(id) for id in view.columns[:TABLE_COLUMNS]}
 
     def table(self, files: Sequence[File]) -> JSON:
-        """Return the table of those ``files`` that pass the filters."""
         rows = self._sorted([Row(scope) for scope in self._passing(files)])
         total = len(rows)
         rows = rows[: self.most]
@@ -174,7 +173,6 @@ class _Evaluation:
         return lambda scope: not any(part(scope) for part in parts)
 
     def _tested(self, condition: Condition) -> Callable[[Scope], bool]:
-        """Return a condition that is false where it has no value, with a problem."""
         holds = self._filter(condition)
         if not isinstance(condition, str):
             return holds
@@ -217,7 +215,6 @@ class _Evaluation:
                 yield scope
 
     def _value(self, value: Compiled, scope: Scope, where: str) -> Value:
-        """Return the value of an expression; null, with a problem, where it has none."""
         try:
             return value(scope)
         except NoValue:
@@ -228,7 +225,6 @@ class _Evaluation:
             return None
 
     def _of(self, row: Row, id: str) -> Value:
-        """Return the value of a column for a row, also of one that is not shown."""
         if id not in row.values:
             if id not in self.columns and id not in self.hidden:
                 self.hidden[id] = self._column(id)
@@ -324,7 +320,6 @@ def _without_value(scope: Scope) -> Value:
 
 
 def _bare(column: str) -> str:
-    """Return the id of a column; that of a property without ``note.``."""
     return column.removeprefix("note.") if column != "note." else column
 
 

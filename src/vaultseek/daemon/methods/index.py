@@ -82,7 +82,6 @@ class IndexMethods:
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
 
     async def _known(self, call: VaultParams) -> tuple[Sequence[SeenFollower], Sequence[FailedVault]]:
-        """Return the vault that is meant, open or not; all if none is."""
         if not call.vault:
             return self._registry.followers, self._registry.failed
         try:

@@ -167,7 +167,6 @@ class NoteMethods:
 def _completions(
     call: CompleteParams, follower: SeenFollower, row: NoteRow | None
 ) -> tuple[list[JSON], JSON]:
-    """Return completions, and what else the answer says about them."""
     items = _items(call, follower, row)
     if call.source is None:
         return items, {}

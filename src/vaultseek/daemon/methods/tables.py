@@ -132,7 +132,6 @@ def _budget(context: RequestContext) -> Budget:
 
 
 async def _path(name: str, follower: SeenFollower) -> str:
-    """Return the path of the base or note that ``name`` refers to. Raises what ``find_note`` raises."""
     vault = follower.vault
     if not has_base(name):
         return (await find_note(name, follower)).path

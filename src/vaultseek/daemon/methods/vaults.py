@@ -186,7 +186,6 @@ class VaultMethods:
         return {v.path for v in self._registry.settings.vaults} - {v.path for v in self._file.registry.vaults}
 
     def _root(self, name: str) -> Path:
-        """Return the folder of a vault, given its name or folder. Raises VaultMissing."""
         known = {v.path: v.name for v in (*self._file.registry.vaults, *self._registry.settings.vaults)}
         known |= {follower.vault.options.root: follower.vault.name for follower in self._registry.followers}
         for root, vault_name in known.items():
@@ -216,7 +215,6 @@ class VaultMethods:
 
 
 def _existing_folder(name: str) -> Path:
-    """Return the real folder of this name. Raises UsageError or VaultMissing."""
     missing = VaultMissing(f"no folder {quote(name)}; use the absolute path of an existing folder")
     if not name.isprintable():
         raise UsageError(f"{quote(name)} has control characters in its name; rename that folder first")

@@ -107,7 +107,6 @@ class AccessControl:
                 CURRENT_GRANT.reset(before)
 
     async def _redacted(self, method: str, answer: Any, grant: Grant) -> Any:
-        """Return the answer without vaults and notes that may not be seen, and the daemon's own paths."""
         if method == "vault/list":
             seen = [
                 each for each in answer["vaults"] if each["from"] != "request" and grant.sees(each["name"])

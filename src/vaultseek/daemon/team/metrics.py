@@ -104,7 +104,6 @@ async def metrics_server(host: str, number: int, metrics: Metrics) -> AsyncItera
 
 
 def _answer(metrics: Metrics, path: str) -> tuple[int, str, bytes]:
-    """Return status, type and body of the answer to a request."""
     if path == METRICS:
         from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 

@@ -119,7 +119,6 @@ class Authenticator:
 
 
 async def _first_message(connection: socket.socket) -> tuple[bytes, protocol.Request | Rejected | None]:
-    """Return all bytes received until the first message was complete, and that message."""
     loop = asyncio.get_running_loop()
     frames = FrameReader(limits.AUTH_BYTES)
     received = b""

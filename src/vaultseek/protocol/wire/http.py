@@ -73,12 +73,10 @@ class BoundedProtocol(H11Protocol):
 
     @property
     def _is_answering(self) -> bool:
-        """True from the end of a request to the end of its answer."""
         arrived = self.conn.their_state not in (h11.IDLE, h11.SEND_BODY)
         return arrived and self.cycle is not None and not self.cycle.response_complete
 
     def _await_request(self) -> None:
-        """Start the time in which the next request has to arrive; stop it while an answer is made."""
         if self._is_answering:
             _stop(self._sending)
             self._sending = None

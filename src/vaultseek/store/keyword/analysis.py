@@ -244,13 +244,11 @@ def _unicode_pattern() -> re.Pattern[str]:
 
 
 def _compile_token_pattern(word: str, first: str = "") -> re.Pattern[str]:
-    """Return a pattern that is linear in the text: no character can both end a word and join two."""
     joined = rf"{word}(?:(?:[.\-‐/'’]|::|:(?=[0-9])){word})*"
     return re.compile(rf"{first}#[0-9]+(?![A-Za-z0-9_])|{joined}(?:\+\+|(?<=\b[A-Za-z])\#(?![A-Za-z0-9_#]))?")
 
 
 def _separators() -> str:
-    """Return all but letters, digits, marks and the underscore, as ranges for a character class."""
     codes = [c for c in range(0x10000) if unicodedata.category(chr(c))[0] in "PSZC" and c != ord("_")]
     ranges = [[codes[0], codes[0]]]
     for code in codes[1:]:
@@ -293,7 +291,6 @@ def _is_word(token: str) -> bool:
 
 
 def _has_letters_only(word: str) -> bool:
-    """True for a word of letters, some of which may carry marks, as the vowels of Hindi do."""
     if word.isascii() or word.isalpha():
         return word.isalpha()
     return word[0].isalpha() and all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in word)

@@ -171,7 +171,6 @@ def idf(count: int, df: int) -> float:
 
 
 def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
-    """Return keys and counts of all these terms, ordered by key."""
     rows = [segment.rows(number) for number in terms]
     if len(rows) == 1:
         return rows[0]
@@ -181,13 +180,11 @@ def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
 
 
 def _sum_by_run(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Add up the values of each key; those of the same key stand side by side."""
     firsts = _run_firsts(keys)
     return keys[firsts], np.add.reduceat(values, firsts)
 
 
 def _count_runs(keys: Ints) -> tuple[Ints, Ints]:
-    """Return each key once, and how often it is there; the same ones stand side by side."""
     firsts = _run_firsts(keys)
     return keys[firsts], np.diff(firsts, append=len(keys))
 

@@ -210,19 +210,16 @@ class _Storage(FileStorage):  # type: ignore[misc]
         return super().lock(name)
 
     def rename_file(self, oldname: str, newname: str, safe: bool = False) -> None:
-        """Publish a finished file under its final name, durably."""
         if newname.endswith(".toc"):
             self._seal(Path(self._fpath(oldname)))
         super().rename_file(oldname, newname, safe=safe)
         self._sync_directory()
 
     def sync(self, file: Any) -> None:
-        """Flush a file to the disk."""
         file.flush()
         os.fsync(file.fileno())
 
     def check(self, name: str) -> None:
-        """Raise ``IndexDamaged`` unless the table of contents fits its checksum."""
         data = Path(self._fpath(name)).read_bytes()
         body, trailer = data[:-_TRAILER_BYTES], data[-_TRAILER_BYTES:]
         if trailer != _TRAILER + zlib.crc32(body).to_bytes(4, "little"):

@@ -209,7 +209,6 @@ class KeywordIndex:
         self._state = _load(self._commits, self._state.segments, verify=False)
 
     def _merge_small(self) -> None:
-        """Do a quick merge, unless one is running, so that single notes do not pile up."""
         if not self._merging.acquire(blocking=False):
             return
         try:
@@ -221,7 +220,6 @@ class KeywordIndex:
             self._merging.release()
 
     def _publish(self, prepared: PreparedSegment | None, deleted: Sequence[int], revision: str) -> None:
-        """Commit a segment, if any, without the notes ``deleted`` in the other ones."""
         numbers = np.array(deleted, np.int64)
         with self._commits.writing(prepared) as last:
             for entry in last.segments:
@@ -236,7 +234,6 @@ class KeywordIndex:
         self._reload()
 
     def _merge(self, state: _State, merged: Sequence[SegmentEntry], merge: MergeFiles | None = None) -> None:
-        """Write the merged segment, then publish it without the notes that were deleted in the meantime."""
         sources = [MergeSource(state.segments[entry.segment_id()], entry.alive()) for entry in merged]
         if merge is None:
             prepared = self._preparer.merged(sources)

@@ -195,7 +195,6 @@ class _Texts:
 def _tokenize(
     documents: Sequence[KeywordDocument], lexicon: Lexicon, rules: LanguageRules
 ) -> tuple[Ints, _Texts]:
-    """Return the token numbers of all texts, one text after the other, and the texts."""
     tokens, keys, sizes = array("I"), array("I"), array("I")
     for number, document in enumerate(documents):
         numbers = lexicon.of_language(rules.language_of(document.language)).of_text
@@ -209,7 +208,6 @@ def _tokenize(
 
 
 def _text_positions(texts: _Texts, lengths: Ints) -> Ints:
-    """Return the position of each text in its field of its note: after the texts before it and their gaps."""
     ends = run_starts(lengths + GAP)
     first_of_field = np.flatnonzero(np.diff(texts.keys.astype(np.int64), prepend=-1))
     counts = np.diff(first_of_field, append=len(texts.keys))
@@ -219,7 +217,6 @@ def _text_positions(texts: _Texts, lengths: Ints) -> Ints:
 def _occurrences(
     lexicon: Lexicon, tokens: Ints, keys: Ints, positions: Ints
 ) -> tuple[list[bytes], Ints, Ints, Ints]:
-    """Return the sorted vocabulary, and the term, key and position of every occurrence of a term."""
     sizes = _array(lexicon.sizes)[tokens].astype(np.int64)
     indexes = run_indexes(_array(lexicon.firsts)[tokens].astype(np.int64), sizes)
     numbers = _array(lexicon.terms)[indexes]
@@ -255,7 +252,6 @@ def _rows(terms: Ints, keys: Ints, positions: Ints, vocabulary: int) -> tuple[Bl
 
 
 def _words(lexicon: Lexicon, tokens: Ints, vocabulary: list[bytes]) -> tuple[Strings, Ints]:
-    """Return the sorted words and the term of each; a word has several if it has several languages."""
     ranks = {text: rank for rank, text in enumerate(vocabulary)}
     pairs = {
         (word, ranks[lexicon.texts[term]])

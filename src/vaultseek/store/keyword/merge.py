@@ -86,7 +86,6 @@ class _Part:
         self.terms: Ints = np.zeros(0, np.int64)
 
     def living_terms(self) -> list[bytes]:
-        """Return the terms of living notes."""
         terms = self.tables.vocabulary[:]
         return [terms[number] for number in np.flatnonzero(self.rows).tolist()]
 
@@ -96,7 +95,6 @@ class _Part:
         self.terms = np.maximum.accumulate(np.array(numbers, np.int64)) if numbers else self.terms
 
     def block(self, first: int, last: int) -> tuple[Ints, Block]:
-        """Return the living rows of the result's terms ``first`` up to ``last``, and the term of each."""
         low, high = np.searchsorted(self.terms, (first, last)).tolist()
         block = self.segment.block(low, high)
         terms = np.repeat(self.terms[low:high], run_lengths(self.tables.first_rows[low : high + 1]))
@@ -107,7 +105,6 @@ class _Part:
         return terms[living], Block(renumbered[living], block.counts[living], positions)
 
     def _living(self) -> tuple[Ints, Ints]:
-        """Return the number of rows and of positions of living notes, by term."""
         size = len(self.tables.vocabulary)
         rows, positions = np.zeros(size, np.int64), np.zeros(size, np.int64)
         for low, high in _slices(self.tables.first_positions):
@@ -140,7 +137,6 @@ def _parts(sources: Sequence[MergeSource]) -> list[_Part]:
 
 
 def _slices(firsts: Ints) -> Iterator[tuple[int, int]]:
-    """Yield ranges of terms with at most ``MERGE_POSITIONS`` positions, or one term with more."""
     low, last = 0, len(firsts) - 1
     while low < last:
         high = int(np.searchsorted(firsts, int(firsts[low]) + MERGE_POSITIONS, side="right")) - 1
@@ -150,7 +146,6 @@ def _slices(firsts: Ints) -> Iterator[tuple[int, int]]:
 
 
 def _blocks(parts: Sequence[_Part], tables: Tables) -> Iterator[Block]:
-    """Yield the rows of the result, some terms at a time."""
     for low, high in _slices(tables.first_positions):
         terms, blocks = zip(*(part.block(low, high) for part in parts), strict=True)
         keys, counts, positions = (
@@ -200,14 +195,12 @@ def _pick(values: Ints, selected: Ints | Bools, width: int) -> Ints:
 
 
 def _living_chunks(part: _Part) -> tuple[Ints, Ints]:
-    """Return the number of chunks of each living note, and the indexes of all these chunks."""
     firsts = part.tables.first_chunks.astype(np.int64)
     counts = run_lengths(firsts)[part.alive]
     return counts, run_indexes(firsts[:-1][part.alive], counts)
 
 
 def _words(parts: Sequence[_Part], ranks: dict[bytes, int]) -> tuple[Strings, Ints]:
-    """Return the sorted words whose term is alive, and the term of each."""
     pairs: set[tuple[bytes, int]] = set()
     for part in parts:
         terms = part.tables.vocabulary[:]

@@ -149,7 +149,6 @@ def _weight_by_count(
 
 
 def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bool) -> list[QueryTerm]:
-    """Return the query terms of a token; ``ends_pair``: it is the syllable that the last pair ended with."""
     terms = [term for term in analyzed.terms if term.role != "date"]
     if len(terms) > 1:
         terms = _without_accent_variants(terms, has_accents)

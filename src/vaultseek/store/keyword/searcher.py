@@ -152,7 +152,6 @@ class Searcher:
         ]
 
     def _is_missing(self, scored: _ScoredTerm) -> bool:
-        """True for a plain word that no note has; numbers and identifiers are never fuzzy."""
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
         return plain and not scored.scores.df and self._snapshot.count > 0
@@ -179,7 +178,6 @@ class Searcher:
         return self._visible is None or bool(scores.at(self._visible)[1].any())
 
     def _matches(self, notes: Ints) -> tuple[Floats, Bools, Floats]:
-        """Return the score of each note, which terms it has, bool[terms, notes], and its coverage."""
         contains = np.zeros((len(self._scored), len(notes)), np.bool_)
         totals, covered, total = np.zeros(len(notes)), np.zeros(len(notes)), 0.0
         for row, each in zip(contains, self._scored, strict=True):
@@ -192,7 +190,6 @@ class Searcher:
         return totals, contains, np.minimum(covered / total, 1.0) if total else covered
 
     def _adjacent_pairs(self, stop_words: frozenset[str]) -> list[Pair]:
-        """Return the pairs of adjacent words, without stop words and terms that are pairs of characters."""
         words = [
             (each.term.token, number, each)
             for number, each in enumerate(self._scored)
@@ -227,7 +224,6 @@ class Searcher:
         return Details(words, contains, snapshot.chunk_ids, run_starts(sizes), chunks, totals[chunks])
 
     def _proximity(self, notes: Ints) -> Floats:
-        """Return the proximity score of each of the notes, which are ascending."""
         numbers = {number for pair in self._pairs for number in (pair.first, pair.second)}
         ranks = np.zeros(self._snapshot.size, np.int32)
         ranks[notes] = np.arange(1, len(notes) + 1)
@@ -256,7 +252,6 @@ class _ScoredTerm:
     in_addition: bool = False
 
     def with_weight(self, known: bool) -> _ScoredTerm:
-        """Return it with the weight for a token that the vault has (``known``) or does not have."""
         weight = self.weight if known or self.term.kind == "prefix" else self.term.weight_unknown
         return self if weight == self.weight else replace(self, weight=weight)
 

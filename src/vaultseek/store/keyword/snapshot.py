@@ -267,7 +267,6 @@ def _language_marks(view: SegmentView) -> list[int]:
 
 
 def _length_sums(view: SegmentView) -> Ints:
-    """Return sum and number of the lengths above 0 of the living notes: int64[2, 8]."""
     sums = view.segment.length_sums
     if view.all_alive:
         return sums

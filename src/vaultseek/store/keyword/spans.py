@@ -78,7 +78,6 @@ class SpanFinder:
         return [TermSpan(origins[start][0], origins[end - 1][1], term) for start, end, term in spans]
 
     def _find(self, token: str, analyzers: Analyzers) -> tuple[tuple[int, int, str], ...]:
-        """Return the range of each term of a token; that of the whole token if the word is not in it."""
         spans = [span for analyzer in analyzers for span in self._find_in(token, analyzer)]
         return tuple(dict.fromkeys(spans))
 
@@ -106,7 +105,6 @@ def span_finder(rules: LanguageRules, languages: frozenset[str | None]) -> SpanF
 
 
 def _token_places(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the tokens of a normalized text and where they begin."""
     has_unspaced = not text.isascii() and contains_unspaced(text)
     for match in token_pattern(text).finditer(text):
         if has_unspaced and is_unspaced(match[0]):
@@ -117,13 +115,11 @@ def _token_places(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _fold(token: str) -> tuple[str, list[int]]:
-    """Return the token as its words are folded, and for each character the index of its origin."""
     letters = [fold_compound(character) for character in token]
     return "".join(letters), [index for index, folded in enumerate(letters) for _ in folded]
 
 
 def _normalize(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text in NFKC, and for each character of it the range that it comes from."""
     parts: list[str] = []
     origins: list[tuple[int, int]] = []
     start = 0

@@ -75,7 +75,6 @@ class Strings(Sequence[bytes]):
         return range(self._place(prefix), self._place(prefix + b"\xff"))
 
     def _place(self, value: bytes) -> int:
-        """Return the index of the first string that is not before the value."""
         heads = self._first_bytes()
         head = first_bytes([value])[0]
         low, high = int(heads.searchsorted(head)), int(heads.searchsorted(head, side="right"))

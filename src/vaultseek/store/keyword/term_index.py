@@ -114,12 +114,10 @@ class TermIndex:
 
 
 def _is_common(terms: tuple[str, ...], df: int) -> bool:
-    """True if reading the places in some notes is less work than reading all of them, term by term."""
     return df > RARE_NOTES * min(len(terms), ALTERNATIVES)
 
 
 def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
-    """Join the places of some terms in some segments, with notes numbered over all segments."""
     joined_parts = [
         (np.sort(np.concatenate(places)) if len(places) > 1 else places[0]) + (view.base << NOTE_SHIFT)
         for view, places in parts
@@ -166,7 +164,6 @@ def _candidates(words: Strings, word: bytes) -> Ints:
 
 
 def _ending(words: Strings, numbers: Ints, tail: bytes) -> Ints:
-    """Return those of the words that end with the tail; each byte leaves fewer to look at."""
     blob = np.frombuffer(words.blob, np.uint8)
     for back, byte in enumerate(reversed(tail), 1):
         numbers = numbers[blob[words.offsets[numbers + 1].astype(np.int64) - back] == byte]

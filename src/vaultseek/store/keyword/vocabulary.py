@@ -35,7 +35,6 @@ def list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
 
 
 def _note_counts(view: SegmentView) -> Ints:
-    """Return the number of living notes of each term."""
     tables = view.segment.tables
     keys = view.segment.keys()
     notes = keys >> FIELD_BITS

@@ -73,7 +73,6 @@ class NoteCopies:
 
 
 def _by_first(rows: Iterable[Sequence[Any]]) -> dict[Any, list[Sequence[Any]]]:
-    """Return the rest of each row by its first value."""
     by_first: dict[Any, list[Sequence[Any]]] = {}
     for first, *rest in rows:
         by_first.setdefault(first, []).append(rest)

@@ -66,7 +66,6 @@ class Database:
         return self._own()[0]
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
-        """Return the calling thread's connection, and the lock to hold while it works."""
         return self._connections.own()
 
     @contextmanager
@@ -140,7 +139,6 @@ class Database:
 
     @contextmanager
     def _statement(self) -> Iterator[sqlite3.Connection]:
-        """Yield the calling thread's connection for one statement; remember if an error shows damage."""
         try:
             connection, lock = self._own()
             with lock:

@@ -74,7 +74,6 @@ class Ledger:
         return part
 
     def _visible(self, folders: Folders) -> ScopedDatabase:
-        """Return the tables as far as they are about the notes in ``folders``."""
         return ScopedDatabase(self._database, self._scoped, folders)
 
     def is_sound(self) -> bool:
