@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes
 import json
 import platform
 import socket
@@ -15,7 +17,6 @@ import pytest
 import made_files as made
 from vaultseek.base.extras import has_extra
 from vaultseek.content.extractors import process as module
-from vaultseek.content.extractors.confinement import has_filter, has_landlock
 from vaultseek.content.extractors.process import ExtractionProcess
 
 CHILD = Path(__file__).parents[2] / "hostile_child.py"
@@ -29,6 +30,7 @@ FILES = {
     "read the parent's environment",
 }
 ELSEWHERE = {"connect by TCP", "send a datagram", "connect to the daemon", "run a program"}
+_HAS_LANDLOCK = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint32(1)) > 0
 
 
 @pytest.fixture
@@ -60,12 +62,12 @@ def test_a_hostile_file_finds_no_keys_and_no_home(found):
     assert found["folder"] == "/"
 
 
-@pytest.mark.skipif(not has_landlock(), reason=f"the kernel {platform.release()} has no Landlock")
+@pytest.mark.skipif(not _HAS_LANDLOCK, reason=f"the kernel {platform.release()} has no Landlock")
 def test_a_hostile_file_reaches_no_other_file(found):
     assert FILES.isdisjoint(found["possible"])
 
 
-@pytest.mark.skipif(not has_filter(), reason=f"system calls of {platform.machine()} are not filtered")
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="system calls are not filtered")
 def test_a_hostile_file_reaches_neither_network_nor_daemon_nor_programs(found):
     assert ELSEWHERE.isdisjoint(found["possible"])
 

@@ -272,12 +272,12 @@ def test_the_problem_of_a_pdf_has_a_name():
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_ocr_reads_pictures_and_scans():
-    picture = extracted("s.png", made.picture("Replace the float switch"), ocr=True)
+    picture = extracted("s.png", made.picture("Replace the float switch"))
     assert "float switch" in "\n".join(picture.lines)
     scan = extracted("s.pdf", made.scan("Replace the float switch"), ocr=True)
     assert [each.place for each in passages(scan)] == ["page=1"]
     assert "float switch" in "\n".join(scan.lines)
-    assert codes(extracted("bad.png", b"no picture", ocr=True)) == ["damaged"]
+    assert codes(extracted("bad.png", b"no picture")) == ["damaged"]
 
 
 # -- all

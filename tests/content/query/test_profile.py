@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from vaultseek.content.query.grammar import parse_query
 from vaultseek.content.query.profile import (
     FIXED_PROFILES,
-    AdaptiveRules,
     Profile,
     Weights,
     count_words,
@@ -178,11 +177,6 @@ def test_the_table_by_length(text, name, weights):
 )
 def test_by_default_only_identifiers_move_the_weights(text, name, weights):
     assert (of(text).name, of(text).weights) == (name, weights)
-
-
-def test_the_table_can_be_replaced():
-    rules = AdaptiveRules(short_words=0, middle_words=1, long=(3.0, 1.0), plain_alpha=0.9)
-    assert profile_query(parse_query("rope inspection"), "length", rules).weights == Weights(3.0, 1.0, 0.9)
 
 
 def test_named_profiles_keep_what_was_found_out():

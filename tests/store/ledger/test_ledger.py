@@ -185,7 +185,7 @@ def test_a_second_space_has_entries_of_its_own_from_its_first_store_on(ledger):
 
 def test_links_are_found_by_what_they_listen_to_and_where_they_lead(ledger):
     a, b = put(ledger, indexed("a.md", links=(link("B"), link("Ghost"))), indexed("b.md"))
-    assert [(note, target) for note, _, _, target, _ in ledger.links.targets_by_key({"b"})] == [(a, "B")]
+    assert [(note, target) for note, _, _, target in ledger.links.targets_by_key({"b"})] == [(a, "B")]
     ledger.links.resolve([(a, 0, "b.md")])
     assert ledger.links.edges() == [(a, b)]
     assert [row.source for row in ledger.links.to_paths(["b.md"])] == ["a.md"]

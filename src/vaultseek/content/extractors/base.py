@@ -23,7 +23,7 @@ _OF_NOTE = re.compile(r"\bnote\[\s*(?:\"([^\"]+)\"|'([^']+)')\s*\]")
 _WORDS = frozenset({"and", "or", "not", "true", "false", "null", "this", "file", "formula", "note", "if"})
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read a base: each view is a part of its own."""
     text, _ = decode(data)
     try:

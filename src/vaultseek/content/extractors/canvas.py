@@ -42,7 +42,7 @@ class _Node:
         return self.y, self.x
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read a canvas. Each card is a part of its own, in the order of reading: down, then across."""
     text, _ = decode(data)
     try:

@@ -52,16 +52,6 @@ def confine() -> None:
     _filter_calls(libc)
 
 
-def has_landlock() -> bool:
-    """True if the kernel closes the file system."""
-    return sys.platform == "linux" and _version(ctypes.CDLL(None, use_errno=True)) > 0
-
-
-def has_filter() -> bool:
-    """True if system calls of this machine are filtered."""
-    return sys.platform == "linux" and bool(_given_up()[1])
-
-
 def _given_up() -> tuple[int, tuple[int, ...]]:
     is_32_bit = sys.maxsize < 1 << 32
     return (0, ()) if is_32_bit else _REFUSED.get(os.uname().machine, (0, ()))

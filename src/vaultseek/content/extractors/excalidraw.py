@@ -23,7 +23,7 @@ _LINK_ID = re.compile(r"([A-Za-z0-9_-]{1,40}):\s")
 _MOST_HEAD = 4000
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read a drawing: each text is a part of its own, the frames are headings."""
     text, problems = decode(data)
     if path[-3:].lower() == ".md":

@@ -22,7 +22,7 @@ _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read an Org file; line numbers are those of the file."""
     text, of_text = decode_any(data)
     problems = list(of_text)

@@ -22,7 +22,7 @@ _IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read an HTML file. Its lines are those of the Markdown that it is shown as."""
     page = convert(_text(data), _OPTIONS)
     about = page.metadata.document if page.metadata else None

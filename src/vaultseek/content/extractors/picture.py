@@ -15,7 +15,7 @@ CERTAINTY = 0.5
 """Certainty below which a line of text is left out."""
 
 
-def read(data: bytes, path: str, *, ocr: bool = True) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read the text in a picture."""
     if not has_extra("ocr"):
         return named_only(path, "no_ocr", not_installed())

@@ -13,7 +13,7 @@ from vaultseek.content.extractors.composition import name_of, paragraphs, plain_
 from vaultseek.content.markdown.decode import decode
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read a text file; line numbers are those of the file."""
     text, problems = decode_any(data)
     lines = plain_lines(text) if text else []

@@ -154,7 +154,8 @@ def _extract(job: JSON, data: bytes) -> Note:
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         failpoints.failpoint(f"extract {path}")
-        return extractor.function()(data, path, ocr=ocr)
+        read = extractor.function()
+        return read(data, path, ocr=ocr) if job["kind"] == "pdf" else read(data, path)
     except (MemoryError, RecursionError):
         return named_only(path, "too_complex", "reading it takes too much memory")
     except Exception as error:

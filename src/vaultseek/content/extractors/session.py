@@ -63,7 +63,7 @@ class Turn(NamedTuple):
     text: str
 
 
-def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
+def read(data: bytes, path: str) -> Note:
     """Read a log. Each turn is a part of its own, ``turn=3``, below a heading with speaker and time."""
     entries = [*_entries(decode(data)[0])]
     turns = [*_turns(entries)]

@@ -11,7 +11,7 @@ from vaultseek.base.model import Note, Problem
 from vaultseek.content.kinds import Kind
 
 Read = Callable[..., Note]
-"""Function from bytes and path to the file's text and structure; ``ocr`` says whether OCR is on."""
+"""Function from bytes and path to the file's text and structure; that of PDFs takes ``ocr`` too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -304,7 +304,7 @@ def mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str])
             end, closed = _closing(kind, lines, row, prefix, block.quotes)
             if kind == "comment" and not closed:
                 continue
-            _fence(skeleton, lines, row, end, prefix, block.quotes, closed=closed)
+            _fence(skeleton, row, end, prefix, block.quotes, closed=closed)
             masked[row] = kind
             done = end
     return masked
@@ -357,9 +357,7 @@ def _closes(kind: BlockKind, text: str) -> bool:
     return text.endswith("$$") and "$" not in text.rstrip("$")
 
 
-def _fence(
-    skeleton: list[str], lines: Sequence[str], start: int, end: int, prefix: str, quotes: int, *, closed: bool
-) -> None:
+def _fence(skeleton: list[str], start: int, end: int, prefix: str, quotes: int, *, closed: bool) -> None:
     plain = "> " * quotes if quotes else re.sub(r"[^ \t]", " ", prefix)
     skeleton[start] = f"{prefix}~~~"
     for row in range(start + 1, end + 1):

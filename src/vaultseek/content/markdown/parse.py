@@ -236,7 +236,8 @@ class _Body:
 
     def table(self, block: Block) -> None:
         leading = self.lines[block.start].startswith("|", block.column)
-        regular = not self.interrupts_paragraph(block)
+        last = self.last
+        regular = last is None or (last.kind, last.end) != ("paragraph", block.start - 1)
         for row in range(block.start, block.end + 1):
             line = self.lines[row]
             text = line[block.column :] if row == block.start else without_quotes(line, block.quotes)
@@ -253,10 +254,6 @@ class _Body:
             bar = "" if regular or not match.start() else "|"
             cell = match[0].rstrip(" \t")
             self.add_text(bar + cell, line, len(text) - match.start() - len(cell))
-
-    def interrupts_paragraph(self, block: Block) -> bool:
-        last = self.last
-        return last is not None and (last.kind, last.end) == ("paragraph", block.start - 1)
 
     def definition(self, block: Block) -> None:
         text = self.text_of(block, block.end)

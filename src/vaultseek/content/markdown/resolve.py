@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
-from vaultseek.base.model import Link, LinkKind
+from vaultseek.base.model import Link
 from vaultseek.base.text import fold_case
 from vaultseek.content.markdown.title import file_stem, note_name
 
@@ -147,11 +147,10 @@ class Names:
         keys = self._files.get(path)
         return frozenset() if keys is None else name_keys(path, keys)
 
-    def resolve(self, target: str, source: str, kind: LinkKind = "wikilink") -> Resolution:
+    def resolve(self, target: str, source: str) -> Resolution:
         """Resolve ``target`` in the note ``source``.
 
-        The target comes without fragment and alias, and decoded if it is a Markdown destination; all kinds
-        of links are looked up alike.
+        The target comes without fragment and alias, and decoded if it is a Markdown destination.
         """
         target = target.strip()
         if not target:
@@ -172,7 +171,7 @@ class Names:
         """Resolve a link; one without any target (``[[|text]]``) resolves to nothing."""
         if not link.target and link.heading is None and link.block is None:
             return UNRESOLVED
-        return self.resolve(link.target, source, link.kind)
+        return self.resolve(link.target, source)
 
     def _entries(self, path: str, keys: Sequence[str]) -> Iterator[tuple[dict[str, list[str]], str]]:
         folded = _fold(path)

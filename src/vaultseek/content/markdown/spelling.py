@@ -72,7 +72,7 @@ def moved_target(
     cannot.
     """
     source, path = now
-    resolution = names.resolve(link.target, source, link.kind)
+    resolution = names.resolve(link.target, source)
     leads = resolution.path == path and resolution.by_alias == by_alias
     was_true, is_true = (_is_true_path(link, *pair, portable=portable) for pair in (was, now))
     if leads and (is_true or not was_true):

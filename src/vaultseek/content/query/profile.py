@@ -43,22 +43,6 @@ PLAIN_ALPHA = 0.7
 """``alpha`` of queries whose specificity is above ``SPECIFIC``, above ``MIXED``, or lower."""
 
 
-@dataclass(frozen=True, slots=True)
-class AdaptiveRules:
-    """Thresholds and weights of the adaptive profiles; the defaults are the constants of this module."""
-
-    short_words: int = SHORT_WORDS
-    middle_words: int = MIDDLE_WORDS
-    short: tuple[float, float] = SHORT
-    middle: tuple[float, float] = MIDDLE
-    long: tuple[float, float] = LONG
-    specific: float = SPECIFIC
-    mixed: float = MIXED
-    specific_alpha: float = SPECIFIC_ALPHA
-    mixed_alpha: float = MIXED_ALPHA
-    plain_alpha: float = PLAIN_ALPHA
-
-
 FIXED_PROFILES: Mapping[str, Weights] = {
     "code": Weights(0.7, 1.3, 0.35),
     "conceptual": Weights(1.5, 0.5, 0.75),
@@ -86,7 +70,7 @@ class Profile:
     weights: Weights = field(default=FIXED_PROFILES["balanced"])
 
 
-def profile_query(query: Query, name: str = "auto", rules: AdaptiveRules | None = None) -> Profile:
+def profile_query(query: Query, name: str = "auto") -> Profile:
     """Return the profile of ``query``; its weights depend on the query only if ``name`` is adaptive.
 
     Raises BadQuery for a name that is neither in :data:`ADAPTIVE_PROFILES` nor in :data:`FIXED_PROFILES`.
@@ -103,8 +87,7 @@ def profile_query(query: Query, name: str = "auto", rules: AdaptiveRules | None 
     specificity = len(spans) / (len(spans) + meaningful) if spans else 0.0
     words = count_words(query.rank_text)
     names = tuple(dict.fromkeys(text[start:end] for start, end in spans))
-    by_query = _by_length if name == "length" else _by_specificity
-    adaptive, weights = by_query(words, specificity, rules or AdaptiveRules())
+    adaptive, weights = _by_length(words, specificity) if name == "length" else _by_specificity(specificity)
     return Profile(
         name=adaptive if name in ADAPTIVE_PROFILES else name,
         words=words,
@@ -183,24 +166,24 @@ def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(fold, (*identifiers, *query.phrases, *lone))))
 
 
-def _by_length(words: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
+def _by_length(words: int, specificity: float) -> tuple[str, Weights]:
     name, by_length = (
-        ("short", rules.short)
-        if words <= rules.short_words
-        else ("middle", rules.middle)
-        if words <= rules.middle_words
-        else ("long", rules.long)
+        ("short", SHORT)
+        if words <= SHORT_WORDS
+        else ("middle", MIDDLE)
+        if words <= MIDDLE_WORDS
+        else ("long", LONG)
     )
-    by_query, weights = _by_specificity(words, specificity, rules)
+    by_query, weights = _by_specificity(specificity)
     if by_query == "plain":
-        return name, Weights(*by_length, rules.plain_alpha)
+        return name, Weights(*by_length, PLAIN_ALPHA)
     lower = min(by_length, (weights.semantic, weights.keyword), key=lambda pair: pair[0] - pair[1])
     return by_query, Weights(*lower, weights.alpha)
 
 
-def _by_specificity(_: int, specificity: float, rules: AdaptiveRules) -> tuple[str, Weights]:
-    if specificity > rules.specific:
-        return "specific", Weights(*rules.short, rules.specific_alpha)
-    if specificity > rules.mixed:
-        return "mixed", Weights(*rules.middle, rules.mixed_alpha)
-    return "plain", Weights(*rules.middle, rules.plain_alpha)
+def _by_specificity(specificity: float) -> tuple[str, Weights]:
+    if specificity > SPECIFIC:
+        return "specific", Weights(*SHORT, SPECIFIC_ALPHA)
+    if specificity > MIXED:
+        return "mixed", Weights(*MIDDLE, MIXED_ALPHA)
+    return "plain", Weights(*MIDDLE, PLAIN_ALPHA)

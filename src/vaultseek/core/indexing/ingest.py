@@ -315,8 +315,8 @@ class Indexer:
     def _relink(self, keys: set[str], ids: Sequence[int], revision: int) -> set[int]:
         links = self._ledger.links.targets_by_key(keys) + self._ledger.links.targets_of(ids)
         resolved = [
-            (note, ordinal, self._names.resolve(target, source, kind).path)
-            for note, ordinal, source, target, kind in links
+            (note, ordinal, self._names.resolve(target, source).path)
+            for note, ordinal, source, target in links
         ]
         sources = {note for note, _, _ in resolved}
         if self._keyword.keeps_rows:

@@ -140,7 +140,7 @@ class Moves:
         """Return the new target of a link in the note ``source``; None if it stays as it is."""
         if not link.target:
             return None
-        before = self._names.resolve(link.target, source, link.kind)
+        before = self._names.resolve(link.target, source)
         if before.path is None:
             return None
         now = self._moves.get(source, source), self._moves.get(before.path, before.path)

@@ -15,7 +15,7 @@ CACHED_CONTEXTS = 2000
 CONTEXTS_TO_NOTE = 1000
 """Links to one note whose contexts are read: a note may be linked to any number of times."""
 
-_TARGETS = "SELECT l.note, l.ordinal, n.path, l.target, l.kind FROM links l JOIN notes n ON n.id = l.note"
+_TARGETS = "SELECT l.note, l.ordinal, n.path, l.target FROM links l JOIN notes n ON n.id = l.note"
 _LINKS_TO = (
     "SELECT l.note, l.line, c.start_line, c.text FROM"
     " (SELECT DISTINCT note, line FROM links WHERE resolved = ? LIMIT ?) l"

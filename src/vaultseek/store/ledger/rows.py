@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from vaultseek.base.model import JSON, BlockId, Chunk, Heading, Link, LinkKind, Note, Place
+from vaultseek.base.model import JSON, BlockId, Chunk, Heading, Link, Note, Place
 from vaultseek.base.text import fold
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
@@ -25,8 +25,8 @@ LINK_COLUMNS = (
     " l.first, l.last"
 )
 
-LinkTarget = tuple[int, int, str, str, LinkKind]
-"""A link to be resolved: note id, ordinal in the note, path of the note, target, kind."""
+LinkTarget = tuple[int, int, str, str]
+"""A link to be resolved: note id, ordinal in the note, path of the note, target."""
 
 
 @dataclass(frozen=True, slots=True)

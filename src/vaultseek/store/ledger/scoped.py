@@ -35,7 +35,7 @@ _OF_NOTE = (
     "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
 )
 LINKS_OUTSIDE = (
-    "SELECT DISTINCT t.note, t.ordinal, n.path, t.target, t.kind FROM temp.scope AS s"
+    "SELECT DISTINCT t.note, t.ordinal, n.path, t.target FROM temp.scope AS s"
     " CROSS JOIN main.notes AS n ON n.path >= s.low AND n.path < s.high"
     " CROSS JOIN main.links AS t ON t.note = n.id"
     f" WHERE t.resolved IS NOT NULL AND NOT {_OF_PATH.format(column='t.resolved')}"
