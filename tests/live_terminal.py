@@ -27,7 +27,9 @@ KEYS = {
     "PageDown": "\x1b[6~",
     "Ctrl-C": "\x03",
     "Ctrl-O": "\x0f",
+    "Ctrl-T": "\x14",
     "Ctrl-U": "\x15",
+    "Ctrl-Y": "\x19",
 }
 SECONDS = 60.0
 _POLL_SECONDS = 0.05
@@ -49,6 +51,8 @@ class LiveTerminal:
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self._on_output = on_output
+        self.written = b""
+        """All that the program has written."""
         self._ours, theirs = pty.openpty()
         ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", lines, columns, 0, 0))
         self.process = subprocess.Popen(
@@ -96,6 +100,7 @@ class LiveTerminal:
             data = os.read(self._ours, 65_536)
         except OSError:  # the program has closed the terminal
             return False
+        self.written += data
         self._stream.feed(data)
         self._on_output(self.screen)
         return bool(data)

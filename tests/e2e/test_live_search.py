@@ -5,12 +5,14 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from live_terminal import LiveTerminal
+from worlds import write_files
 
 NOTES = {
     ".obsidian/app.json": "{}",
@@ -91,6 +93,87 @@ def test_arrows_select_and_the_preview_follows(notes, start, tmp_path):
         assert terminal.ended() == 0
     chosen = "Old pump" if "Float" in first else "Float Switch"
     assert chosen in opened(tmp_path)[1]
+
+
+def test_marked_notes_stay_marked_and_are_opened_together(notes, start, tmp_path):
+    with start("find", "beer") as terminal:
+        terminal.until(lambda it: "▌ Slugs" in it.lines[2], "the note is first")
+        terminal.type("Ctrl-T")
+        terminal.shows("1 note marked")
+        terminal.type("Ctrl-U")
+        terminal.type("京都")
+        terminal.until(lambda it: "▌ Größe" in it.lines[2], "the next query is answered")
+        terminal.type("Ctrl-T")
+        terminal.shows("2 notes marked")
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    files = [str(notes.root / path) for path in ("Garden/Slugs.md", "Größe 北京.md")]
+    assert opened(tmp_path) == ["+83", *files]
+
+
+def test_what_is_marked_twice_is_not_marked(start, tmp_path):
+    with start(
+        "find", "alarm", "--mode", "keyword", shell=f"> {shlex.quote(str(tmp_path / 'chosen'))}"
+    ) as terminal:
+        terminal.shows("2 notes")
+        terminal.type("Ctrl-T")
+        terminal.until(lambda it: it.lines[2].startswith(" *") and it.lines[3].startswith("▌ "), "the mark")
+        terminal.type("Ctrl-T")
+        terminal.shows("2 notes marked")
+        terminal.type("Up")
+        terminal.type("Ctrl-T")
+        terminal.shows("1 note marked")
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    assert len((tmp_path / "chosen").read_text().splitlines()) == 1
+
+
+def copied(terminal: LiveTerminal) -> str:
+    return b64decode(terminal.written.rpartition(b"\x1b]52;c;")[2].partition(b"\x07")[0]).decode()
+
+
+def test_a_link_to_the_note_is_copied_by_the_terminal(start):
+    with start("find", "beer") as terminal:
+        terminal.until(lambda it: "▌ Slugs" in it.lines[2], "the note is first")
+        terminal.type("Ctrl-Y")
+        terminal.shows("Copied [[Slugs]]")
+        assert copied(terminal) == "[[Slugs]]"
+        terminal.type("Ctrl-T")
+        terminal.type("Ctrl-U")
+        terminal.type("京都")
+        terminal.until(lambda it: "▌ Größe" in it.lines[2], "the next query is answered")
+        terminal.type("Ctrl-T")
+        terminal.shows("2 notes marked")
+        terminal.type("Ctrl-Y")
+        terminal.shows("Copied [[Slugs]] [[Größe 北京]]")
+        assert copied(terminal) == "[[Slugs]]\n[[Größe 北京]]"
+
+
+def test_a_copied_link_is_one_of_markdown_where_the_vault_or_the_name_wants_that(
+    indexed_vault, start, tmp_path
+):
+    pages = indexed_vault(
+        {
+            ".obsidian/app.json": '{"useMarkdownLinks": true, "newLinkFormat": "absolute"}',
+            "a/C [sharp] notes.md": "# C [sharp] notes\n\nquartz\n",
+        }
+    )
+    odd = write_files(
+        tmp_path / "odd",
+        {".obsidian/app.json": "{}", "F# minor.md": "quartz", "b/Same.md": "feldspar", "c/Same.md": "gneiss"},
+    )
+    pages.run("index", "--wait", "--vault", str(odd))
+    for vault, word, link in (
+        (str(pages.root), "quartz", r"[C \[sharp\] notes](a/C%20%5Bsharp%5D%20notes.md)"),
+        (str(odd), "quartz", "[F# minor](F%23%20minor.md)"),
+        (str(odd), "gneiss", "[[c/Same]]"),
+    ):
+        with start("find", word, "--mode", "keyword", "--vault", vault) as terminal:
+            terminal.until(lambda it: it.lines[2].startswith("▌"), "a note is selected")
+            terminal.shows("1 note")
+            terminal.type("Ctrl-Y")
+            terminal.shows("Copied")
+            assert copied(terminal) == link
 
 
 def test_tab_offers_filters_that_narrow(start):

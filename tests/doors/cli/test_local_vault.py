@@ -27,7 +27,7 @@ def configure(home: Path, text: str) -> None:
 
 def named(vault: str) -> Invocation:
     invocation = Invocation()
-    invocation.vault = vault
+    invocation.vaults = [vault]
     return invocation
 
 

@@ -23,26 +23,29 @@ _OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
 
 
-def open_note(vault: str, result: JSON, *, obsidian: bool = False) -> None:
-    """Open the note of ``result`` at its line in ``$VISUAL`` or ``$EDITOR``; if neither is set, in Obsidian.
+def open_notes(results: Sequence[JSON], *, obsidian: bool = False) -> None:
+    """Open notes at their lines in ``$VISUAL`` or ``$EDITOR``, all at once; if neither is set, in Obsidian.
 
-    ``obsidian`` opens it there in any case. Raises UsageError if the program cannot be started.
+    ``obsidian`` opens them there in any case. Raises UsageError if the program cannot be started.
     """
-    if not vault:
-        raise UsageError(
-            "this note is on another machine, and a searcher has no file to open; "
-            "read it with `vaultseek read`"
-        )
-    file = str(Path(vault, result["path"]))
     editor = "" if obsidian else user_editor()
-    if not obsidian and file.lower().endswith(_VIEWED):
-        _open_by_desktop(file, f"no program here shows {Path(file).name}; set one for such files")
-    elif editor:
-        line = int(result.get("line") or result.get("start_line") or 1)
-        _run(editor_command(editor, file, line), "set $EDITOR to your editor")
-    else:
-        advice = "install it" if obsidian else "set $EDITOR to your editor, or install Obsidian"
-        _open_by_desktop(obsidian_url(file), f"Obsidian is not here; {advice}")
+    places = []
+    for result in results:
+        if not result["vault_path"]:
+            raise UsageError(
+                "this note is on another machine, and a searcher has no file to open; "
+                "read it with `vaultseek read`"
+            )
+        file = str(Path(result["vault_path"], result["path"]))
+        if not obsidian and file.lower().endswith(_VIEWED):
+            _open_by_desktop(file, f"no program here shows {Path(file).name}; set one for such files")
+        elif editor:
+            places.append((file, int(result.get("line") or result.get("start_line") or 1)))
+        else:
+            advice = "install it" if obsidian else "set $EDITOR to your editor, or install Obsidian"
+            _open_by_desktop(obsidian_url(file), f"Obsidian is not here; {advice}")
+    if places:
+        _run(editor_command(editor, places), "set $EDITOR to your editor")
 
 
 def open_window(vault: str, result: JSON) -> None:
@@ -50,7 +53,7 @@ def open_window(vault: str, result: JSON) -> None:
 
     Raises UsageError if the editor cannot be started.
     """
-    command = editor_command(user_editor(), str(Path(vault, result["path"])), int(result["line"]))
+    command = editor_command(user_editor(), [(str(Path(vault, result["path"])), int(result["line"]))])
     _run(command, "set $EDITOR to your editor", wait=False)
 
 
@@ -59,13 +62,14 @@ def user_editor() -> str:
     return (os.environ.get("VISUAL") or os.environ.get("EDITOR") or "").strip()
 
 
-def editor_command(editor: str, file: str, line: int) -> Sequence[str]:
-    """Return the command line that opens ``file`` at ``line``."""
+def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[str]:
+    """Return the command line that opens files at lines; most editors take the line of the first alone."""
     words = shlex.split(editor)
     name = Path(words[0]).name
-    if name in _GOTO:
-        return [*words, "--goto", f"{file}:{line}"]
-    return [*words, f"{file}:{line}"] if name in _COLON else [*words, f"+{line}", file]
+    if name in (*_GOTO, *_COLON):
+        goto = ["--goto"] if name in _GOTO else []
+        return [*words, *goto, *(f"{file}:{line}" for file, line in places)]
+    return [*words, f"+{places[0][1]}", *(file for file, _ in places)]
 
 
 def _open_by_desktop(target: str, problem: str) -> None:

@@ -67,10 +67,9 @@ class SearchCall:
         answer = self._ask(invocation)
         self._print(answer, invocation)
         if self.open and answer.get("results"):
-            from vaultseek.doors.cli.editor import open_note
+            from vaultseek.doors.cli.editor import open_notes
 
-            best = answer["results"][0]
-            open_note(best.get("vault_path") or answer["vault_path"], best)
+            open_notes([{"vault_path": answer.get("vault_path"), **answer["results"][0]}])
         return SUCCESS if answer.get("results") else NO_MATCH
 
     def _params(self) -> JSON:

@@ -13,7 +13,7 @@ import click
 
 from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import call_daemon, call_vault, ensure_running
-from vaultseek.doors.cli.editor import open_note
+from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, mode_option, unescaped
@@ -25,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.base.model import JSON
     from vaultseek.doors.cli.live.filters import Suggestion
+    from vaultseek.doors.cli.live.screen import Choice
 
 RESULTS = 30
 """Results of a live search: more than anybody looks through."""
@@ -48,7 +49,8 @@ def find(
     """Search while you type, with a preview, and open the note you choose.
 
     `vaultseek` alone does the same. Enter opens the note at the line that matches, in $VISUAL, $EDITOR or
-    Obsidian. Tab offers filters. In a pipe, the path of the chosen note is printed instead.
+    Obsidian. Tab offers filters. Ctrl-T marks notes to open together. In a pipe, the paths of the chosen
+    notes are printed instead.
 
     \b
     vaultseek find
@@ -60,14 +62,14 @@ def find(
         raise UsageError("this needs a terminal; in a script, use `vaultseek search`")
     if not (all_vaults or invocation.vaults) and sys.stdout.isatty():
         _ask_for_first_vault(invocation)
-    chosen = asyncio.run(_search(invocation, " ".join(map(unescaped, query)), mode, all_vaults=all_vaults))
-    if chosen is None:
+    choice = asyncio.run(_search(invocation, " ".join(map(unescaped, query)), mode, all_vaults=all_vaults))
+    if choice is None:
         return SUCCESS if sys.stdout.isatty() else NO_MATCH
-    vault, result, in_obsidian = chosen
+    results, in_obsidian = choice
     if sys.stdout.isatty():
-        open_note(vault, result, obsidian=obsidian or in_obsidian)
+        open_notes(results, obsidian=obsidian or in_obsidian)
     else:
-        print_paths({"vault_path": vault, "results": [result]})
+        print_paths({"results": results})
     return SUCCESS
 
 
@@ -86,10 +88,8 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
         print(summary_of(wait_until_indexed(invocation)))
 
 
-async def _search(
-    invocation: Invocation, query: str, mode: str | None, *, all_vaults: bool
-) -> tuple[str, JSON, bool] | None:
-    """Show the search and return the vault's folder and the result chosen; with true, for Obsidian."""
+async def _search(invocation: Invocation, query: str, mode: str | None, *, all_vaults: bool) -> Choice | None:
+    """Show the search and return what is chosen, each result with its vault's folder."""
     from vaultseek.client.asynchronous import AsyncClient, OnDemand
     from vaultseek.doors.cli.live.filters import suggest
     from vaultseek.doors.cli.live.finder import Finder
@@ -114,5 +114,4 @@ async def _search(
 
         finder = Finder(ask, request, recent, method=method)
         color = invocation.color and not os.environ.get("NO_COLOR")
-        choice = await Screen(finder, offers, query=query, color=color).run()
-    return choice and (finder.vault_path(choice[0]), *choice)
+        return await Screen(finder, offers, query=query, color=color).run()

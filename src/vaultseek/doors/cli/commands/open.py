@@ -7,7 +7,7 @@ import re
 import click
 
 from vaultseek.doors.cli.connect import call_note, find_part
-from vaultseek.doors.cli.editor import open_note
+from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, note_argument
 from vaultseek.errors import NotFound
@@ -37,4 +37,5 @@ def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
     except NotFound:
         answer, part = find_part(invocation, name)
         line = part.first
-    open_note(answer["vault_path"], {"path": answer["path"], "line": line}, obsidian=obsidian)
+    result = {"vault_path": answer["vault_path"], "path": answer["path"], "line": line}
+    open_notes([result], obsidian=obsidian)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from vaultseek.base.model import JSON
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX
+from vaultseek.content.markdown.spelling import can_be_linked, destination
 from vaultseek.doors.cli.live.preview import Preview, written_words
 from vaultseek.errors import VaultseekError
 
@@ -14,6 +17,10 @@ SEARCH_GRACE_SECONDS = 0.2
 """Time before the next letter may cancel a search, so that results show even during fast typing."""
 QUIET_SECONDS = 0.25
 """Pause in the typing after which an empty answer is shown: half a word may match nothing."""
+LINKS_READ = 50
+"""Notes whose paths begin as that of a note to link does."""
+ANY_NOTE = "Untitled.md"
+"""The note in which a copied link will stand: any, in the vault's folder."""
 LINES_AROUND = 300
 """Lines of a note that are read before and behind the one that matches."""
 
@@ -43,6 +50,8 @@ class Finder:
         self.selected = 0
         self.unfolded = False
         """True once the selection went beyond the results that are certain: the others show, too."""
+        self.marked: dict[tuple[str, str], JSON] = {}
+        """The marked results by vault and path, in the order of marking; another query leaves them marked."""
         self.preview: Preview | None = None
         self.on_change = on_change
         self._call = call
@@ -90,6 +99,46 @@ class Finder:
         if selected != self.selected:
             self.selected = selected
             self._select()
+
+    @property
+    def chosen(self) -> Sequence[JSON]:
+        """The marked results, else the selected one."""
+        if self.marked or self.result is None:
+            return list(self.marked.values())
+        return [{**self.result, "vault_path": self.vault_path(self.result)}]
+
+    def is_marked(self, result: JSON) -> bool:
+        """True if a result is marked."""
+        return self._place(result) in self.marked
+
+    def mark(self) -> None:
+        """Mark the selected result, or unmark it, and select the next one."""
+        if self.result is not None:
+            place = self._place(self.result)
+            if self.marked.pop(place, None) is None:
+                self.marked[place] = {**self.result, "vault_path": self.vault_path(self.result)}
+            self.move(1)
+            self.on_change()
+
+    def _place(self, result: JSON) -> tuple[str, str]:
+        return self.vault_path(result), result["path"]
+
+    async def links(self) -> list[str]:
+        """Return a link to each chosen note, as its vault writes links. Raises VaultseekError."""
+        return await asyncio.gather(*map(self._link, self.chosen))
+
+    async def _link(self, result: JSON) -> str:
+        vault, path = self._place(result)
+        suffix = path.endswith(NOTE_SUFFIX)
+        wanted = {"text": f"/{path.removesuffix(NOTE_SUFFIX)}", "source": ANY_NOTE, "limit": LINKS_READ}
+        answer = await self._call("complete", {"vault": vault, "kind": "note", **wanted})
+        names = (item["link"] for item in answer["items"] if item["path"] == path)
+        link = next(names, path.removesuffix(NOTE_SUFFIX))
+        if not answer["markdown"] and can_be_linked(link):
+            return f"[[{link}]]"
+        link += NOTE_SUFFIX if suffix and not link.endswith(NOTE_SUFFIX) else ""
+        text = re.sub(r"([\[\]\\])", r"\\\1", str(result.get("title") or path))
+        return f"[{text}]({destination(link)})"
 
     def vault_path(self, result: JSON) -> str:
         """Return the folder of the vault that a result is in."""

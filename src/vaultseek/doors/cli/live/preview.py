@@ -100,22 +100,28 @@ def _wrapped(line: str, columns: int) -> list[str]:
     return [indent + piece for piece in wrap(text, columns - len(indent), _ROWS_OF_A_LINE)] or [""]
 
 
-_MARKER = "▌ "
+_SELECTED, _MARKED = "▌", "*"
 _TITLE_SHARE = 0.7
 """Part of a row that a long title may take; the folder gets the rest."""
 
 
-def row(result: JSON, columns: int, *, selected: bool) -> Row:
-    """Return the row of a result: title, heading and folder, on one line of the screen."""
-    room = max(1, columns - len(_MARKER))
+def row(result: JSON, columns: int, *, selected: bool, marked: bool = False) -> Row:
+    """Return the row of a result: marks, title, heading and folder, on one line of the screen."""
+    room = max(1, columns - len(_SELECTED + _MARKED))
     title, folder = _title(result), _folder(result)
     if width_of(title) + 2 + width_of(folder) > room:
         title = cut(title, max(int(room * _TITLE_SHARE), room - 2 - width_of(folder)))
     folder = cut(folder, max(0, room - width_of(title) - 2)) if room - width_of(title) > 4 else ""
     gap = " " * (room - width_of(title) - width_of(folder))
     style = "selected" if selected else ""
-    marker = ("marker", _MARKER) if selected else ("", " " * len(_MARKER))
-    return [marker, (f"{style} title", title), (style, gap), (f"{style} folder", folder)]
+    marker = ("marker", _SELECTED if selected else " ")
+    return [
+        marker,
+        ("word", _MARKED if marked else " "),
+        (f"{style} title", title),
+        (style, gap),
+        (f"{style} folder", folder),
+    ]
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:

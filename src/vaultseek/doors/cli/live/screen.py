@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -36,7 +37,8 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.filters import Suggestion
 from vaultseek.doors.cli.live.finder import Finder
 from vaultseek.doors.cli.live.preview import remarks, row
-from vaultseek.doors.cli.terminal import count
+from vaultseek.doors.cli.terminal import clean, count
+from vaultseek.errors import VaultseekError
 
 BESIDE_COLUMNS = 100
 """Width from which on the preview stands beside the list; on a narrower screen it stands below."""
@@ -45,15 +47,17 @@ HALVED_COLUMNS = 140
 KEYS = (
     ("Enter", "open"),
     ("Tab", "filter"),
+    ("Ctrl-T", "mark"),
+    ("Ctrl-Y", "link"),
     ("Ctrl-O", "Obsidian"),
-    ("PgUp PgDn", "scroll"),
     ("Esc", "leave"),
+    ("PgUp PgDn", "scroll"),
 )
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
 """A function that returns what can follow the text before the cursor."""
-Choice = tuple[JSON, bool]
-"""A result to open, and True if it is to be opened in Obsidian."""
+Choice = tuple[Sequence[JSON], bool]
+"""The results to open, and True if they are to be opened in Obsidian."""
 
 _PROMPT = "> "
 _SMALLEST = 3
@@ -104,6 +108,8 @@ class Screen:
         self._output = output or create_output(always_prefer_tty=True)
         self._scroll = 0
         self._browsing = False
+        self._notice = ""
+        """Text shown in place of the remarks until a key is pressed."""
         self._prompt = Buffer(
             document=Document(query),
             completer=_Filters(suggest),
@@ -178,7 +184,10 @@ class Screen:
 
     def _rows(self) -> StyleAndTextTuples:
         finder, columns = self._finder, self._list_columns()
-        rows = (row(each, columns, selected=n == finder.selected) for n, each in enumerate(finder.results))
+        rows = (
+            row(each, columns, selected=number == finder.selected, marked=finder.is_marked(each))
+            for number, each in enumerate(finder.results)
+        )
         folded = (
             [[("figures", f"  {count(finder.folded, 'less certain note')}: Down")]] if finder.folded else []
         )
@@ -189,7 +198,11 @@ class Screen:
         return [] if preview is None else _styled(preview.page(*self._preview_size(), self._scroll))
 
     def _status(self) -> StyleAndTextTuples:
-        parts = remarks(self._finder.answer, self._finder.message)
+        marked = len(self._finder.marked)
+        parts = [("word", f"{count(marked, 'note')} marked")] if marked else []
+        parts += (
+            [("word", self._notice)] if self._notice else remarks(self._finder.answer, self._finder.message)
+        )
         return [(f"class:{style}", f"  {text}") for style, text in parts]
 
     # Keys
@@ -207,17 +220,27 @@ class Screen:
             (("s-tab",), Always(), lambda: self._browse(prompt.complete_previous)),
             (("enter",), ~completion_is_selected, lambda: self._choose(obsidian=False)),
             (("enter",), completion_is_selected, self._accept),
+            (("c-t",), Always(), self._finder.mark),
+            (("c-y",), Always(), self._copy),
             (("c-o",), Always(), lambda: self._choose(obsidian=True)),
             (("escape",), has_completions, prompt.cancel_completion),
             (("escape",), ~has_completions, lambda: get_app().exit(result=None)),
             (("c-c", "c-d"), Always(), lambda: get_app().exit(result=None)),
         ):
             for name in names:
-                keys.add(name, filter=condition)(_handler(act))
+                keys.add(name, filter=condition)(self._handler(act))
         return keys
+
+    def _handler(self, act: Callable[[], object]) -> Callable[[KeyPressEvent], None]:
+        def handle(event: KeyPressEvent) -> None:
+            self._notice = ""
+            act()
+
+        return handle
 
     def _search(self, prompt: Buffer) -> None:
         """Search for what is typed. An offer that is only selected is in the prompt, too, and waits."""
+        self._notice = ""
         if not self._browsing:
             self._finder.type(prompt.text)
 
@@ -242,15 +265,33 @@ class Screen:
             self._scroll = self._finder.preview.scrolled(by, columns, height, self._scroll)
 
     def _choose(self, *, obsidian: bool) -> None:
-        """Leave with the selected result, or the first one of an answer that is still to come."""
+        """Leave with what is chosen, or the first result of an answer that is still to come."""
         self._accept()
 
         async def leave() -> None:
             await self._finder.settled()
-            if self._finder.result is not None and not self._finder.message:
-                get_app().exit(result=(self._finder.result, obsidian))
+            if self._finder.chosen and not self._finder.message:
+                get_app().exit(result=(self._finder.chosen, obsidian))
 
         self._application.create_background_task(leave())
+
+    def _copy(self) -> None:
+        """Put links to what is chosen on the clipboard of the terminal, which may be another computer's."""
+
+        async def copy() -> None:
+            try:
+                links = await self._finder.links()
+            except VaultseekError as error:
+                self._notice = clean(str(error))
+            else:
+                if links:
+                    data = b64encode("\n".join(links).encode()).decode()
+                    self._output.write_raw(f"\x1b]52;c;{data}\x07")
+                    self._output.flush()
+                    self._notice = f"Copied {clean(' '.join(links))}"
+            self._application.invalidate()
+
+        self._application.create_background_task(copy())
 
 
 class _Filters(Completer):
@@ -269,13 +310,6 @@ class _Filters(Completer):
             yield Completion(
                 offer.text, -offer.replaced, display=offer.text.strip(), display_meta=offer.about
             )
-
-
-def _handler(act: Callable[[], object]) -> Callable[[KeyPressEvent], None]:
-    def handle(event: KeyPressEvent) -> None:
-        act()
-
-    return handle
 
 
 def _rule(**place: Any) -> Window:
