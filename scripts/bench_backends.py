@@ -1,9 +1,8 @@
 """Measure the embedded engine and another one side by side: bulk load, searches, memory, disk, and ranking.
 
-    scripts/bench_backends.py speed --passages 100000 [--folder DIR] [--uri postgresql://HOST/DATABASE]
-    scripts/bench_backends.py ranking VAULT QUERIES QRELS [--uri postgresql://HOST/DATABASE]
+    scripts/bench_backends.py speed --passages 100000 --uri postgresql://HOST/DATABASE [--folder DIR]
+    scripts/bench_backends.py ranking VAULT QUERIES QRELS --uri postgresql://HOST/DATABASE
 
-Without an address the other engine is a file of Milvus Lite.
 ``speed`` makes a vault of random words, with three passages to a note, and vectors by the model "hashing".
 The second engine is filled from the ledger of the first, as ``vaultseek backend migrate`` does. ``ranking``
 compares the orders, and nDCG@10 where there are judgements: QUERIES has a JSON object a line, ``id`` and
@@ -33,7 +32,7 @@ from vaultseek.core.library import indexed_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.semantic.models.choice import choose_models
-from vaultseek.settings.engine import EngineOptions, kind_of
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import Settings
 
 WORDS = 50_000
@@ -60,7 +59,7 @@ def main() -> None:
     ranking.add_argument("--folder", type=Path)
     ranking.add_argument("--most", type=int, default=1000)
     for command in (speed, ranking):
-        command.add_argument("--uri")
+        command.add_argument("--uri", required=True)
     arguments = parser.parse_args()
     folder = arguments.folder or Path(tempfile.mkdtemp(prefix="backends-"))
     if arguments.command == "speed":
@@ -79,10 +78,9 @@ def main() -> None:
         )
 
 
-def engines_of(folder: Path, uri: str | None) -> dict[str, EngineOptions | None]:
+def engines_of(folder: Path, uri: str) -> dict[str, EngineOptions | None]:
     """Return the engines to be compared, by name."""
-    uri = uri or str(folder / "engine.db")
-    other = EngineOptions(uri=uri, kind=kind_of(uri), prefix="bench", shard=folder.name, seconds=60)
+    other = EngineOptions(uri=uri, prefix="bench", shard=folder.name, seconds=60)
     return {"embedded": None, other.title: other}
 
 
@@ -198,7 +196,7 @@ def parts_of(cache: Path, engine: EngineOptions | None) -> list[Path]:
     """Return the folders of an engine, without the ledger."""
     if engine is None:
         return [cache / "keyword", cache / "semantic"]
-    return [cache / "engine", *([engine.file] if engine.is_lite else [])]
+    return [cache / "engine"]
 
 
 def memory() -> int:

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -70,13 +70,11 @@ class PostgresServer:
 
     def freeze(self) -> None:
         """Have it answer nobody."""
-        for process in self._processes():
-            process.send_signal(signal.SIGSTOP)
+        self._send(signal.SIGSTOP)
 
     def thaw(self) -> None:
         """Let it go on."""
-        for process in self._processes():
-            process.send_signal(signal.SIGCONT)
+        self._send(signal.SIGCONT)
 
     def stop(self) -> None:
         """End it at once, as a crash would."""
@@ -84,13 +82,33 @@ class PostgresServer:
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(60)
 
-    def _processes(self) -> list[Any]:
+    def back_up(self, folder: Path) -> None:
+        """Copy all that it has."""
+        self.stop()
+        shutil.copytree(self._folder / "data", folder)
+        self.start()
+
+    def restore(self, folder: Path) -> None:
+        """Have it go on from a copy."""
+        self.stop()
+        shutil.rmtree(self._folder / "data")
+        shutil.copytree(folder, self._folder / "data")
+        self._own(self._folder / "data")
+        self.start()
+
+    def _own(self, folder: Path) -> None:
+        if self._user:
+            for each in (folder, *folder.rglob("*")):
+                shutil.chown(each, self._user["user"])
+
+    def _send(self, number: int) -> None:
         import psutil
 
-        if self._process.poll() is not None:
-            return []
-        process = psutil.Process(self._process.pid)
-        return [process, *process.children(recursive=True)]
+        if self._process.poll() is None:
+            process = psutil.Process(self._process.pid)
+            for each in [process, *process.children(recursive=True)]:
+                with suppress(psutil.NoSuchProcess):
+                    each.send_signal(number)
 
     def _run(self, program: str, *arguments: str, tries: int = 1) -> None:
         import time

@@ -27,12 +27,6 @@ ENGINES = {
     "chromadb": {"semantic/vectors/chroma.py"},
     "llama_index": {"llama.py", "semantic/inference/served.py"},
     "huggingface_hub": {"semantic/models/fetch.py"},
-    "pymilvus": {
-        "engines/milvus/lite_main.py",
-        "engines/milvus/connection.py",
-        "engines/milvus/client.py",
-    },
-    "milvus_lite": {"engines/milvus/lite_main.py"},
     "psycopg": {"engines/postgres/server.py", "engines/postgres/database.py"},
     "mcp": {"doors/mcp/http.py", "doors/mcp/server.py"},
     "uvicorn": {"doors/ui/application.py", "protocol/wire/http.py"},
@@ -90,7 +84,6 @@ HEAVY_FOR_THE_DAEMON = (
     "llama_index",
     "sentence_transformers",
     "transformers",
-    "pymilvus",
     "psycopg",
 )
 

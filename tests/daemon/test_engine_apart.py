@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import os
-import signal
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from engines import NEEDS_MILVUS, lite_engine
+from postgres_server import PostgresServer, postgres_server
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -26,50 +23,49 @@ from vaultseek.daemon import follow as follow_module
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.engines import sync as engine_sync
-from vaultseek.engines.milvus import client as milvus_client
-from vaultseek.engines.milvus import connection as milvus_connection
-from vaultseek.engines.milvus.lite import lite_server
+from vaultseek.engines.postgres import server as server_module
+from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
-pytestmark = NEEDS_MILVUS
+pytestmark = pytest.mark.long
 NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRoses."}
 
 
 @pytest.fixture(scope="module")
-def lite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EngineOptions]:
-    with lite_engine(tmp_path_factory.mktemp("milvus"), seconds=30.0) as options:
-        yield options
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """While it is set, an engine takes notes and never answers."""
     frozen, thawed = threading.Event(), threading.Event()
-    upsert = milvus_client.MilvusClient.upsert
+    apply = PostgresBackend.apply
 
-    def upsert_when_thawed(client: milvus_client.MilvusClient, name: str, rows: Any) -> None:
+    def apply_when_thawed(backend: PostgresBackend, batch: Any) -> None:
         while frozen.is_set():
             thawed.wait(0.02)
-        upsert(client, name, rows)
+        apply(backend, batch)
 
-    monkeypatch.setattr(milvus_client.MilvusClient, "upsert", upsert_when_thawed)
-    monkeypatch.setattr(milvus_connection, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(PostgresBackend, "apply", apply_when_thawed)
+    monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
     yield frozen
     frozen.clear()
 
 
 @pytest.fixture
-async def follow(tmp_path: Path, lite: EngineOptions) -> AsyncIterator[Callable[..., VaultFollower]]:
+async def follow(tmp_path: Path, server: PostgresServer) -> AsyncIterator[Callable[..., VaultFollower]]:
     followers: list[VaultFollower] = []
     root = write_files(tmp_path / "vault", NOTES)
     model = find_model("hashing")
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
 
-    def start(seconds: float = lite.seconds) -> VaultFollower:
-        engine = replace(lite, shard=tmp_path.name, seconds=seconds)
+    def start(seconds: float = 30.0) -> VaultFollower:
+        engine = EngineOptions(server.uri, tmp_path.name, seconds=seconds)
         options = VaultOptions("vault", root, engine=engine)
         opened = OpenVault.open(options, tmp_path / "index", WorkerHere(), spec)
         followers.append(VaultFollower(opened, WorkerHere(), lambda follower, paths: None))  # type: ignore[arg-type]
@@ -143,7 +139,7 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
         raise full
 
     with monkeypatch.context() as during:
-        during.setattr(milvus_client.MilvusClient, "upsert", refuse)
+        during.setattr(PostgresBackend, "apply", refuse)
         write_files(tmp_path / "vault", {"lamp.md": "# Lamp\n\nA lighthouse."})
         await until(lambda: follower.state == "disk_full")
         assert "the disk is full" in follower.vault.keyword_reason().text
@@ -155,7 +151,7 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
     assert await paths_of(follower, "lighthouse") == ["lamp.md"]
 
 
-async def test_the_lanes_of_an_engine_that_does_not_answer_are_down_until_it_does(follow, lite, monkeypatch):
+async def test_the_lanes_of_an_engine_that_is_away_are_down_until_it_answers(follow, server, monkeypatch):
     """Nobody searches: monitors learn it all the same."""
     monkeypatch.setattr(follow_module, "PROBE_SECONDS", 0.05)
     follower = follow(seconds=1.0)
@@ -171,10 +167,8 @@ async def test_the_lanes_of_an_engine_that_does_not_answer_are_down_until_it_doe
         return Metrics(lambda: [{"name": "vault", "state": vault["state"], "lanes": up}]).health()
 
     await until(lambda: metrics()[0])
-    process = lite_server(lite.file).process
-    assert process is not None
-    for signals in ((signal.SIGSTOP, signal.SIGCONT), (signal.SIGSTOP, signal.SIGKILL)):
-        os.kill(process, signals[0])
+    for break_, mend in ((server.freeze, server.thaw), (server.stop, server.start)):
+        break_()
         await until(lambda: not lanes()["keyword"]["up"])
         assert not lanes()["semantic"]["up"]
         assert lanes()["graph"]["up"]
@@ -182,5 +176,5 @@ async def test_the_lanes_of_an_engine_that_does_not_answer_are_down_until_it_doe
         healthy, state = metrics()
         assert not healthy
         assert state["status"] == "degraded"
-        os.kill(process, signals[1])
+        mend()
         await until(lambda: metrics()[0] and lanes()["semantic"]["up"])

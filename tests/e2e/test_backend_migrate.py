@@ -1,27 +1,23 @@
-"""Moving vaults to Milvus Lite and back by the command line: looked at first, interrupted, verified."""
+"""Moving vaults to PostgreSQL and back by the command line: looked at first, interrupted, verified."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from daemons import Daemon, eventually
-from engines import NEEDS_MILVUS
+from postgres_server import PostgresServer, postgres_server
 from worlds import write_files
 
-pytestmark = [NEEDS_MILVUS, pytest.mark.long]
+pytestmark = pytest.mark.long
 NOTES = {
     "Pumps.md": "---\ntags: [work/pumps]\n---\n# Pumps\n\nThe sump pump of the station, with a float switch.",
     "Brakes.md": "# Brakes\n\nThe brake pads of the tram. #work\n\n[[Pumps]]\n\n## Wear\n\nPads wear.",
@@ -75,29 +71,15 @@ class Mover:
         return done.stderr
 
 
-@contextmanager
-def refusing_server() -> Iterator[str]:
-    """Serve gRPC on a port, and refuse whoever asks."""
-    import grpc
-
-    class Refusing(grpc.GenericRpcHandler):
-        def service(self, details):
-            def refuse(request, context):
-                context.abort(grpc.StatusCode.UNAUTHENTICATED, "auth check failure")
-
-            return grpc.unary_unary_rpc_method_handler(refuse)
-
-    server = grpc.server(ThreadPoolExecutor(1))
-    server.add_generic_rpc_handlers((Refusing(),))
-    port = server.add_insecure_port("127.0.0.1:0")
-    server.start()
-    yield f"http://127.0.0.1:{port}"
-    server.stop(0).wait()
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
 
 
 def unused_address() -> str:
     with socket.create_server(("127.0.0.1", 0)) as free:
-        return f"http://127.0.0.1:{free.getsockname()[1]}"
+        return f"postgresql://127.0.0.1:{free.getsockname()[1]}/notes"
 
 
 def numbers(vault: Any) -> dict[str, tuple[int, int]]:
@@ -105,38 +87,43 @@ def numbers(vault: Any) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.timeout(400)
-def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon, tmp_path):
+def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemon, server, tmp_path):
     mover = Mover(daemon, tmp_path)
     before = mover.answers()
-    file = tmp_path / "engine.db"
 
     # What cannot be used is said in one line, and nothing is changed.
-    assert "index.uri is missing" in mover.refused("--to", "milvus", code=2)
-    assert "does not answer" in mover.refused("--to", "milvus", "--uri", unused_address(), code=3)
-    with refusing_server() as address:
-        assert "refuses the token" in mover.refused("--to", "milvus", "--uri", address, code=3)
-    inside = str(mover.notes / "engine.db")
-    assert "inside the vault notes" in mover.refused("--to", "milvus", "--uri", inside, code=2)
-    (tmp_path / "plain.db").write_text("a diary")
-    plain = str(tmp_path / "plain.db")
-    assert "cannot be opened" in mover.refused("--to", "milvus", "--uri", plain, code=3)
-    assert (tmp_path / "plain.db").read_text() == "a diary"
-    assert "leave it out" in mover.refused("--to", "embedded", "--uri", str(file), code=2)
+    assert "index.uri is missing" in mover.refused("--to", "postgres", code=2)
+    assert "does not answer" in mover.refused("--to", "postgres", "--uri", unused_address(), code=3)
+    nobody = server.uri.replace("vaultseek@", "nobody@")
+    assert "refuses the user" in mover.refused("--to", "postgres", "--uri", nobody, code=3)
+    assert "leave it out" in mover.refused("--to", "embedded", "--uri", server.uri, code=2)
     assert mover.answers() == before
 
     # Command and daemon are killed as soon as the move has begun, and another daemon while it copies vectors.
-    command = [sys.executable, "-m", "vaultseek", "backend", "migrate", "--to", "milvus", "--uri", str(file)]
+    command = [
+        sys.executable,
+        "-m",
+        "vaultseek",
+        "backend",
+        "migrate",
+        "--to",
+        "postgres",
+        "--uri",
+        server.uri,
+    ]
     moving = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.DEVNULL)
     eventually(
-        lambda: 'backend = "milvus"' in (mover.settings() or "") or moving.poll() is not None, "it begins", 90
+        lambda: 'backend = "postgres"' in (mover.settings() or "") or moving.poll() is not None,
+        "it begins",
+        90,
     )
     moving.kill()
     moving.wait()
     daemon.kill()
-    moved = mover.migrate("--to", "milvus", VAULTSEEK_FAILPOINTS="vectors.stored=kill@3")
+    moved = mover.migrate("--to", "postgres", VAULTSEEK_FAILPOINTS="vectors.stored=kill@3")
     assert (moved["engine"], moved["place"], moved["was_there"], moved["same"]) == (
-        "milvus",
-        str(file),
+        "postgres",
+        server.uri.replace("vaultseek@", ""),
         True,
         True,
     )
@@ -149,11 +136,11 @@ def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon,
     assert mover.embedded() == mover.computed
 
     # An engine that has lost rows is found out, and filled again.
-    lose_rows(daemon)
+    lose_rows(server)
     broken = [each for each in daemon.json("doctor", "--no-worker")["findings"] if each["status"] == "broken"]
     assert [each["check"] for each in broken] == ["engine of notes"]
     assert "5 of 6 notes" in broken[0]["message"]
-    assert mover.migrate("--to", "milvus")["same"]
+    assert mover.migrate("--to", "postgres")["same"]
     assert mover.answers() == before
 
     # Back, with a vault that is paused and one whose folder is missing.
@@ -166,54 +153,21 @@ def test_vaults_move_to_milvus_and_back_without_embedding_anything_again(daemon,
         in back.stdout
     )
     assert "other: 2 notes, 2 passages, 2 vectors of passages, 2 vectors of notes are in" in back.stdout
-    assert f"Milvus at {file} keeps its copy" in back.stdout
+    assert "keeps its copy" in back.stdout
     again = mover.migrate("--to", "embedded", "--vault", "notes")
     assert (again["was_there"], again["same"], len(again["vaults"])) == (True, True, 1)
     assert mover.answers() == before
     assert mover.embedded() == mover.computed
 
 
-def lose_rows(daemon: Daemon) -> None:
-    """Delete a note of the engine behind the daemon's back."""
-    from pymilvus import MilvusClient
+def lose_rows(server: PostgresServer) -> None:
+    """Delete a note of the larger vault behind the daemon's back."""
+    import psycopg
 
-    children = psutil.Process(daemon.pid()).children(recursive=True)
-    command = next(each.cmdline() for each in children if any("lite_main" in part for part in each.cmdline()))
-    client = MilvusClient(uri=f"unix:{command[-1]}", dedicated=True)
-    name = next(each for each in client.list_collections() if re.fullmatch(r"vaultseek_\d+_notes", each))
-    rows = client.query(name, filter="note > 0", output_fields=["id", "shard"], consistency_level="Strong")
-    shards = [row["shard"] for row in rows]
-    larger = max(shards, key=shards.count)
-    client.delete(name, ids=[next(row["id"] for row in rows if row["shard"] == larger)])
-    client.close()
-
-
-def test_a_file_inside_a_vault_that_was_written_into_the_settings_is_refused_and_not_made(daemon, tmp_path):
-    """By the daemon, by its checks, for a vault of the settings and for one that was added."""
-    config = Path(daemon.environment.get("XDG_CONFIG_HOME", os.environ["XDG_CONFIG_HOME"]))
-    file = config / "vaultseek" / "config.toml"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    for name in ("notes", "other"):
-        write_files(tmp_path / name, NOTES)
-    engine = tmp_path / "notes" / "deep" / "engine.db"
-    index = f'[index]\nbackend = "milvus"\nuri = "{engine}"\n'
-    file.write_text(f'{index}[[vaults]]\nname = "notes"\npath = "{tmp_path / "notes"}"\n')
-    said = f"index.uri: {engine} is inside the vault notes, where nothing is written; choose another folder"
-
-    checked = daemon.run("config", "check")
-    assert checked.returncode == 2
-    assert checked.stderr == f"vaultseek: {file}: line 3: {said}\n"
-    for vault in ("notes", str(tmp_path / "other")):
-        searched = daemon.run("search", "pump", "--vault", vault)
-        assert (searched.returncode, searched.stderr) == (2, f"vaultseek: {said}\n")
-    [status] = daemon.json("status")["vaults"]
-    assert (status["state"], status["reason"]) == ("failing", said)
-    doctor = daemon.run("doctor", "--no-worker")
-    assert f"{engine} is inside the vault notes" in " ".join(doctor.stdout.split())
-
-    file.write_text(index)
-    daemon.run("vault", "add", str(tmp_path / "notes"))
-    eventually(lambda: [each["reason"] for each in daemon.json("status")["vaults"]] == [said], "it is said")
-    checked = daemon.run("config", "check")
-    assert (checked.returncode, checked.stderr) == (2, f"vaultseek: {file}: line 3: {said}\n")
-    assert not engine.parent.exists()
+    listed = "SELECT schemaname FROM pg_tables WHERE tablename = 'word_notes'"
+    with psycopg.connect(server.uri, autocommit=True) as connection:
+        for (name,) in connection.execute(listed).fetchall():
+            table = f"{name}.word_notes"
+            connection.execute(
+                f"DELETE FROM {table} WHERE note = (SELECT min(note) FROM {table} HAVING count(*) > 2)"
+            )

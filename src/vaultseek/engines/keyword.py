@@ -23,7 +23,7 @@ from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.keyword.spans import SpanFinder, span_finder
 
 POOL_SHARE = 1.25
-"""Candidates for each ranked note: the engine's averages may be outdated."""
+"""Candidates for each ranked note: the order may change when they are scored here."""
 
 
 class EngineKeyword:

@@ -91,15 +91,12 @@ class Hits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NoteEntry:
-    """A note as an engine keeps it: its id, the number of its passages, its copy, and its terms."""
+    """A note as an engine keeps it: its id, and its copy at a revision."""
 
     note: int
-    passages: int
     copy: NoteCopy
     """All that the ledger has of the note, for a searcher that has no folder."""
     revision: int
-    terms: Mapping[int, float]
-    """The score of each term, by its number, without the idf; see ``keyword.candidates.term_number``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

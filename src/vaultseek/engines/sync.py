@@ -8,9 +8,7 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
@@ -22,17 +20,10 @@ from vaultseek.engines.vocabulary import VocabularyTables
 from vaultseek.errors import Unavailable
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules
-from vaultseek.store.keyword.candidates import (
-    NoteTerms,
-    note_terms,
-    segment_of,
-    term_number,
-)
+from vaultseek.store.keyword.candidates import segment_of
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon
 from vaultseek.store.keyword.memory_segment import MemorySegment
 from vaultseek.store.keyword.merge import PreparedSegment
-from vaultseek.store.keyword.segment import Tables
-from vaultseek.store.keyword.snapshot import Snapshot
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
@@ -43,12 +34,6 @@ SLOW_SECONDS = 2.0
 """Time that a sync may take before answers report it."""
 END_SECONDS = 0.5
 """Timeout for the batch in progress when a vault is closed; it is written again later."""
-FEW_NOTES = 200
-"""Size of a vault all of whose notes are candidates of any search, so that outdated weights do no harm."""
-DRIFT = 0.1
-"""Share by which a mean length may differ from the one in the weights of the terms."""
-MISCOUNTS = 2
-"""Miscounts in a row after which an engine is filled again."""
 
 log = logging.getLogger(__name__)
 
@@ -135,8 +120,6 @@ class EngineSync:
         self._backend = backend
         self._vocabulary = vocabulary
         self._lexicon = Lexicon()
-        self._new_averages: Any = None
-        """The mean lengths of fields while all terms are weighed by them again."""
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
         self.rebuilding = not self._is_replica and self._known_revision(None) < 0
         """True while there is less in the engine than in the ledger, because it is filled anew."""
@@ -146,8 +129,6 @@ class EngineSync:
         self._began: float | None = None
         """When the engine was begun to be brought up to the ledger; None when it is not at the moment."""
         self._is_verified = False
-        self._miscounts = 0
-        """Times in a row that the engine had another number of notes than it was given."""
         self._verification = threading.Lock()
         self._thread: EngineThread | None = None
         self._pending_error: Exception | None = None
@@ -228,7 +209,6 @@ class EngineSync:
                 self._is_rebuild_wanted = False
                 self._vocabulary.clear()
                 self._is_verified = False
-                self._miscounts = 0
             self._write_all(ledger)
             self.rebuilding = False
             with self._verification:
@@ -277,42 +257,17 @@ class EngineSync:
         if not self._is_verified and self._writer is not None:
             self._compare_positions(ledger, self._writer)
         self._write_changes(ledger)
-        if self.rebuilding and not self.stopped.is_set():
-            self._compare_counts()
         self._rewrite(ledger, self._vocabulary.given_other_language(self._rules))
-        self._reweigh(ledger)
         if self._writer is not None:
             self._writer.optimize()
 
-    def _rewrite(self, ledger: Ledger, notes: Sequence[int]) -> bool:
-        """Write notes that have not changed; false if that was interrupted."""
+    def _rewrite(self, ledger: Ledger, notes: Sequence[int]) -> None:
+        """Write notes that have not changed."""
         for start in range(0, len(notes), CATCH_UP_NOTES):
             if self.stopped.is_set():
-                return False
+                return
             part = notes[start : start + CATCH_UP_NOTES]
             self._apply(ledger, part, [], self._position(ledger, self._revision(ledger)))
-        return True
-
-    def _reweigh(self, ledger: Ledger) -> None:
-        """Write all terms again if the mean lengths in their weights are no longer those of the vault.
-
-        Notes come in any order, and the first may be unlike the rest. This happens rarely, as the means of
-        many notes change little.
-        """
-        now, then = self._vocabulary.averages, self._vocabulary.weighed_by
-        if (
-            self._is_replica
-            or then is None
-            or self._vocabulary.count < FEW_NOTES
-            or np.all(np.abs(now - then) <= DRIFT * then)
-        ):
-            return
-        self._new_averages = now
-        try:
-            if self._rewrite(ledger, self._vocabulary.notes()):
-                self._vocabulary.set_weighed_by(now)
-        finally:
-            self._new_averages = None
 
     def _write_changes(self, ledger: Ledger) -> None:
         """Write what changed in the ledger since the engine's revision, in pages; all of it if need be.
@@ -342,36 +297,13 @@ class EngineSync:
         too. These are marked first, so that a crash leaves the same difference.
         """
         stored, own = writer.acquire(), self._vocabulary.position
-        is_own = (stored == own and not self._vocabulary.is_shared) or writer.has_begun(stored)
-        if own is not None and not (is_own and _is_at(stored, own, ledger.revision)):
+        if own is not None and not (writer.has_begun(stored) and _is_at(stored, own, ledger.revision)):
             log.warning("the engine is at %s, not %s: it is filled from the ledger", stored, own)
             _forget_vectors(ledger)
             writer.empty()
             _forget_vectors(ledger)  # those that were written meanwhile are gone, too
             self._vocabulary.clear()
         self._is_verified = True
-
-    def _compare_counts(self) -> None:
-        """Raise Unavailable if an engine lacks notes that were written to it.
-
-        It is counted twice, and then filled again, but only once: it might never have them all.
-        """
-        stored, given = self._backend.statistics(vectors=False).notes, self._vocabulary.count
-        if stored == given:
-            self._miscounts = 0
-            return
-        self._miscounts += 1
-        numbers = f"the engine has {stored:,} of {given:,} notes"
-        if self._miscounts < MISCOUNTS:
-            raise Unavailable(f"{numbers}; it is asked again", "behind")
-        if self._miscounts == MISCOUNTS:
-            self._vocabulary.clear()
-            raise Unavailable(f"{numbers}; it is filled again", "behind")
-        raise Unavailable(
-            f"{numbers}, also after it was filled again; see that nobody else deletes or writes there, then "
-            "run `vaultseek backend migrate` to there again",
-            "behind",
-        )
 
     def _discard_notes(self) -> None:
         self._vocabulary.clear()
@@ -395,20 +327,7 @@ class EngineSync:
             return _Analysed(None, ())
         self._lexicon.shrink()
         segment = segment_of(documents, self._rules, self._lexicon)
-        terms = note_terms(
-            segment.tables, segment.block(0, len(segment.tables.vocabulary)), self._mean_lengths(segment)
-        )
-        return _Analysed(segment, entries_of(ledger, documents, terms, segment.tables))
-
-    def _mean_lengths(self, segment: MemorySegment) -> Any:
-        """Return the mean lengths that terms are weighed by; at first those of the notes at hand."""
-        if self._new_averages is not None:
-            return self._new_averages
-        averages = self._vocabulary.weighed_by
-        if averages is None:
-            averages = Snapshot([(segment, np.ones(len(segment), np.bool_))]).averages
-            self._vocabulary.set_weighed_by(averages)
-        return averages
+        return _Analysed(segment, entries_of(ledger, documents))
 
     def _choose_language(self, ledger: Ledger) -> None:
         self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
@@ -450,21 +369,10 @@ def _is_at(stored: str | None, own: str, latest: int) -> bool:
     return begin == own_begin and revision.isdigit() and int(own_revision) <= int(revision) <= latest
 
 
-def entries_of(
-    ledger: Ledger, documents: Sequence[KeywordDocument], terms: Sequence[NoteTerms], tables: Tables
-) -> list[NoteEntry]:
-    """Return the notes as the engine keeps them; ``terms`` are in the order of the documents."""
-    numbers = [term_number(text.decode()) for text in tables.vocabulary[:]]
+def entries_of(ledger: Ledger, documents: Sequence[KeywordDocument]) -> list[NoteEntry]:
+    """Return the notes as the engine keeps them."""
     ids = [document.note for document in documents]
     copies, revisions = ledger.copies.of_notes(ids), ledger.notes.revisions(ids)
     return [
-        NoteEntry(
-            document.note,
-            len(copies[document.note].chunks),
-            copies[document.note],
-            revisions[document.note],
-            {numbers[term]: float(weight) for term, weight in zip(each.terms, each.weights, strict=True)},
-        )
-        for document, each in zip(documents, terms, strict=True)
-        if document.note in copies and document.note in revisions
+        NoteEntry(note, copies[note], revisions[note]) for note in ids if note in copies and note in revisions
     ]

@@ -30,9 +30,6 @@ _SUMS = 2 * FIELD_SLOTS + 4
 class VocabularyTables:
     """The vocabulary of one vault in a database; see ``candidates.Vocabulary``. One thread changes it."""
 
-    is_shared = False
-    """True if it is in the engine, for all who search there."""
-
     @property
     def position(self) -> str | None:
         """The position of the last ``apply``; None before the first."""
@@ -47,20 +44,6 @@ class VocabularyTables:
     def averages(self) -> Floats:
         """Mean length of each field over the notes that have it, float64[8]."""
         return self._means()[:FIELD_SLOTS]
-
-    @property
-    def weighed_by(self) -> Floats | None:
-        """The mean lengths that the terms in the engine were weighed by; None before the first note."""
-        value = self._meta("weighed_by")
-        return None if value is None else np.array(json.loads(value), np.float64)
-
-    def set_weighed_by(self, averages: Floats) -> None:
-        """Set them."""
-        self._run_many(_SET, [("weighed_by", json.dumps(averages.tolist()))])
-
-    def notes(self) -> list[int]:
-        """Return the ids of all notes."""
-        return [row[0] for row in self._select("SELECT note FROM word_notes")]
 
     @property
     def chunk_averages(self) -> Floats:

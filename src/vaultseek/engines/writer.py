@@ -84,8 +84,6 @@ class ShardWriter:
             log.warning("%s was written to by another indexer; filling it again", self._backend.options.shard)
             self._forget()
             owner, position, writer = None, None, {}
-        if position is None:
-            self._check_number()
         if owner != self._run:
             paths.write_atomically(self._folder / RUNS_FILE, "\n".join([self._run, *runs][:RUNS]))
             _runs[self._folder] = [self._run, *_runs.get(self._folder, ())][:RUNS]
@@ -137,7 +135,7 @@ class ShardWriter:
         self._write(None, lambda: self._backend.drop(*parts), is_new=is_all)
 
     def set_state(self, name: str, position: str, facts: str = "{}") -> None:
-        """See ``MilvusBackend.set_state``."""
+        """See ``PostgresBackend.set_state``."""
         with self._backend.transaction():
             self.check()
             self._backend.set_state(name, position, facts)
@@ -185,8 +183,6 @@ class ShardWriter:
 
     def _wait_for_end(self, writer: Any, heartbeat: Any) -> None:
         """Raise Unavailable while another writer may be at work: it is silent for a while if it is not."""
-        if self._backend.options.is_lite:
-            return  # the file is this daemon's alone
         beat = Heartbeat.of_text(heartbeat.get("facts"))
         if beat is not None and beat.state == STOPPED:
             return
@@ -202,17 +198,6 @@ class ShardWriter:
             f"{self._folder.parent}",
             "behind",
         )
-
-    def _check_number(self) -> None:
-        """Raise Unavailable if another shard has the number that rows have of this one."""
-        shard = self._backend.options.shard
-        others = {name.partition("/")[0] for name in self._backend.states.names()} - {shard}
-        if others:
-            raise Unavailable(
-                f"the shards {shard} and {min(others)} cannot be in one engine together; stop the daemon and "
-                f"delete {self._folder.parent}, and this one gets another name",
-                "unavailable",
-            )
 
 
 def own_runs(folder: Path) -> list[str]:

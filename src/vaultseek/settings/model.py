@@ -17,7 +17,7 @@ from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSetti
 from vaultseek.base import limits
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings import describe
-from vaultseek.settings.engine import EMBEDDED, EngineOptions, kind_of
+from vaultseek.settings.engine import EMBEDDED, EngineOptions
 from vaultseek.settings.search import SearchSettings
 from vaultseek.settings.sections import ModelSettings, RerankerSettings, Section, TeamSettings
 
@@ -74,60 +74,50 @@ class IndexSettings(Section):
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
     """Kinds of files that are read beside notes; of others only the names are known. "ocr" reads pictures and
     scanned PDFs, which is slow and needs the extra vaultseek[ocr]; "session" the logs of coding agents."""
-    backend: Literal["embedded", "milvus", "postgres"] = "embedded"
+    backend: Literal["embedded", "postgres"] = "embedded"
     """The engine that proposes what matches: "embedded" is part of vaultseek; "postgres" is a server of
-    PostgreSQL with pgvector, by the extra vaultseek[postgres]; "milvus" is a server of Milvus or a file of
-    Milvus Lite, by the extra vaultseek[milvus]."""
+    PostgreSQL with pgvector, by the extra vaultseek[postgres]."""
     uri: str = ""
-    """Address of the engine: "postgresql://db.example/notes", "https://milvus.example:19530", or a file of
-    Milvus Lite, "~/a.db". The text of notes is then sent there."""
+    """Address of the engine: "postgresql://db.example/notes". The text of notes is then sent there."""
     token_variable: str = ""
     """Environment variable of the daemon that holds the token."""
     token_file: str = ""
     """File with the token, which only you can read (mode 0600), if it is not in a variable."""
     certificate: str = ""
-    """File with the certificate that the engine is trusted by, in PEM; without one, https:// asks those of
-    the system."""
-    database: str = ""
-    """Database of Milvus; empty for its default one."""
+    """File with the certificate that the engine is trusted by, in PEM; the server's name is then checked."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,60}$",
         title="letters, digits and _, and no digit first",
     )
-    """Beginning of the names of collections or schemas."""
-    consistency: Literal["Strong", "Bounded", "Session", "Eventually"] = "Strong"
-    """Delay until a search sees what was written: "Strong" has none, the others are faster."""
-    shards: int = Field(default=1, ge=1, le=64)
-    """Shards of each new collection, that writes are spread over."""
-    partitions: int = Field(default=0, ge=0, le=1024)
-    """Partitions of each new collection, that vaults are spread over; 0 for one."""
-    vector_index: Literal["AUTOINDEX", "FLAT", "HNSW", "IVF_FLAT", "IVF_SQ8"] = "AUTOINDEX"
-    """Index of vectors in new collections. "AUTOINDEX" is exact in Milvus Lite, and what a server chooses
-    elsewhere."""
+    """Beginning of the names of schemas."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
     """Time limit of a request of a search to the engine."""
+
+    @field_validator("backend", mode="before")
+    @classmethod
+    def _no_milvus(cls, value: Any) -> Any:
+        if value == "milvus":
+            raise ValueError(
+                '"embedded" or "postgres", as Milvus support is removed; the daemon copies the notes to '
+                "either by itself"
+            )
+        return value
 
     @property
     def engine(self) -> EngineOptions | None:
         """The engine; None for the embedded one."""
-        return None if self.backend == "embedded" else self.options
+        return None if self.backend == EMBEDDED else self.options
 
     @property
     def options(self) -> EngineOptions:
         """The way to an engine, in use or not."""
         return EngineOptions(
             uri=self.uri,
-            kind=kind_of(self.uri) if self.backend == EMBEDDED else self.backend,
             prefix=self.collections,
-            database=self.database,
             token_variable=self.token_variable,
             token_file=self.token_file,
             certificate=self.certificate,
-            consistency=self.consistency,
-            shards=self.shards,
-            partitions=self.partitions,
-            vector_index=self.vector_index,
             seconds=self.seconds,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,21 +57,12 @@ def resolve_paths(
             problems.append(replace(error.problem, fatal=missing is None))
             if missing:
                 names[key] = missing
-    if (inside := engine_in_vault(settings, resolved, origin)) is not None:
-        problems.append(inside)
     resolved_sections = {
         "model": settings.model.model_copy(update={**names, **_key_file(settings.model, origin)}),
         "reranker": settings.reranker.model_copy(update=_key_file(settings.reranker, origin)),
     }
     return settings.model_copy(update={"vaults": tuple(resolved), **resolved_sections}), problems
 
-
-def engine_in_vault(
-    settings: Settings, vaults: Sequence[VaultSettings], origin: Origin
-) -> SettingProblem | None:
-    """Return the problem of a file of an engine inside one of the vaults, which are not opened then."""
-    if settings.index.engine is None:
-        return None
     try:
         settings.index.engine.refuse_vaults({vault.name: vault.path for vault in vaults})
     except ConfigError as error:

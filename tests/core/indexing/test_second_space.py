@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from postgres_server import PostgresServer, postgres_server
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.comparison import compare
 from vaultseek.core.indexing.embed import follow
@@ -74,6 +75,12 @@ class World:
             for batch in index._pages()
             for number, vector in zip(batch.numbers.tolist(), batch.vectors, strict=True)
         }
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture
@@ -258,9 +265,8 @@ def test_a_second_space_that_fails_says_why_until_it_does_not(world):
     assert world.vault.spaces.as_json()["second_problem"] is None
 
 
-def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(world, tmp_path):
-    pytest.importorskip("pymilvus", reason="needs the extra: pip install 'vaultseek[milvus]'")
-    pytest.importorskip("milvus_lite", reason="needs the extra: pip install 'vaultseek[milvus]'")
+@pytest.mark.long
+def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(world, server):
     world = world()
     world.index(RUSSIAN)
 
@@ -271,7 +277,7 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
 
     before, computed = numbers(), world.vault.ledger.vectors.embeddings_computed()
     assert before["second vectors of notes"] == (6, 6)
-    for engine in (EngineOptions(str(tmp_path / "engine.db"), seconds=30.0), None):
+    for engine in (EngineOptions(server.uri, seconds=30.0), None):
         world.engine = engine
         world.reopen()
         world.index(RUSSIAN)

@@ -21,7 +21,7 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.connect import connect, daemon_pid
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.progress import progress
-from vaultseek.errors import Cancelled, ConfigError, Unavailable, UsageError
+from vaultseek.errors import Cancelled, ConfigError, NotFound, Unavailable, UsageError
 from vaultseek.settings.engine import EMBEDDED
 
 POLL_SECONDS = 0.5
@@ -103,7 +103,7 @@ class EngineMove:
         self._file = invocation.config or paths.config_file()
         self._record = paths.state_directory() / "backend-migration.json"
         index = load(self._file if self._file.exists() else None).index
-        self._uri = index.uri if uri is None else _absolute(uri)
+        self._uri = index.uri if uri is None else uri
         self.target = target
         self.engine = index.model_copy(update={"backend": target, "uri": self._uri}).engine
         self.was = index.engine
@@ -182,11 +182,8 @@ class EngineMove:
         from vaultseek.engines.administration import probe_engine
 
         if self.engine is not None:
-            listed = self._call("vault/list", {})["vaults"]
             try:
-                probe_engine(
-                    self.engine, {str(each["name"]): Path(each["path"]) for each in listed}, tries=True
-                )
+                probe_engine(self.engine)
             except Unavailable as error:
                 raise Unavailable(f"{error}; nothing was changed") from None
 
@@ -221,7 +218,9 @@ class EngineMove:
 
     def _words_of(self, vault: VaultMove, note: str) -> str:
         """Return some words of a note, chosen at random but always the same: titles are found too easily."""
-        text = str(self._call("note/get", {"vault": vault.address, "note": note})["text"])
+        text = ""
+        with suppress(NotFound):  # the folder is missing
+            text = str(self._call("note/get", {"vault": vault.address, "note": note})["text"])
         words = sorted({word for word in _WORD.findall(text) if len(word) >= LEAST_CHARS})
         chosen = random.Random(note).sample(words, min(len(words), SEARCH_WORDS))
         return " ".join(chosen) or Path(note).stem
@@ -352,12 +351,6 @@ class EngineMove:
 def _vault(listed: JSON) -> VaultMove:
     is_known = listed["from"] in ("config", "added")
     return VaultMove(listed["name"], listed["path"], listed["name"] if is_known else listed["path"])
-
-
-def _absolute(uri: str) -> str:
-    """Return an address; the file of Milvus Lite as an absolute path."""
-    is_file = uri.endswith(".db") and "://" not in uri
-    return os.path.abspath(os.path.expanduser(uri)) if is_file else uri
 
 
 def _refuse_variables(file: Path, target: str, uri: str) -> None:

@@ -434,8 +434,6 @@ class StateTable:
 class PostgresVocabulary(VocabularyTables):
     """The vocabulary of one vault, in the schema of its shard."""
 
-    is_shared = True
-
     def __init__(self, server: Server) -> None:
         self._server = server
         self._was_there = False

@@ -1137,7 +1137,7 @@ class Verified(OfVault):
     """The numbers of a vault in its engine, beside those of its ledger."""
 
     engine: str
-    """embedded, postgres or milvus."""
+    """embedded or postgres."""
     place: str | None
     """The address or file of the engine; None for the embedded one."""
     numbers: list[EngineNumber]

@@ -7,19 +7,16 @@ keyword index, as far as the engine proposes its first notes.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
 from vaultseek.store.keyword.analysis import LanguageRules
-from vaultseek.store.keyword.bm25f import K1, FieldNorms, TermScores, idf
+from vaultseek.store.keyword.bm25f import TermScores, idf
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon, invert
 from vaultseek.store.keyword.memory_segment import MemorySegment
-from vaultseek.store.keyword.segment import FIELD_BITS, Block, Ints, Tables, run_lengths
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
 from vaultseek.store.keyword.term_index import TermIndex
 
@@ -120,47 +117,8 @@ class CandidateTerms(TermIndex):
         return min(total, max(most, round(total * local.df / apart))) if apart else total
 
 
-@dataclass(frozen=True, slots=True)
-class NoteTerms:
-    """The terms of one note. terms: their numbers in ``vocabulary`` of the segment. rows: in how many fields.
-
-    weights: float32, the score of each, without its idf.
-    """
-
-    terms: Ints
-    rows: Ints
-    weights: Floats
-
-
 def segment_of(
     documents: Sequence[KeywordDocument], rules: LanguageRules, lexicon: Lexicon | None = None
 ) -> MemorySegment:
     """Analyse some notes."""
     return MemorySegment(*invert(documents, lexicon or Lexicon(), rules))
-
-
-def note_terms(tables: Tables, block: Block, averages: Floats) -> list[NoteTerms]:
-    """Return the terms of each note of a segment, given the mean length of each field in the vault."""
-    keys = block.keys.astype(np.int64)
-    terms = np.repeat(np.arange(len(tables.vocabulary)), run_lengths(tables.first_rows))
-    norms = FieldNorms.of(averages)
-    weighted = norms.weigh(tables.lengths, keys, block.counts)
-    notes = keys >> FIELD_BITS
-    order = np.lexsort((terms, notes))
-    pairs = notes[order] * len(tables.vocabulary) + terms[order]
-    firsts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    tf = np.add.reduceat(weighted[order], firsts) if len(firsts) else np.zeros(0)
-    rows = np.diff(firsts, append=len(pairs))
-    of_notes, of_terms = notes[order][firsts], terms[order][firsts]
-    weights = tf / (K1 + tf)
-    bounds = np.searchsorted(of_notes, np.arange(len(tables.notes) + 1))
-    return [
-        NoteTerms(of_terms[first:last], rows[first:last], weights[first:last])
-        for first, last in pairwise(bounds)
-    ]
-
-
-def term_number(term: str) -> int:
-    """Return the number by which an engine knows a term; two terms with the same one are rare and do no harm,
-    as every candidate is scored by its own words."""
-    return zlib.crc32(term.encode()) >> 1

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator
 
 from vaultseek.base.model import JSON
 from vaultseek.client import Client
@@ -23,31 +22,22 @@ _SINGULAR = {
 _FILL = "`vaultseek backend migrate` to where the notes are fills it from the ledger"
 
 
-def check_engine(settings: Settings, vaults: Mapping[str, Path]) -> Iterator[Finding]:
-    """Check that the engine can be used, and that a server answers.
-
-    A file of Milvus Lite belongs to the daemon while that runs, and is not opened here. ``vaults`` are their
-    folders by name.
-    """
+def check_engine(settings: Settings) -> Iterator[Finding]:
+    """Check that the engine can be used, and that its server answers."""
     options = settings.index.engine
     if options is None:
         return
-    from vaultseek.engines.administration import probe_engine, probe_file
+    from vaultseek.engines.administration import probe_engine
 
-    place = f"{options.title} at {options.place}"
     try:
-        if options.is_lite:
-            probe_file(options, vaults)
-            yield Finding("engine", OK, f"{place}, a file of Milvus Lite", public="a file of Milvus Lite")
-            return
-        version = probe_engine(options, vaults)
+        version = probe_engine(options)
     except ConfigError as error:
         yield Finding("engine", BROKEN, str(error), _ADVICE, "it cannot be used")
     except Unavailable as error:
         advice = "see that it runs and can be reached; what changed meanwhile is not lost"
         yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
     else:
-        message = f"{place}, version {version}; the text of notes is sent there"
+        message = f"{options.title} at {options.place}, version {version}; the text of notes is sent there"
         yield Finding("engine", OK, message, public=f"a server of {options.title}, version {version}")
 
 

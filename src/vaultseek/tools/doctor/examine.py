@@ -56,7 +56,7 @@ def examine(
             yield from _guarded(f"vectors of {vault.name}", partial(check_vectors, vault))
         if audited:
             yield from _guarded(f"audit of {vault.name}", partial(audit_vault, vault))
-    yield from _guarded("engine", lambda: check_engine(settings, {each.name: each.root for each in vaults}))
+    yield from _guarded("engine", lambda: check_engine(settings))
     for each in answer["vaults"] if settings.index.engine is not None else ():
         name = str(each["name"])
         yield from _guarded(f"engine of {name}", partial(check_numbers, name, str(each["path"])))

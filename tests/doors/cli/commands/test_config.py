@@ -133,7 +133,7 @@ def test_check_names_what_no_server_can_be_reached_with(run: Run, file: Path, tm
     file.parent.mkdir(parents=True)
     file.write_text(
         f"""[index]
-backend = "milvus"
+backend = "postgres"
 uri = "x.db"
 token_file = "{token}"
 certificate = "/nowhere/at/all.pem"
@@ -162,13 +162,14 @@ options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
         (14, "reranker.options.default_headers.Authorization"),
     ]
     messages = run("config", "check").stderr
-    assert "'x.db', not a whole path" in messages
+    assert "index.uri: expected postgresql://HOST/DATABASE" in messages
     assert "chmod 600" in messages
     assert "key_file" in messages
 
     for text, said in (
-        ('[index]\nbackend = "milvus"\n', "line 1: index.uri: missing: "),
-        ('[index]\nuri = "junk"\n', "line 2: index.uri: 'junk', expected http://"),
+        ('[index]\nbackend = "postgres"\n', "line 1: index.uri: missing: "),
+        ('[index]\nbackend = "milvus"\n', "as Milvus support is removed"),
+        ('[index]\nuri = "junk"\n', "line 2: index.uri: expected postgresql://HOST/DATABASE"),
         ('[model]\nclass = "nonsense"\n', "is no class"),
     ):
         file.write_text(text)
@@ -176,7 +177,7 @@ options = {{default_headers = {{Authorization = "Bearer sk-never"}}}}
     token.chmod(0o600)
     key.chmod(0o600)
     file.write_text(
-        f'[index]\nbackend = "milvus"\nuri = "https://m.example:19530"\ntoken_file = "{token}"\n'
+        f'[index]\nbackend = "postgres"\nuri = "postgresql://m.example/notes"\ntoken_file = "{token}"\n'
         f'[model]\nclass = "package.Class"\noptions = {{model = "m", max_tokens = 5}}\nkey_file = "{key}"\n'
     )
     assert "no problems" in run("config", "check").stdout

@@ -1,9 +1,8 @@
-"""``vaultseek backend``: moving notes to another engine, and pruning old formats."""
+"""``vaultseek backend``: moving notes to another engine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -11,15 +10,12 @@ import click
 from vaultseek.base.model import JSON
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import daemon_options, json_option, local_options
+from vaultseek.doors.cli.options import daemon_options, json_option
 from vaultseek.doors.cli.output import print_error, print_result
 from vaultseek.doors.cli.terminal import clean, count
-from vaultseek.errors import UsageError
 
 if TYPE_CHECKING:
     from vaultseek.doors.cli.engine_move import EngineMove, VaultMove
-    from vaultseek.engines.administration import OldFormat
-    from vaultseek.settings.engine import EngineOptions
 
 DIFFERENT = 1
 """Exit code after a move whose numbers or searches differ."""
@@ -28,7 +24,7 @@ SHOWN_SEARCHES = 5
 
 @click.group()
 def backend() -> None:
-    """Move notes between the embedded engine and PostgreSQL or Milvus.
+    """Move notes between the embedded engine and PostgreSQL.
 
     The settings are in [index]; docs/backends.md says which engine is for whom.
     """
@@ -39,12 +35,10 @@ def backend() -> None:
     "--to",
     "target",
     required=True,
-    type=click.Choice(["postgres", "milvus", "embedded"]),
+    type=click.Choice(["postgres", "embedded"]),
     help="The engine.",
 )
-@click.option(
-    "--uri", metavar="URI", help="Address of the engine, or a file for Milvus Lite that ends in .db."
-)
+@click.option("--uri", metavar="URI", help="Address of the engine.")
 @json_option()
 @daemon_options
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
@@ -62,7 +56,6 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
 
     \b
     vaultseek backend migrate --to postgres --uri postgresql://db.example/notes
-    vaultseek backend migrate --to milvus --uri ~/notes.db
     vaultseek backend migrate --to embedded
     """
     from vaultseek.doors.cli.engine_move import EngineMove
@@ -78,60 +71,6 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
             f"the numbers of {move.place} differ from the ledger's, or searches find other notes than before"
         )
     return DIFFERENT
-
-
-@backend.command()
-@click.option("--drop", is_flag=True, help="Delete them.")
-@click.option("--uri", metavar="URI", help="A Milvus other than the one in the settings.")
-@json_option()
-@local_options
-def prune(invocation: Invocation, drop: bool, uri: str | None) -> int:
-    """List what older versions of vaultseek have left in Milvus, and delete it with --drop.
-
-    A new format is written to new collections, and the old ones stay. Collections of this or a later version,
-    of other programs, and of indexers that still write an old format are kept.
-
-    \b
-    vaultseek backend prune
-    vaultseek backend prune --drop
-    """
-    from vaultseek.engines.administration import drop_format, old_formats
-
-    engine = _engine(invocation, uri)
-    formats = old_formats(engine)
-    for old in formats if drop else ():
-        drop_format(engine, old)
-    answer = {"place": engine.place, "dropped": drop, "formats": [asdict(old) for old in formats]}
-    return print_result(answer, invocation, *_pruned(engine.place, formats, drop=drop))
-
-
-def _pruned(place: str, formats: Sequence[OldFormat], *, drop: bool) -> Iterator[str]:
-    for old in formats:
-        contents = f"{count(len(old.shards), 'vault')}, {count(old.notes, 'note')}"
-        used = f"; an indexer on {clean(old.busy)} still writes in it" if old.busy else ""
-        yield f"format {old.version}: {contents}{' deleted' if drop else ''}{used}"
-        yield from (f"  {clean(shard)}" for shard in old.shards)
-    if not formats:
-        yield f"Milvus at {clean(place)} has nothing of older versions"
-    elif not drop:
-        yield "nothing was deleted; `vaultseek backend prune --drop` does that"
-
-
-def _engine(invocation: Invocation, uri: str | None) -> EngineOptions:
-    """Return the Milvus of the settings, also one that was used before, or that at ``uri``."""
-    from vaultseek.doors.cli.connect import daemon_pid
-    from vaultseek.engines.administration import check_usable
-    from vaultseek.settings.load import load
-
-    index = load(invocation.config).index
-    engine = index.model_copy(update={"backend": "milvus", "uri": uri or index.uri}).engine
-    assert engine is not None
-    check_usable(engine)
-    if engine.is_lite and not engine.file.exists():
-        raise UsageError(f"there is no file {engine.file}; give another one as --uri")
-    if engine.is_lite and index.engine == engine and daemon_pid() is not None:
-        raise UsageError(f"the daemon has {engine.file} open; run `vaultseek stop` first")
-    return engine
 
 
 def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:

@@ -76,15 +76,13 @@ def check(invocation: Invocation) -> int:
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
     from vaultseek.settings.load import examine
-    from vaultseek.settings.resolve import Origin, access_problems, engine_in_vault
-    from vaultseek.settings.watch import read_registry
+    from vaultseek.settings.resolve import Origin, access_problems
 
     file = _file(invocation)
     try:
         settings, wrong = examine(invocation.config)
         origin = Origin(file)
-        added = engine_in_vault(settings, read_registry().vaults, origin)
-        problems = _problems((*wrong, *([added] if added else ()), *access_problems(settings, origin)), file)
+        problems = _problems((*wrong, *access_problems(settings, origin)), file)
     except ConfigError as error:
         problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
     if invocation.json:

@@ -1,1 +1,0 @@
-"""Engines that keep what is searched: the port, and Milvus. The embedded engine needs none of it."""
