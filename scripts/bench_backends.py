@@ -9,8 +9,6 @@ compares the orders, and nDCG@10 where there are judgements: QUERIES has a JSON 
 ``text``, QRELS lines of query, 0, path and grade.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -9,8 +9,6 @@ reads the beginning of what is too long. *headings, sentences* is ``SentenceSpli
 passage fits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import Callable, Iterator, Sequence

@@ -7,8 +7,6 @@ on the *other* sets, and its nDCG@10 on this set minus that of the current value
 ``bench_quality.py``.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import sys

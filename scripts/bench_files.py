@@ -7,8 +7,6 @@ once, with text of the sample's own words, while searches are asked and notes ar
 when all is embedded, it prints the rows of the table in docs/files.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import shutil

@@ -9,8 +9,6 @@ printed for each signal alone and for all together, whose weights are fitted on 
 on the rest.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import random

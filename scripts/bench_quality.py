@@ -14,8 +14,6 @@ vault plain text, so that one note only names the other. The first run embeds al
 two thousand passages; later runs use the cache.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import re

@@ -9,8 +9,6 @@ are read before the cluster has started are not counted, so the vault should hav
 "hashing" leaves out the time for vectors.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import shutil

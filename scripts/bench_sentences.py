@@ -8,8 +8,6 @@ shows of that note. Held-out sets are for testing only, and are summed apart. *c
 passages that contain a right line.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import time

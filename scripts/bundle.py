@@ -9,8 +9,6 @@ The bundle is a manifest and a launcher. vaultseek itself, its models and its in
 installed, because editors and the command line use the same daemon.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys

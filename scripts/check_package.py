@@ -3,8 +3,6 @@
 Run by ``scripts/package`` with the folder that holds one wheel, one source distribution and one bundle.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Generate src/vaultseek/client/methods.pyi, the types of the clients' methods, from the protocol."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import textwrap

@@ -7,8 +7,6 @@ vocabulary comes with LlamaIndex. Hosts show a model the text of an answer, its 
 the last column is what the model reads of both.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -6,8 +6,6 @@ A note belongs to the part if the SHA-256 of its path, relative to SOURCE, is di
 note that is added or changed in SOURCE does not move others in or out. DESTINATION is a new or empty folder.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import shutil

@@ -4,8 +4,6 @@ Run by ``scripts/demo``. Everything happens in temporary directories. The exit c
 ranks the expected note first.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

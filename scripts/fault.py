@@ -4,8 +4,6 @@ Each fault of tests/faults/list.toml has a number and tests that carry it. Witho
 seconds run, which scripts/test runs, too; with it also those that take minutes, half an hour in all.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

@@ -9,8 +9,6 @@ question, that of the sets for testing only (``held-out``) of the curve fitted o
 tenth of the others. SETs are as for ``bench_quality.py``.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import sys

@@ -4,8 +4,6 @@ Run by ``scripts/setup`` with the arguments of ``pip install``; it needs Python 
 only if it fails.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

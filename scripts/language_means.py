@@ -7,8 +7,6 @@ other: the mean of their vectors is that of the language, and of questions. ``se
 says what it is for.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

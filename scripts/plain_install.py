@@ -4,8 +4,6 @@
 the same. It needs pip's package index.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

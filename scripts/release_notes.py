@@ -5,8 +5,6 @@
 Ends with 1 if pyproject.toml has another version, or the changelog says nothing about this one.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 import tomllib

@@ -4,8 +4,6 @@
 The page uses the first docstring line of a section, and the description, type, bounds and default of a key.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pydantic.fields import FieldInfo

@@ -5,8 +5,6 @@
 Run by ``scripts/release``.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import subprocess

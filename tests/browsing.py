@@ -1,7 +1,5 @@
 """A real Chromium, and ``vaultseek ui`` for it to open."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

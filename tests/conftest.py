@@ -1,7 +1,5 @@
 """Fixtures for every test: a vault in one expression, directories of its own."""
 
-from __future__ import annotations
-
 import os
 import signal
 import tempfile

@@ -1,7 +1,5 @@
 """A real daemon, driven through the real command line, in directories of its own, as fixtures."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

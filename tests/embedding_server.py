@@ -1,7 +1,5 @@
 """A server that embeds and reranks over HTTP, in three dialects, and fails on demand."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

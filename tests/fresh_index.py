@@ -1,7 +1,5 @@
 """An index in this process, to compare with a fresh one of the same folder."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

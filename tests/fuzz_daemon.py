@@ -1,7 +1,5 @@
 """A daemon under random patterns, formulas and settings of the app, and another client that measures it."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 import threading

@@ -5,8 +5,6 @@ exception that nobody expects, a crash, more than ``SECONDS`` or ``MEMORY`` for 
 in which no other thread could do anything: so long a daemon would keep another client waiting.
 """
 
-from __future__ import annotations
-
 import atexit
 import hashlib
 import json

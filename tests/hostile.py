@@ -1,7 +1,5 @@
 """Grammars of what costs: patterns, formulas, bases and settings of the app, for the fuzzer."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

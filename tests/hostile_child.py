@@ -1,7 +1,5 @@
 """The process that reads files, with a reader of text that has been taken over and tries what it can."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Answers of a keyword search as rows, and those that nobody searched for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The content of a keyword index as text, to compare two indexes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import pairwise
 

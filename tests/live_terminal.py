@@ -1,7 +1,5 @@
 """A program in a terminal of its own: keys go in, and what stands on the screen comes out."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

@@ -1,7 +1,5 @@
 """An editor for tests: pygls' own client, connected to ``vaultseek lsp`` as a user's editor starts it."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping

@@ -1,7 +1,5 @@
 """Files of other kinds than Markdown, made by the tests."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The messages of errors and of notes' problems in the source code, collected by parsing it."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from functools import cache

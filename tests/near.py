@@ -1,7 +1,5 @@
 """Scores that are compared up to rounding: sums in another order differ in their last places."""
 
-from __future__ import annotations
-
 TOLERANCE = 1.5e-6
 """An answer has six places, so equal scores may differ by one in the last."""
 

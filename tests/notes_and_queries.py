@@ -1,7 +1,5 @@
 """Notes and queries with filters, as random tests draw them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from hypothesis import strategies as st

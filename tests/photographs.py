@@ -3,8 +3,6 @@
 ``scripts/record`` makes them where Chromium is installed.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from itertools import product

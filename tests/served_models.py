@@ -1,7 +1,5 @@
 """Classes of LlamaIndex that ask `embedding_server`, as a user's own would."""
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request

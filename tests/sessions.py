@@ -4,8 +4,6 @@ A session is a ```` ```console ```` block. Lines with ``$`` are commands, the li
 on a screen of 80 columns in a copy of the sample vault. ``scripts/record`` rewrites the outputs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -1,7 +1,5 @@
 """Notes of which a token sees some, and calls of every method that it may use."""
 
-from __future__ import annotations
-
 from typing import Any
 
 WIKI = {

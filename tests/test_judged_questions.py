@@ -1,7 +1,5 @@
 """The judged questions about other vaults than the sample, and what their page says of them."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

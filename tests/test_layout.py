@@ -3,8 +3,6 @@
 Imports run one way by the contracts in pyproject.toml, which scripts/check checks.
 """
 
-from __future__ import annotations
-
 import ast
 import os
 import re

@@ -1,7 +1,5 @@
 """LlamaIndex: the chunker as a node parser, the daemon as a retriever, and the examples of the page."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import warnings

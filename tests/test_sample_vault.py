@@ -1,7 +1,5 @@
 """The sample vault keeps the promises of tests/data/README.md."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

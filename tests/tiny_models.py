@@ -1,7 +1,5 @@
 """Small untrained models, the same every time, saved as their libraries save them."""
 
-from __future__ import annotations
-
 import warnings
 from pathlib import Path
 

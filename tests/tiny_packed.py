@@ -1,7 +1,5 @@
 """A small untrained packed model, written as its package writes it, and the package around it."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 import sys

@@ -1,7 +1,5 @@
 """Vaults and directories for tests, each made in one expression."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Every search goes over the socket of a real daemon in temporary directories. Wit
 generated.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import signal

@@ -1,7 +1,5 @@
 """The figures of README.md and docs/performance.md, written between markers from JSON files of runs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path

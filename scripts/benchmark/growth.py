@@ -1,7 +1,5 @@
 """The growth plot, as an SVG that can be read on light and dark pages."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The guard of CI: no ratio of the quick run may be more than twice what it was."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The machine that figures are from, in one line."""
 
-from __future__ import annotations
-
 import os
 import platform
 from importlib.metadata import version

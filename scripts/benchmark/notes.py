@@ -1,7 +1,5 @@
 """Vaults to measure: copies of real ones, generated ones, and queries made of their texts."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

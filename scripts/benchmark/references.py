@@ -1,7 +1,5 @@
 """References to measure against: sentence-transformers and Whoosh, as their users would run them."""
 
-from __future__ import annotations
-
 import logging
 import os
 import re

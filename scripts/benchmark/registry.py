@@ -1,7 +1,5 @@
 """The rows of the table, by name, in the order in which they run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Rows: what a person waits for. The command, typing, a cold start, many clients at once."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import itertools

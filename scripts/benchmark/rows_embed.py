@@ -1,7 +1,5 @@
 """Rows: embedding, beside sentence-transformers."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import os

@@ -1,7 +1,5 @@
 """Rows: filtered searches, memory and growth, on generated notes."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 

@@ -1,7 +1,5 @@
 """Rows: indexing, alone, beside searches and beside qmd; saves; idling."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

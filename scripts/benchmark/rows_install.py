@@ -1,7 +1,5 @@
 """Row: a plain installation, by its size and the time until it answers."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from plain_install import FOUND, MOST_BYTES, plain_installation

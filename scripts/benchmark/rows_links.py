@@ -3,8 +3,6 @@
 As a program, ``python -m benchmark.rows_links LEDGER``, it measures in a process of its own and prints JSON.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

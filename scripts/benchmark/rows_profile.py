@@ -1,7 +1,5 @@
 """Row: where the time of a query goes, stage by stage as ``search --explain`` has it."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Row: what reranking adds to a search, beside sentence-transformers."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows: searches over the socket."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from benchmark.figures import Figure, Times, alternate, number

@@ -1,7 +1,5 @@
 """Row: the nearest vectors, by the scan of the matrix and by what Chroma proposes."""
 
-from __future__ import annotations
-
 import shutil
 import time
 from collections.abc import Iterator, Sequence

@@ -7,8 +7,6 @@ noise. What the daemon finds afterwards is what it would have written, other tha
 With ``--check`` it also searches the vectors with filters and compares the answers with brute force.
 """
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """The extras that are installed, and the commands that add the others."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

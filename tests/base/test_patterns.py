@@ -1,7 +1,5 @@
 """Patterns from outside: which are compiled, and which are refused before they take memory."""
 
-from __future__ import annotations
-
 import time
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Folding, scripts written without spaces, and text made safe to show."""
 
-from __future__ import annotations
-
 import sys
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Turns of requests, and what a wait for one looks like from outside."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """The cases of reading a note as Obsidian does: one JSON object a line, with the rule in ``why``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

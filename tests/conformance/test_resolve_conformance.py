@@ -1,7 +1,5 @@
 """Every case of ``resolve.jsonl``: what a link of an Obsidian-style vault points at."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """An engine that is slow, hangs or is full, while the daemon keeps its ledger: nothing else waits for it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import errno

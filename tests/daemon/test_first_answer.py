@@ -1,7 +1,5 @@
 """The first answer of a new vault."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The reports of a followed vault, and its recovery from failures."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import sqlite3

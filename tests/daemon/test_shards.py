@@ -1,7 +1,5 @@
 """A searcher over several shards, one of them missing, one behind, and those that it has to forget."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """The rights and limits of a team's tokens, without a daemon."""
 
-from __future__ import annotations
-
 import json
 import re
 import stat

@@ -1,7 +1,5 @@
 """Which vaults are open, which one a request means, and which are closed again."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

@@ -1,7 +1,5 @@
 """The pages about the code name only what exists, and docs/architecture.md walks through every folder."""
 
-from __future__ import annotations
-
 import ast
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The documentation: every link has a target, every command line parses."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The moving picture of the README: what is in the file, and how one is made of frames."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from xml.etree import ElementTree
 

@@ -1,7 +1,5 @@
 """The examples of docs/python.md: they run on the sample vault, and their types are right."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

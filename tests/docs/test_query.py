@@ -1,7 +1,5 @@
 """The examples of docs/query.md, run on the sample vault."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import closing

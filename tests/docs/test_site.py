@@ -1,7 +1,5 @@
 """The site of the documentation: nothing is missing in it, and nothing is loaded from elsewhere."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import subprocess

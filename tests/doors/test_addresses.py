@@ -1,7 +1,5 @@
 """Names that an agent reads by: a note, some of its lines, a heading or a block."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The order and the marks of the tests that run a daemon."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

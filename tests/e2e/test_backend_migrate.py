@@ -1,7 +1,5 @@
 """Moving vaults to PostgreSQL and back by the command line: looked at first, interrupted, verified."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """`vaultseek compact`: nothing of what was deleted is left in any file of the index."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """A ledger that is damaged while a daemon uses it is replaced, and the answers are those of a fresh index."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

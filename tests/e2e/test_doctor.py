@@ -1,7 +1,5 @@
 """``vaultseek doctor`` in sound and broken states, mostly with the stand-in model."""
 
-from __future__ import annotations
-
 import contextlib
 import getpass
 import json

@@ -1,7 +1,5 @@
 """``vaultseek evaluate`` on a small vault with a few queries."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

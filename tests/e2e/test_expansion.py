@@ -1,7 +1,5 @@
 """Query expansion by the vault's own terms, which a real daemon collects in the background."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

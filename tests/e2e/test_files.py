@@ -1,7 +1,5 @@
 """Files that are no Markdown, from saving one to finding, reading and linking it, with a real daemon."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

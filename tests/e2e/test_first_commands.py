@@ -1,7 +1,5 @@
 """The first commands of a new user, and where the vault is known afterwards."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

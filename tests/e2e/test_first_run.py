@@ -1,7 +1,5 @@
 """``vaultseek`` for the first time, in a terminal: it asks for the notes, indexes them and searches."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

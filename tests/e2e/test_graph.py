@@ -1,7 +1,5 @@
 """``vaultseek graph`` on a real daemon."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

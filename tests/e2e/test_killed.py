@@ -1,7 +1,5 @@
 """A daemon killed at any step of indexing gives the answers of a fresh index after its restart."""
 
-from __future__ import annotations
-
 import ast
 import os
 import signal

@@ -1,7 +1,5 @@
 """The language server: pygls' own client, the real command, a real daemon, every feature."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 

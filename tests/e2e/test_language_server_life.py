@@ -1,7 +1,5 @@
 """The life of the language server: its end, a daemon that goes and comes back, progress, cancellation."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import subprocess

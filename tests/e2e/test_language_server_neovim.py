@@ -1,7 +1,5 @@
 """The language server in a real Neovim, by its own ``vim.lsp``: what it shows and what it writes to disk."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

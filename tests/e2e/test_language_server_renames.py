@@ -1,7 +1,5 @@
 """Renames through the language server, with the edits applied and the links followed by another reader."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import unquote

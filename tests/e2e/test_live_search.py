@@ -1,7 +1,5 @@
 """``vaultseek find`` in a real terminal, with a real daemon: what is typed, what shows, what is opened."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys

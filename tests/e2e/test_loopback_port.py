@@ -1,7 +1,5 @@
 """The port of a real daemon: there where it is asked for, gone with the daemon."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

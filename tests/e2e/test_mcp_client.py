@@ -1,7 +1,5 @@
 """The notes for agents: the SDK's own client, the real command, a real daemon."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """Without its model, vaultseek loses semantic search and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 NOTES = {"Pump.md": "The float switch of the sump pump.", "Soup.md": "Tomatoes, [[Pump]]."}

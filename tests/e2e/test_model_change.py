@@ -1,7 +1,5 @@
 """A change of model builds a new store while the old one answers, and survives an interruption."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

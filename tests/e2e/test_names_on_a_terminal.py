@@ -1,7 +1,5 @@
 """Every command on a terminal, with names and text that would act on it."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """The plugin, driven by keystrokes in a real Neovim with a real daemon."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

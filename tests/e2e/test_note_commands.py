@@ -1,7 +1,5 @@
 """Filters and the commands about notes, links, tags and vaults, with a real daemon."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The plugin for Obsidian: its own tests, with a real daemon over the real socket."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

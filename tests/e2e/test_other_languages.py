@@ -1,7 +1,5 @@
 """A daemon with two models: each vault gets the one that reads it, and a question the one that reads that."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.errors import ConfigError

@@ -1,7 +1,5 @@
 """A vault embedded by a server of the user's own, which goes away and comes back."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Answers while a vault is being indexed, or is missing: from the index as it is, marked as partial."""
 
-from __future__ import annotations
-
 import re
 import shutil
 

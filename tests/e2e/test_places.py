@@ -1,7 +1,5 @@
 """Results lead to the line that matches."""
 
-from __future__ import annotations
-
 import pytest
 
 ERRORS = """# Database

@@ -1,7 +1,5 @@
 """A plain installation, without extras, does the main job: it indexes, and finds by word and by meaning."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterator
 

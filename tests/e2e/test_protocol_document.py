@@ -1,7 +1,5 @@
 """The protocol as documented: every example is run, and every answer has the shape that is promised."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 Many notes are put into the vault while the cluster is at work, so that it reads them as well.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import random

@@ -1,7 +1,5 @@
 """The terminal sessions in the pages match the output of the commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A cross-encoder in the real worker behind the real daemon."""
 
-from __future__ import annotations
-
 import pytest
 
 from tiny_models import save_cross_encoder

@@ -1,7 +1,5 @@
 """Lost file events lead to a rescan; a vault that is missing for a while keeps its index."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """Two daemons that index folders of their own into one engine, and one without a folder that searches it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

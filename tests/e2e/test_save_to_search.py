@@ -1,7 +1,5 @@
 """From a saved note to a result on the terminal, through a real daemon."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Search settings of the shell travel with each request; a wrong one is named by its variable."""
 
-from __future__ import annotations
-
 
 def test_a_wrong_variable_is_named_although_a_daemon_runs(daemon, vault):
     root = vault({"a.md": "# Granite"})

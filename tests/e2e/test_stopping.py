@@ -1,7 +1,5 @@
 """The daemon ends when it is told to, wherever it is, and the next start goes on from there."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """``vaultseek table`` with a real daemon: a base, the bases in a note, and a query, in every format."""
 
-from __future__ import annotations
-
 import csv
 import io
 

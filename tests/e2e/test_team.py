@@ -1,7 +1,5 @@
 """A server for several people: each token sees what it may see, in every method, and no more."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import socket

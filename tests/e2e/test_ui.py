@@ -1,7 +1,5 @@
 """The page in the browser: a real Chromium, the real command, a real daemon."""
 
-from __future__ import annotations
-
 import http.server
 import json
 import re

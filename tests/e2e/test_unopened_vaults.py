@@ -1,7 +1,5 @@
 """A vault that cannot be opened says why, keeps no other shut, and is opened as soon as it can be."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """The settings of an engine, and what it is to hold."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.core.indexing import batches, ingest

@@ -1,7 +1,5 @@
 """Faults of an engine while it is written to: answers say so, and the ledger makes good for all of it."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

@@ -1,7 +1,5 @@
 """Reasons that a searcher gives from the heartbeat of an indexer."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

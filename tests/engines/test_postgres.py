@@ -1,7 +1,5 @@
 """A vault in PostgreSQL: the same answers, for indexer and searchers, and nothing lost when the server is."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

@@ -1,7 +1,5 @@
 """A vault with a daemon of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 

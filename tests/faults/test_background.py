@@ -1,7 +1,5 @@
 """Failures in the background of a vault that is followed, in this process."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import logging.handlers

@@ -1,7 +1,5 @@
 """Every file of an index is damaged in every way, while the daemon has it open and while it is stopped."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

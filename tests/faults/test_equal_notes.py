@@ -1,7 +1,5 @@
 """Notes that match equally: which of them are found, and in which order, must not depend on history."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """The process that reads files of other kinds is killed while it reads one."""
 
-from __future__ import annotations
-
 import psutil
 import pytest
 

@@ -1,7 +1,5 @@
 """The disk of the indexes is full when the daemon starts, or while it indexes."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Inputs that were not survived once, and a few hundred random ones."""
 
-from __future__ import annotations
-
 import pytest
 
 from fuzz_daemon import attacked

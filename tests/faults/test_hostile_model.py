@@ -1,7 +1,5 @@
 """A folder that the settings name as a model, and that wants to run code or is no model at all."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

@@ -1,7 +1,5 @@
 """Folders and links where files of an index should be are removed, and nothing beyond them changes."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Rules that always hold, each in a test of its name; the others stand beside what they need."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """The daemon and every process that it starts are killed again and again while notes change."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import time

@@ -1,7 +1,5 @@
 """The list of faults and the tests that carry their numbers fit together."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -4,8 +4,6 @@ After each failure the index is brought up to the disk again, as the daemon does
 then be equal to a fresh one.
 """
 
-from __future__ import annotations
-
 import builtins
 import errno
 import io

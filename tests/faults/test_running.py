@@ -1,7 +1,5 @@
 """Changes to a vault while a daemon follows it."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Thousands of edits and saves, branches of a repository, a hundred thousand notes. Takes minutes."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from pathlib import Path

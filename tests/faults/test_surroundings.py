@@ -1,7 +1,5 @@
 """Surroundings of the daemon: folders, users, settings, libraries, queries that cost much."""
 
-from __future__ import annotations
-
 import ast
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """The benchmark script: its data, its guard, its pages, and what a run leaves behind. No time is asserted."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The script that measures published sets, with a made-up file in the format of each."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The script that measures ranking: where it looks for notes, and what its tables tell apart."""
 
-from __future__ import annotations
-
 import sys
 import time
 from pathlib import Path

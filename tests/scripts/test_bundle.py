@@ -1,7 +1,5 @@
 """The bundle that a host installs: the same from the same source, and a server when started as hosts do."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

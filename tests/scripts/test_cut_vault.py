@@ -1,7 +1,5 @@
 """The script that cuts a part out of a large vault."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The words for what was survived, and of which code they are."""
 
-from __future__ import annotations
-
 import fault
 import pytest
 

@@ -1,7 +1,5 @@
 """The script that fits certainty: it finds the curve by which answers were made, and counts results."""
 
-from __future__ import annotations
-
 import fit_certainty
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The installation of ``scripts/setup``: it shows how far it is, and what pip said if it fails."""
 
-from __future__ import annotations
-
 import io
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Notes and bill of materials of a release."""
 
-from __future__ import annotations
-
 from release_notes import notes_of
 from try_release import bill_of_materials
 

@@ -1,7 +1,5 @@
 """A hub on the loopback that serves folders as the real one does, and tiny models to serve from it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """The lines of keys in a configuration, compared with parsing it up to each of its lines."""
 
-from __future__ import annotations
-
 import tomllib
 
 import tomlkit

@@ -1,7 +1,5 @@
 """The file of a vault's concepts: what is written is read again, and what cannot be trusted is not there."""
 
-from __future__ import annotations
-
 import base64
 import json
 from pathlib import Path

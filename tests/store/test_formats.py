@@ -1,7 +1,5 @@
 """Files of every format that was ever written are read, or rebuilt without losing vectors."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The link graph: it follows the ledger, and equals one that is read from it anew."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Collection, Mapping
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The part of a ledger that is about some folders: no statement sees more, whatever it asks for."""
 
-from __future__ import annotations
-
 import sqlite3
 
 import pytest

@@ -1,7 +1,5 @@
 """A reader of files that a file has taken over reaches nothing: tried in its real process."""
 
-from __future__ import annotations
-
 import ctypes
 import json
 import platform

@@ -1,7 +1,5 @@
 """Each kind of file gives the same value as a note: title, sections with a place, links, tags, problems."""
 
-from __future__ import annotations
-
 import json
 import string
 

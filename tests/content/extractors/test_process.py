@@ -1,7 +1,5 @@
 """A file that crashes, hangs or fills the memory of its reader costs only itself."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

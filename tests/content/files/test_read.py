@@ -1,7 +1,5 @@
 """Reading a note's bytes, whatever stands in its place."""
 
-from __future__ import annotations
-
 import os
 import threading
 

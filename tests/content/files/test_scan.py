@@ -1,7 +1,5 @@
 """A walk through a vault: the files that it returns and those that it skips."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Hints are handed over once a burst is over, on a clock that only moves when everybody waits."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Coroutine
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Events that a watcher passes on, and the reasons for which it cannot be relied on."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import threading

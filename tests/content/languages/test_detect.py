@@ -1,7 +1,5 @@
 """The language of a note shows in its own text, and that of a vault in the notes that it has."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

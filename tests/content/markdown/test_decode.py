@@ -1,7 +1,5 @@
 """Decoding of bytes to text."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Frontmatter: its position, YAML 1.2 values, tags and aliases, and its errors."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any

@@ -4,8 +4,6 @@ Each is read in a child process with a time limit and the kernel's limit on memo
 native code or a hang is a failed test and not a dead test run.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 import resource

@@ -1,7 +1,5 @@
 """The structure of a note: headings, code, block ids, tasks, callouts, and spans."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Links of every kind, in a compact form: ``kind target #heading ^block |alias @line``."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.base.model import Link

@@ -1,7 +1,5 @@
 """The whole note: its title, its lines, its limits, its problems."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.base.limits import (

@@ -1,7 +1,5 @@
 """The start and the end of tags."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.content.markdown.parse import parse

@@ -1,7 +1,5 @@
 """Places of links and tags: what stands there is the link, in every container and with every script."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Plain text of headings, lines and passages."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.content.markdown.plain import plain_heading, plain_line, plain_passage, shown_heading

@@ -1,7 +1,5 @@
 """Targets of links: the shortest that leads there, and after a move in the manner of the link."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.content.markdown.links import markdown_link, wikilink

@@ -1,7 +1,5 @@
 """Comparison of texts, values and names."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

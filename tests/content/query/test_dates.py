@@ -1,7 +1,5 @@
 """Dates as people write them; the present is a Wednesday."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

@@ -1,7 +1,5 @@
 """Regular expressions of queries, and the letters that every match of one has."""
 
-from __future__ import annotations
-
 import time
 from functools import partial
 

@@ -1,7 +1,5 @@
 """Filters as fields of a request: the same filters as the operators make."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

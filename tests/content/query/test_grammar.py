@@ -1,7 +1,5 @@
 """The query language, compared as the plain words of ``interpreted``."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Kinds of questions and how far each lane is trusted with them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

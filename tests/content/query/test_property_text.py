@@ -1,7 +1,5 @@
 """Properties as text: one line each, as it is written in the note."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Routes between two notes."""
 
-from __future__ import annotations
-
 import asyncio
 
 from semantic_here import WorkerHere, index_here

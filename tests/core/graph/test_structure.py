@@ -1,7 +1,5 @@
 """Clusters, ranks, bridges and components of link graphs, beside the algorithms of NetworkX."""
 
-from __future__ import annotations
-
 import networkx
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """One note that cannot be read or stored costs itself, and no other."""
 
-from __future__ import annotations
-
 import os
 from typing import Any
 

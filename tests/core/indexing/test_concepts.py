@@ -1,7 +1,5 @@
 """The concepts of a vault: which terms they are, that they follow the notes, and what they do to a query."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import time

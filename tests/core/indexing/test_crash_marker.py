@@ -1,7 +1,5 @@
 """The note that was being parsed when the process crashed is known to the next process."""
 
-from __future__ import annotations
-
 from vaultseek.core.indexing.crash_marker import CrashMarker
 
 

@@ -1,7 +1,5 @@
 """The task that embeds ends when it is cancelled, whatever happens at that moment."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts embedded by a client in place of the worker: the index is the same, whatever the client does."""
 
-from __future__ import annotations
-
 import asyncio
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Judgement of cosines by the model that computed them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tiny_packed import TinyPacked, installed_package

@@ -1,7 +1,5 @@
 """Which texts a model of English reads, by their script, stop words and pieces per word."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Each note is analysed in its own language, and the vault's language is that of the notes it has now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path

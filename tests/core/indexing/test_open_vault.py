@@ -1,7 +1,5 @@
 """An open vault through its public door: opened, indexed, asked, closed."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import shutil

@@ -1,7 +1,5 @@
 """Whatever happens to the files and to the indexes, the answers are those of a vault indexed from nothing."""
 
-from __future__ import annotations
-
 import asyncio
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Many notes are read by other processes, with the same result; a note that ends one costs only itself."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A text that a server refused is tried again: after a start, a few times, and whenever its note changes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

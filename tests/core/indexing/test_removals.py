@@ -1,7 +1,5 @@
 """Removed notes leave the indexes, also after the ledger has forgotten that it had them."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """Meaning follows the name of a note whose title is its file name, and its passages keep their vectors."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

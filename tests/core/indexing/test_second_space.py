@@ -1,7 +1,5 @@
 """The second vector space: filled after the first, and asked for what that does not read."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator

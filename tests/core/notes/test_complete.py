@@ -1,7 +1,5 @@
 """Completion as one types: what comes first, what is forgiven, and that it follows the vault."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Notes that are nearly the same: the text that they share, and the order."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Asking about notes, straight from a ledger."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Mapping

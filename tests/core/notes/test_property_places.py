@@ -1,7 +1,5 @@
 """A property that a search shows is shown at its line in the file, however it is written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Related notes, and the floor below which a note is none."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.core.indexing.open_vault import VaultOptions

@@ -1,7 +1,5 @@
 """Renaming: afterwards every link leads to the same note as before, and nothing else has changed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path

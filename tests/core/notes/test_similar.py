@@ -1,7 +1,5 @@
 """Names suggested for a name that no note has."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.content.query.grammar import parse_query

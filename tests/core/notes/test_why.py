@@ -1,7 +1,5 @@
 """The explanation of a note's place, read from the trace of one search."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

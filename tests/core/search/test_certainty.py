@@ -1,7 +1,5 @@
 """Order and certainty are one picture: no bar rises down a list, and it says how likely a note is right."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from itertools import pairwise

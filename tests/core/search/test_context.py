@@ -1,7 +1,5 @@
 """The evidence of several notes for a question, within a budget of tokens."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """A note of that very name comes first, the file of that name before what only bears it as a heading."""
 
-from __future__ import annotations
-
 from semantic_here import measured_here
 from vaultseek.settings.search import SearchSettings
 

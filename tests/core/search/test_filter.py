@@ -1,7 +1,5 @@
 """Filters decided from a ledger: the same notes as reading every one of them gives."""
 
-from __future__ import annotations
-
 import sqlite3
 import tempfile
 import unicodedata

@@ -1,7 +1,5 @@
 """The arithmetic of the ranking, one number at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

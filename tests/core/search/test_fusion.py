@@ -1,7 +1,5 @@
 """The order of notes out of the hits of lanes."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

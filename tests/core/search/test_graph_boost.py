@@ -1,7 +1,5 @@
 """Evidence for the linked neighbours of the best notes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A query of identifiers finds the notes that have them, and nothing to fill the list."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Invariants of every answer, over random vaults, queries and settings."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import random

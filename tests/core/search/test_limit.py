@@ -1,7 +1,5 @@
 """The limit only cuts: as far as both go, a short list is the beginning of a long one."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Iterator

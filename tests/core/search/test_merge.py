@@ -1,7 +1,5 @@
 """One list of the answers of several vaults."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Which passage of a note a result shows."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import Callable

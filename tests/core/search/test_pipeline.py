@@ -1,7 +1,5 @@
 """The ladder of a search: each step returns a value, changes none, and the trace keeps them all."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 from collections.abc import Callable, Iterator

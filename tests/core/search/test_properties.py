@@ -1,7 +1,5 @@
 """Property text is text: words, phrases and meaning know it, and a result says that a property matched."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A note with none of the words does not stand before one with rare ones, whatever they seem to mean."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """When a note is from: its properties, its name, the file."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The first results read again by a cross-encoder."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Saved searches written out."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

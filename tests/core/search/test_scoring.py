@@ -1,7 +1,5 @@
 """Scores of each lane, their weights and the confidence, from hand-made answers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

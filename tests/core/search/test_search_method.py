@@ -1,7 +1,5 @@
 """The word for the lanes that found something."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

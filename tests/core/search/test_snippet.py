@@ -1,7 +1,5 @@
 """Previews: what is shown and what of it is marked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

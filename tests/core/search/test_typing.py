@@ -1,7 +1,5 @@
 """Searches while the query is typed: the last word goes on, names come first, and nothing flickers."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path

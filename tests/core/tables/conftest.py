@@ -1,7 +1,5 @@
 """A vault with books, people and files of other kinds, indexed once for all tests of tables."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Bases: what filters, views, groups and summaries show, and what is named as wrong or not supported."""
 
-from __future__ import annotations
-
 import json
 import tracemalloc
 from contextlib import suppress

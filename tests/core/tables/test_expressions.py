@@ -1,7 +1,5 @@
 """The language of filters and formulas: what each operator, field and function makes of which value."""
 
-from __future__ import annotations
-
 import tracemalloc
 from contextlib import suppress
 

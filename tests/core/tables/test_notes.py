@@ -1,7 +1,5 @@
 """Tables of the notes that a query finds."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.core.tables.run import table_of_notes

@@ -1,7 +1,5 @@
 """The reader of common arguments reads them as click does, and leaves to click what it does not know."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """Completion in bash: the words that fit, quoted as the line is."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.base import paths

@@ -1,7 +1,5 @@
 """Tables as text: what fits a screen, what is said of the rest, and what a cell shows."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.doors.cli.commands.table import cell_text, printed

@@ -1,7 +1,5 @@
 """The server for agents on a port: who gets an answer, and where the token is kept."""
 
-from __future__ import annotations
-
 import asyncio
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Messages as an agent reads them: one line, and no commands of a shell."""
 
-from __future__ import annotations
-
 import pytest
 
 from messages_in_source import raised

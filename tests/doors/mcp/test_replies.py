@@ -1,7 +1,5 @@
 """Answers for agents: budgets, marks and untrusted text, as text and as structured content."""
 
-from __future__ import annotations
-
 import json
 import re
 

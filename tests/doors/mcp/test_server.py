@@ -1,7 +1,5 @@
 """The server for agents, with a daemon that is a function: what it asks, and what it says when that fails."""
 
-from __future__ import annotations
-
 import re
 from contextlib import asynccontextmanager
 from pathlib import Path

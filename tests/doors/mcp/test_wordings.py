@@ -1,7 +1,5 @@
 """Several wordings of one question, and cursors."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Which requests the page's server answers, and to whom it opens."""
 
-from __future__ import annotations
-
 import httpx2
 import pytest
 

@@ -1,7 +1,5 @@
 """The user who opened a connection: the session is for the one who runs the page."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """Pictures of a vault, and files that are none."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.doors.ui.pictures import read_picture

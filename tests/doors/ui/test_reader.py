@@ -1,7 +1,5 @@
 """A note for the page, and the part of it that is shown."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

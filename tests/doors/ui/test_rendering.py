@@ -1,7 +1,5 @@
 """Notes as HTML: Obsidian's notation, and nothing that acts."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 

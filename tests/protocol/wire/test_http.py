@@ -1,7 +1,5 @@
 """The bounds of the HTTP servers: headers, halves, silence, and clients that do not read."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import socket

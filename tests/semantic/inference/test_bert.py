@@ -1,7 +1,5 @@
 """BERT models are computed by us as sentence-transformers computes them; damaged ones are refused."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import struct

@@ -1,7 +1,5 @@
 """Queries go to the network that is quickest at the moment."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Vectors are checked; a text that fails takes no other with it; the fast way equals the general one."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections.abc import Callable, Sequence

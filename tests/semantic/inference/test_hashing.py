@@ -1,7 +1,5 @@
 """The stand-in model is deterministic, of unit length, and likes texts that share words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Secrets stay out of what a process prints, in every form that a library or a server may give them."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import io

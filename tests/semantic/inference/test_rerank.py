@@ -1,7 +1,5 @@
 """A tiny cross-encoder, made and saved here, goes through the real loading code and the real worker."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import time

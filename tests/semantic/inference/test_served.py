@@ -1,7 +1,5 @@
 """An embedding server of the user's own: what it is told, what it may do wrong, and what stays secret."""
 
-from __future__ import annotations
-
 import gc
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Share of a text that a model reads, by the pieces that its tokenizer makes of the words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The folders of the bundled, of fetched and of other models."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

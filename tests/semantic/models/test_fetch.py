@@ -1,7 +1,5 @@
 """Fetching models from a hub on the loopback, through the hub's real library and the real commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Metadata from the files of a model: its window and its fingerprint."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

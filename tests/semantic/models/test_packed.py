@@ -1,7 +1,5 @@
 """A packed model is read as data from an installed package, checked before use, and embeds as it should."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

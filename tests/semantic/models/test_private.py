@@ -1,7 +1,5 @@
 """Libraries that models need leave no trace of their own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

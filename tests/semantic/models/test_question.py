@@ -1,7 +1,5 @@
 """Questions without their language: what is left of a vector, and what it finds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

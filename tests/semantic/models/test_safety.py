@@ -1,7 +1,5 @@
 """Which model folders are trusted."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

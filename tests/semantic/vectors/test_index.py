@@ -1,7 +1,5 @@
 """The vector index gives the answers that exact arithmetic gives, filters included."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A scan by codes of eight bits gives what full precision gives, and files bring the same matrix back."""
 
-from __future__ import annotations
-
 import errno
 import gc
 import os

@@ -1,7 +1,5 @@
 """Workers for tests: real child processes that start quickly, and fake ones that misbehave."""
 
-from __future__ import annotations
-
 import asyncio
 import sys
 import textwrap

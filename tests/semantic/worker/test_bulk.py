@@ -1,7 +1,5 @@
 """Long runs go to another process if it is faster; nothing depends on it."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Frames pass through the pipe unchanged, and invalid ones are refused without a crash."""
 
-from __future__ import annotations
-
 import asyncio
 import io
 

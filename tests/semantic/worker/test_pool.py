@@ -1,7 +1,5 @@
 """Workers by model: kept ones run, others end when they are idle, and none is ended while it is used."""
 
-from __future__ import annotations
-
 import asyncio
 from pathlib import Path
 from typing import Any

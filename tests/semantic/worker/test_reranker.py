@@ -1,7 +1,5 @@
 """The cross-encoder is loaded when it is switched on, not by the first search that needs it."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Vectors through the whole stack: daemon, pipe, child, files on disk."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import os

@@ -1,7 +1,5 @@
 """The daemon soon gets an answer or a clear error from any child, and the child is restarted."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """Answers: the columns of all notes say the same as the details of each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BM25F in bulk against the formula in plain dictionaries, over random vaults."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Sequence

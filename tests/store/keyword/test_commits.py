@@ -1,7 +1,5 @@
 """The keyword index with damaged files, on a full disk, or after a process was killed half-way."""
 
-from __future__ import annotations
-
 import errno
 import os
 import random

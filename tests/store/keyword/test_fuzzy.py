@@ -1,7 +1,5 @@
 """Words with one typo against all words made by one edit."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Stored positions: a phrase stands in a note exactly where the positions of its terms follow each other."""
 
-from __future__ import annotations
-
 import tempfile
 from collections import defaultdict
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Words near each other against the formula in plain dictionaries, over random vaults."""
 
-from __future__ import annotations
-
 import math
 import tempfile
 from collections.abc import Sequence

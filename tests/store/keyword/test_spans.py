@@ -1,7 +1,5 @@
 """Where terms stand in a text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Terms that a snapshot keeps: bounded, right after every change, and the same for any thread."""
 
-from __future__ import annotations
-
 import threading
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every index follows the ledger by its changes, in pages of any size, from any position."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The ledger: one transaction is the commit point, and nothing is forgotten or kept too long."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Rows kept between commits are never older than the last commit."""
 
-from __future__ import annotations
-
 from vaultseek.store.ledger.row_cache import RowCache
 
 

@@ -1,7 +1,5 @@
 """Addresses of Ray, and what is said of an installation without it; a real cluster runs in tests/e2e."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 import signal

@@ -1,7 +1,5 @@
 """A run over a cluster that is a list: what is handed out, retried, refused and brought back."""
 
-from __future__ import annotations
-
 import base64
 from collections import Counter
 

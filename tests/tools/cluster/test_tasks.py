@@ -1,7 +1,5 @@
 """The work of a cluster's machine, run here: vectors, and what it lacks in words that say what to install."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The numbers of an engine in words."""
 
-from __future__ import annotations
-
 from vaultseek.tools.doctor.engine import in_words
 
 

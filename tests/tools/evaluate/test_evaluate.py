@@ -1,7 +1,5 @@
 """Judgement files, metrics, variants, reports, and one complete evaluation."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math

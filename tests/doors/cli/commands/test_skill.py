@@ -1,7 +1,5 @@
 """``vaultseek skill``: the file for agents, and where it is written."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

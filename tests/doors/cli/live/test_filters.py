@@ -1,7 +1,5 @@
 """Offers of Tab: the rest of a filter that was begun, else filters that narrow the results."""
 
-from __future__ import annotations
-
 import pytest
 
 from vaultseek.doors.cli.live.filters import quoted, suggest

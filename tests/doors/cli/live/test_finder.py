@@ -1,7 +1,5 @@
 """Requests of the live search to the daemon, and the list that it shows meanwhile."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

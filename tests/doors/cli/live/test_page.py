@@ -1,7 +1,5 @@
 """The rows and the remarks of the live search."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The preview beside the list: where it begins, what it marks, how far it scrolls."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
