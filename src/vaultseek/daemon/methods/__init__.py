@@ -7,17 +7,18 @@ import os
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from vaultseek import __version__
 from vaultseek.base import paths
 from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
-from vaultseek.daemon.methods.access import Handlers
-from vaultseek.daemon.methods.graph import GraphMethods
-from vaultseek.daemon.methods.index import IndexMethods
-from vaultseek.daemon.methods.links import LinkMethods
-from vaultseek.daemon.methods.notes import NoteMethods
+from vaultseek.daemon.methods.access import Handlers, about_vault
+from vaultseek.daemon.methods.graph import GRAPH_METHODS
+from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
+from vaultseek.daemon.methods.links import LINK_METHODS
+from vaultseek.daemon.methods.notes import NOTE_METHODS
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
@@ -66,10 +67,7 @@ class Methods:
         self._parts = (
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
-            NoteMethods(self._find),
-            GraphMethods(self._find),
             TableMethods(self._find, lambda: registry.settings),
-            LinkMethods(self._find),
             IndexMethods(
                 registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon
             ),
@@ -81,6 +79,8 @@ class Methods:
         handlers: dict[str, Handler] = {}
         for part in (own, *(part.handlers() for part in self._parts)):
             handlers |= {name: self._healing(*entry) for name, entry in part.items()}
+        for name, (kind, handle) in (GRAPH_METHODS | INDEX_METHODS | LINK_METHODS | NOTE_METHODS).items():
+            handlers[name] = self._healing(kind, partial(self._of_vault, handle))
         if self._role == "index":
             handlers |= dict.fromkeys(("search", "search/all", "search/why"), _refuse_search)
         return {name: self._access.guard(name, handler) for name, handler in handlers.items()}
@@ -115,6 +115,15 @@ class Methods:
                 is_first = False
 
         return answer
+
+    async def _of_vault(
+        self,
+        handle: Callable[[SeenFollower, Any], Awaitable[JSON]],
+        call: VaultParams,
+        context: RequestContext,
+    ) -> JSON:
+        follower = await self._find(call)
+        return about_vault(follower.vault, await handle(follower, call))
 
     async def _find(self, call: VaultParams) -> SeenFollower:
         await self._vaults.follow_settings()

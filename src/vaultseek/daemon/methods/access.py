@@ -24,6 +24,9 @@ from vaultseek.store.ledger import NoteRow
 
 Handlers = Mapping[str, tuple[type[Nothing], Callable[[Any, RequestContext], Awaitable[JSON]]]]
 """Handlers by method name, each with the type that its parameters are read as."""
+
+VaultHandlers = dict[str, tuple[type[VaultParams], Callable[[SeenFollower, Any], Awaitable[JSON]]]]
+"""Handlers that need no more than the vault a request refers to; its name is added to their answers."""
 Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 """A function that returns the vault a request refers to. Raises UsageError, VaultMissing or ConfigError."""
 FindAll = Callable[[AllVaultsParams], Awaitable[Mapping[str, SeenFollower | Exception]]]
@@ -91,10 +94,9 @@ def about_vault(vault: SearchedVault, answer: JSON) -> JSON:
     return {"vault": vault.name, "vault_path": str(vault.options.folder or ""), **answer}
 
 
-def about_note(vault: SearchedVault, row: NoteRow, answer: JSON) -> JSON:
+def about_note(row: NoteRow, answer: JSON) -> JSON:
     """Return ``answer`` with the note that it is about."""
-    head = {"path": row.path, "title": row.title, "file_name": row.other_name}
-    return about_vault(vault, {**head, **answer})
+    return {"path": row.path, "title": row.title, "file_name": row.other_name, **answer}
 
 
 def with_degraded(answer: JSON, degraded: Reason | None) -> JSON:

@@ -16,7 +16,15 @@ from vaultseek.core.indexing.comparison import compare, refill
 from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.daemon.failed_vaults import FailedVault
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Find, Handlers, about_vault, folder_of, progress_reported, whole
+from vaultseek.daemon.methods.access import (
+    Find,
+    Handlers,
+    VaultHandlers,
+    about_vault,
+    folder_of,
+    progress_reported,
+    whole,
+)
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.daemon.vaults import VaultRegistry
@@ -62,13 +70,7 @@ class IndexMethods:
         return {
             "index/status": (VaultParams, self.status),
             "index/refresh": (RefreshParams, self.refresh),
-            "index/compact": (VaultParams, self.compact),
             "index/wait": (WaitParams, self.wait),
-            "index/files": (FilesParams, self.files),
-            "index/notes": (ParsedParams, self.notes),
-            "index/verify": (VerifyParams, self.verify),
-            "index/texts": (TextsParams, self.texts),
-            "index/vectors": (VectorsParams, self.vectors),
             "index/subscribe": (SubscribeParams, self.subscribe),
             "index/unsubscribe": (SubscribeParams, self.unsubscribe),
         }
@@ -99,16 +101,6 @@ class IndexMethods:
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
-    async def compact(self, call: VaultParams, context: RequestContext) -> JSON:
-        """Compare the vault with the disk, and remove deleted text from every file of its index."""
-        follower = whole(await self._find(call))
-        await follower.rescan()
-        folder = paths.vault_data_directory(follower.vault.options.root)
-        before = await asyncio.to_thread(paths.folder_bytes, folder)
-        await follower.maintenance.compact()
-        after = await asyncio.to_thread(paths.folder_bytes, folder)
-        return about_vault(follower.vault, {"bytes": after, "freed_bytes": max(0, before - after)})
-
     async def wait(self, call: WaitParams, context: RequestContext) -> JSON:
         """Answer when everything that is on disk now is indexed and embedded."""
         follower = whole(await self._find(call))
@@ -132,69 +124,6 @@ class IndexMethods:
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
 
-    async def files(self, call: FilesParams, context: RequestContext) -> JSON:
-        """Return notes for a client that parses them."""
-        follower = whole(await self._find(call))
-        _check_model(follower)
-        handout, spec = follower.vault.indexer.handout, follower.vault.embedding.spec
-        notes = await asyncio.to_thread(_open_handout(follower).take, call.limit) if call.limit else []
-        files = [
-            {"key": note.key, "path": note.path, "content": base64.b64encode(note.data).decode()}
-            for note in notes
-        ]
-        named = {"model": spec.model, "fingerprint": spec.fingerprint, "window": handout.window}
-        return about_vault(follower.vault, {**named, "files": files})
-
-    async def notes(self, call: ParsedParams, context: RequestContext) -> JSON:
-        """Take notes that a client has parsed."""
-        follower = whole(await self._find(call))
-        kept = _open_handout(follower).submit(call.notes, call.refused)
-        return about_vault(follower.vault, {"kept": kept})
-
-    async def verify(self, call: VerifyParams, context: RequestContext) -> JSON:
-        """Compare the numbers of what the engine of a vault has with those of the ledger."""
-        follower = whole(await self._find(call))
-        vault = follower.vault
-        comparison = await compare(vault)
-        is_synced = not follower.pending and vault.keyword_reason() is None
-        fills = call.repair and not comparison.is_same and is_synced and vault.options.folder is not None
-        if fills:
-            await refill(vault, comparison)
-        engine = vault.options.engine
-        return about_vault(
-            vault,
-            {
-                "engine": engine.kind if engine else EMBEDDED,
-                "place": engine.place if engine else None,
-                "numbers": [number.as_json() for number in comparison.numbers],
-                "pending": follower.pending,
-                "same": comparison.is_same,
-                "filled_again": fills,
-                "reason": comparison.reason,
-            },
-        )
-
-    async def texts(self, call: TextsParams, context: RequestContext) -> JSON:
-        """Return texts for a client that embeds them."""
-        follower = whole(await self._find(call))
-        embedding = follower.vault.embedding
-        _check_model(follower)
-        texts = await embedding.handout.take(call.limit) if call.limit else {}
-        named = {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint}
-        return about_vault(follower.vault, {**named, "texts": texts})
-
-    async def vectors(self, call: VectorsParams, context: RequestContext) -> JSON:
-        """Keep vectors that a client has computed."""
-        follower = whole(await self._find(call))
-        embedding = follower.vault.embedding
-        if call.fingerprint != embedding.spec.fingerprint:
-            raise UsageError(
-                f"these vectors are of the model {call.fingerprint}; use that of {follower.vault.name},"
-                f" {embedding.spec.fingerprint}"
-            )
-        vectors = {key: _vector(text) for key, text in call.vectors.items()}
-        return about_vault(follower.vault, {"kept": await embedding.handout.submit(vectors, call.refused)})
-
     async def subscribe(self, call: SubscribeParams, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""
         root, followers = await self._subscription(call)
@@ -213,6 +142,88 @@ class IndexMethods:
             return None, self._registry.followers
         follower = whole(await self._find(VaultParams(vault=call.vault)))
         return str(follower.vault.options.root), [follower]
+
+
+async def _compact(follower: SeenFollower, call: VaultParams) -> JSON:
+    follower = whole(follower)
+    await follower.rescan()
+    folder = paths.vault_data_directory(follower.vault.options.root)
+    before = await asyncio.to_thread(paths.folder_bytes, folder)
+    await follower.maintenance.compact()
+    after = await asyncio.to_thread(paths.folder_bytes, folder)
+    return {"bytes": after, "freed_bytes": max(0, before - after)}
+
+
+async def _files(follower: SeenFollower, call: FilesParams) -> JSON:
+    follower = whole(follower)
+    _check_model(follower)
+    handout, spec = follower.vault.indexer.handout, follower.vault.embedding.spec
+    notes = await asyncio.to_thread(_open_handout(follower).take, call.limit) if call.limit else []
+    files = [
+        {"key": note.key, "path": note.path, "content": base64.b64encode(note.data).decode()}
+        for note in notes
+    ]
+    return {
+        "model": spec.model,
+        "fingerprint": spec.fingerprint,
+        "window": handout.window,
+        "files": files,
+    }
+
+
+async def _notes(follower: SeenFollower, call: ParsedParams) -> JSON:
+    return {"kept": _open_handout(whole(follower)).submit(call.notes, call.refused)}
+
+
+async def _verify(follower: SeenFollower, call: VerifyParams) -> JSON:
+    follower = whole(follower)
+    vault = follower.vault
+    comparison = await compare(vault)
+    is_synced = not follower.pending and vault.keyword_reason() is None
+    fills = call.repair and not comparison.is_same and is_synced and vault.options.folder is not None
+    if fills:
+        await refill(vault, comparison)
+    engine = vault.options.engine
+    return {
+        "engine": engine.kind if engine else EMBEDDED,
+        "place": engine.place if engine else None,
+        "numbers": [number.as_json() for number in comparison.numbers],
+        "pending": follower.pending,
+        "same": comparison.is_same,
+        "filled_again": fills,
+        "reason": comparison.reason,
+    }
+
+
+async def _texts(follower: SeenFollower, call: TextsParams) -> JSON:
+    follower = whole(follower)
+    embedding = follower.vault.embedding
+    _check_model(follower)
+    texts = await embedding.handout.take(call.limit) if call.limit else {}
+    return {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint, "texts": texts}
+
+
+async def _vectors(follower: SeenFollower, call: VectorsParams) -> JSON:
+    follower = whole(follower)
+    embedding = follower.vault.embedding
+    if call.fingerprint != embedding.spec.fingerprint:
+        raise UsageError(
+            f"these vectors are of the model {call.fingerprint}; use that of {follower.vault.name},"
+            f" {embedding.spec.fingerprint}"
+        )
+    vectors = {key: _vector(text) for key, text in call.vectors.items()}
+    return {"kept": await embedding.handout.submit(vectors, call.refused)}
+
+
+INDEX_METHODS: VaultHandlers = {
+    "index/compact": (VaultParams, _compact),
+    "index/files": (FilesParams, _files),
+    "index/notes": (ParsedParams, _notes),
+    "index/verify": (VerifyParams, _verify),
+    "index/texts": (TextsParams, _texts),
+    "index/vectors": (VectorsParams, _vectors),
+}
+"""Handlers of ``index/…`` that need a vault alone."""
 
 
 def _open_handout(follower: VaultFollower) -> NoteHandout:

@@ -16,7 +16,7 @@ from vaultseek.core.notes.lookup import similar_files, vault_path
 from vaultseek.core.notes.new_links import Manner, manner_of
 from vaultseek.core.notes.targets import link_target, problem_message
 from vaultseek.core.search.name_mentions import named_in
-from vaultseek.daemon.methods.access import Find, Handlers, about_vault, find_note, folder_of, whole
+from vaultseek.daemon.methods.access import VaultHandlers, find_note, folder_of, whole
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages.params import (
@@ -25,48 +25,28 @@ from vaultseek.protocol.messages.params import (
     RenameParams,
     ResolveParams,
 )
-from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.store.ledger import NoteRow
 
 
-class LinkMethods:
-    """Handlers of ``links/resolve``, ``links/mentioned`` and ``vault/rename``."""
+async def _resolve(follower: SeenFollower, call: ResolveParams) -> JSON:
+    if call.wait:
+        await whole(follower).rescan(files=False)
+    await follower.wait_if_new()
+    return await asyncio.to_thread(_resolved, call, follower)
 
-    def __init__(self, find: Find) -> None:
-        self._find = find
 
-    def handlers(self) -> Handlers:
-        """Return the handlers."""
-        return {
-            "links/resolve": (ResolveParams, self.resolve),
-            "links/mentioned": (MentionedParams, self.mentioned),
-            "vault/rename": (RenameParams, self.rename),
-        }
+async def _mentioned(follower: SeenFollower, call: MentionedParams) -> JSON:
+    return await asyncio.to_thread(_mentions, call, follower.vault)
 
-    async def resolve(self, call: ResolveParams, context: RequestContext) -> JSON:
-        """Return where links lead."""
-        follower = await self._find(call)
-        if call.wait:
-            await whole(follower).rescan(files=False)
-        await follower.wait_if_new()
-        answer = await asyncio.to_thread(_resolved, call, follower)
-        return about_vault(follower.vault, answer)
 
-    async def mentioned(self, call: MentionedParams, context: RequestContext) -> JSON:
-        """Return the notes that a text names."""
-        follower = await self._find(call)
-        answer = await asyncio.to_thread(_mentioned, call, follower.vault)
-        return about_vault(follower.vault, answer)
-
-    async def rename(self, call: RenameParams, context: RequestContext) -> JSON:
-        """Return the edits that a rename needs."""
-        follower = whole(await self._find(call))
-        folder_of(follower.vault, "renaming")
-        await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
-        row = None if call.note is None else await find_note(call.note, follower)
-        edits = await asyncio.to_thread(_edits, call, follower.vault, row)
-        items = [edit.as_json() for edit in edits]
-        return about_vault(follower.vault, {"edits": items, "notes": len({edit.path for edit in edits})})
+async def _rename(follower: SeenFollower, call: RenameParams) -> JSON:
+    follower = whole(follower)
+    folder_of(follower.vault, "renaming")
+    await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
+    row = None if call.note is None else await find_note(call.note, follower)
+    edits = await asyncio.to_thread(_edits, call, follower.vault, row)
+    items = [edit.as_json() for edit in edits]
+    return {"edits": items, "notes": len({edit.path for edit in edits})}
 
 
 def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
@@ -101,7 +81,7 @@ def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -
     ]
 
 
-def _mentioned(call: MentionedParams, vault: SearchedVault) -> JSON:
+def _mentions(call: MentionedParams, vault: SearchedVault) -> JSON:
     source = vault_path(call.source, vault.options.root)
     own = vault.ledger.notes.by_path(source)
     named = named_in(call.lines, vault.ledger, own.id if own else None)
@@ -148,3 +128,11 @@ def checked_tag(tag: str) -> str:
 
 def _moves(moves: Iterable[Move]) -> dict[str, str]:
     return rename.as_moves((move.old, move.new) for move in moves)
+
+
+LINK_METHODS: VaultHandlers = {
+    "links/resolve": (ResolveParams, _resolve),
+    "links/mentioned": (MentionedParams, _mentioned),
+    "vault/rename": (RenameParams, _rename),
+}
+"""Handlers of ``links/resolve``, ``links/mentioned`` and ``vault/rename``."""

@@ -172,7 +172,7 @@ class SearchMethods:
         follower = await self._find(call)
         row = await find_note(call.note, follower)
         answer = await why(row, self._request(call, explain=True), follower.vault)
-        return about_note(follower.vault, row, answer)
+        return about_vault(follower.vault, about_note(row, answer))
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)
