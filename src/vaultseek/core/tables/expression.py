@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from vaultseek.base.text import quote
 from vaultseek.core.tables import operators, patterns
-from vaultseek.core.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS, arguments_of
+from vaultseek.core.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS, arguments_of, with_scope
 from vaultseek.core.tables.methods import EVERY_METHOD, FILE_FIELDS, item, method
 from vaultseek.core.tables.methods import field as field_of
 from vaultseek.core.tables.scope import Compiled, Scope
@@ -106,11 +106,12 @@ class Language:
         function = FUNCTIONS.get(name)
         if function is None:
             _unknown(f"{name}()", [f"{each}()" for each in (*FUNCTIONS, "if")], "function")
-        _check_number(name, len(arguments), *arguments_of(function, 1))
+        _check_number(name, len(arguments), *arguments_of(function, 0))
         if name in DRAWN:
             self.remarks[f"{name}() is not drawn: its text stands for it"] = None
         parts = [self.function(each, locals) for each in arguments]
-        return lambda scope: sized(function(scope, *collected(part(scope) for part in parts)))
+        run = with_scope(function)
+        return lambda scope: sized(run(scope, *collected(part(scope) for part in parts)))
 
     def _if(self, arguments: Sequence[Node], locals: frozenset[str]) -> Compiled:
         _check_number("if", len(arguments), 2, 3)
@@ -204,10 +205,10 @@ def _call_of(of: Compiled, name: str, parts: Sequence[Compiled]) -> Compiled:
         if function is None:
             raise FormulaError(f"a {kind_of(value)} has no {name}()")
         try:
-            _check_number(name, len(parts), *arguments_of(function, 2))
+            _check_number(name, len(parts), *arguments_of(function, 1))
         except BadExpression as error:
             raise FormulaError(str(error)) from None
-        return sized(function(scope, value, *collected(part(scope) for part in parts)))
+        return sized(with_scope(function)(scope, value, *collected(part(scope) for part in parts)))
 
     return call
 

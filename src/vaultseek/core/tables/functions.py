@@ -29,19 +29,27 @@ MOST_ARGUMENTS = 1_000
 
 
 Function = Callable[..., Value]
-"""A function of a scope and its arguments; one of a kind of value has the value between them."""
+"""A function of its arguments, for a method after the value; a parameter ``scope`` comes first of all."""
 
 
 @cache
 def arguments_of(function: Function, given: int) -> tuple[int, int]:
-    """Return the least and the most arguments that a function takes after those that are always ``given``."""
-    parameters = list(signature(function).parameters.values())[given:]
+    """Return the least and the most arguments that a function takes after the scope and those ``given``."""
+    parameters = [each for each in signature(function).parameters.values() if each.name != "scope"][given:]
     if parameters and parameters[-1].kind is Parameter.VAR_POSITIONAL:
         return len(parameters) - 1, MOST_ARGUMENTS
     return sum(each.default is Parameter.empty for each in parameters), len(parameters)
 
 
-def _date(scope: Scope, value: Value) -> Value:
+@cache
+def with_scope(function: Function) -> Function:
+    """Return the function with a scope as its first argument, also of one that needs none."""
+    if "scope" in signature(function).parameters:
+        return function
+    return lambda scope, *arguments: function(*arguments)
+
+
+def _date(value: Value) -> Value:
     if value is None or isinstance(value, Date) or value == "":
         return value or None
     if is_number(value):
@@ -52,7 +60,7 @@ def _date(scope: Scope, value: Value) -> Value:
     return date
 
 
-def _duration(scope: Scope, value: Value) -> Value:
+def _duration(value: Value) -> Value:
     if value is None or isinstance(value, Duration):
         return value
     duration = Duration(0, value) if is_number(value) else read_duration(text_of(value))
@@ -93,7 +101,7 @@ def _bare(text: str) -> str:
     return text.strip().removeprefix("[[").removesuffix("]]")
 
 
-def _number(scope: Scope, value: Value) -> Value:
+def _number(value: Value) -> Value:
     if value is None:
         return None
     result = timestamp(value) if isinstance(value, Date) else as_number(value)
@@ -105,7 +113,7 @@ def _number(scope: Scope, value: Value) -> Value:
 def _extreme(choose: Callable[..., Value]) -> Function:
     """Return a function for the least or the greatest of numbers, or of dates, those of lists included."""
 
-    def run(scope: Scope, first: Value, *others: Value) -> Value:
+    def run(first: Value, *others: Value) -> Value:
         flat = flattened(first, *others)
         dates = [each for each in flat if isinstance(each, Date)]
         if dates and len(dates) == sum(each is not None for each in flat):
@@ -116,24 +124,24 @@ def _extreme(choose: Callable[..., Value]) -> Function:
 
 
 def _rendered(kind: str) -> Function:
-    return lambda scope, value: None if value is None else Rendered(kind, text_of(value))
+    return lambda value: None if value is None else Rendered(kind, text_of(value))
 
 
 FUNCTIONS: Mapping[str, Function] = {
     "date": _date,
     "duration": _duration,
-    "escapeHTML": lambda scope, value: html.escape(text_of(value)),
+    "escapeHTML": lambda value: html.escape(text_of(value)),
     "file": _file,
     "html": _rendered("html"),
     "icon": _rendered("icon"),
     "image": _rendered("image"),
     "link": _link,
-    "list": lambda scope, value: [] if value is None else flattened(value),
+    "list": lambda value: [] if value is None else flattened(value),
     "max": _extreme(max),
     "min": _extreme(min),
     "now": lambda scope: Date(scope.around.now),
     "number": _number,
-    "random": lambda scope: random.random(),
+    "random": lambda: random.random(),
     "today": lambda scope: Date(scope.around.now).day,
 }
 """The functions by name; ``if`` is not among them, since it evaluates only one of its branches."""

@@ -11,10 +11,10 @@ from vaultseek.base.text import quote
 from vaultseek.core.tables import patterns
 from vaultseek.core.tables.dates import format_date, relative
 from vaultseek.core.tables.files import File
-from vaultseek.core.tables.functions import Function, as_link
+from vaultseek.core.tables.functions import Function, as_link, with_scope
 from vaultseek.core.tables.operators import as_number, equal, order
 from vaultseek.core.tables.scope import Scope
-from vaultseek.core.tables.summaries import STATISTICS, Figure
+from vaultseek.core.tables.summaries import STATISTICS
 from vaultseek.core.tables.values import (
     MILLISECONDS,
     Date,
@@ -96,7 +96,7 @@ _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon":
 # -- texts
 
 
-def _contains(scope: Scope, value: Value, part: Value) -> bool:
+def _contains(value: Value, part: Value) -> bool:
     # In a link its target is looked into, too.
     whole = f"{value.target}|{value.text}" if isinstance(value, Link) else text_of(value)
     return _part(value, part) in whole
@@ -111,12 +111,12 @@ def _for_each(quantifier: Callable[[Iterable[bool]], bool], test: Callable[..., 
     """Return the test of one argument as one of several, all or any of which must pass."""
 
     def run(scope: Scope, value: Value, first: Value, *others: Value) -> bool:
-        return quantifier(test(scope, value, each) for each in flattened(first, *others))
+        return quantifier(with_scope(test)(scope, value, each) for each in flattened(first, *others))
 
     return run
 
 
-def _replace(scope: Scope, value: Value, pattern: Value, replacement: Value) -> str:
+def _replace(value: Value, pattern: Value, replacement: Value) -> str:
     text, new = text_of(value), text_of(replacement)
     if isinstance(pattern, Pattern):
         return patterns.replace(pattern, text, new)
@@ -127,18 +127,18 @@ def _replace(scope: Scope, value: Value, pattern: Value, replacement: Value) -> 
     return text.replace(old, new)
 
 
-def _repeat(scope: Scope, value: Value, count: Value) -> str:
+def _repeat(value: Value, count: Value) -> str:
     text, times = text_of(value), max(0, _integer(count))
     check_size(len(text) * times)
     return text * times
 
 
-def _slice(scope: Scope, value: Value, start: Value, end: Value = None) -> Value:
+def _slice(value: Value, start: Value, end: Value = None) -> Value:
     whole = value if isinstance(value, list) else text_of(value)
     return whole[_integer(start) : None if end is None else _integer(end)]
 
 
-def _split(scope: Scope, value: Value, separator: Value, most: Value = None) -> list[Value]:
+def _split(value: Value, separator: Value, most: Value = None) -> list[Value]:
     text = text_of(value)
     if isinstance(separator, Pattern):
         parts = patterns.split(separator, text)
@@ -147,7 +147,7 @@ def _split(scope: Scope, value: Value, separator: Value, most: Value = None) -> 
     return collected(parts if most is None else parts[: max(0, _integer(most))])
 
 
-def _reversed(scope: Scope, value: Value) -> Value:
+def _reversed(value: Value) -> Value:
     return value[::-1] if isinstance(value, list) else text_of(value)[::-1]
 
 
@@ -165,15 +165,15 @@ def _number(value: Value) -> float:
     return as_number(value) or 0.0
 
 
-def _whole_number(rounding: Callable[[float], int]) -> Callable[[Scope, Value], float]:
-    def run(scope: Scope, value: Value) -> float:
+def _whole_number(rounding: Callable[[float], int]) -> Callable[[Value], float]:
+    def run(value: Value) -> float:
         number = _number(value)
         return rounding(number) if math.isfinite(number) else number
 
     return run
 
 
-def _round(scope: Scope, value: Value, digits: Value = 0) -> float:
+def _round(value: Value, digits: Value = 0) -> float:
     number, places = _number(value), max(-MOST_DIGITS, min(MOST_DIGITS, _integer(digits)))
     scaled = number * 10.0**places
     if not math.isfinite(scaled) or abs(scaled) >= 2**53:
@@ -216,7 +216,7 @@ def _flattened(scope: Scope, value: list[Value]) -> Value:
     return flat
 
 
-def _join(scope: Scope, value: list[Value], separator: Value = ",") -> str:
+def _join(value: list[Value], separator: Value = ",") -> str:
     between, parts = text_of(separator), list(map(text_of, value))
     check_size(len(between) * len(parts) + sum(map(len, parts)))
     return between.join(parts)
@@ -239,10 +239,6 @@ def _unique(scope: Scope, value: list[Value]) -> list[Value]:
     return unique
 
 
-def _figure(figure: Figure) -> Function:
-    return lambda scope, value: figure(value)
-
-
 # -- links and files
 
 
@@ -250,48 +246,44 @@ def _as_file(scope: Scope, value: Link) -> Value:
     return scope.file.find(value.path) if value.path else None
 
 
-def _has_tag(scope: Scope, value: File, *names: Value) -> bool:
+def _has_tag(value: File, *names: Value) -> bool:
     return any(value.has_tag(text_of(name)) for name in flattened(*names))
 
 
 METHODS: Mapping[str, Mapping[str, Function]] = {
     "any": {
-        "isTruthy": lambda scope, value: is_truthy(value),
-        "isType": lambda scope, value, kind: kind_of(value) == text_of(kind).lower(),
-        "toString": lambda scope, value: text_of(value),
-        "isEmpty": lambda scope, value: is_empty(value),
+        "isTruthy": is_truthy,
+        "isType": lambda value, kind: kind_of(value) == text_of(kind).lower(),
+        "toString": text_of,
+        "isEmpty": is_empty,
     },
     "string": {
         "contains": _contains,
         "containsAll": _for_each(all, _contains),
         "containsAny": _for_each(any, _contains),
-        "startsWith": lambda scope, value, part: text_of(value).startswith(_part(value, part)),
-        "endsWith": lambda scope, value, part: text_of(value).endswith(text_of(part)),
-        "lower": lambda scope, value: text_of(value).lower(),
-        "upper": lambda scope, value: text_of(value).upper(),
+        "startsWith": lambda value, part: text_of(value).startswith(_part(value, part)),
+        "endsWith": lambda value, part: text_of(value).endswith(text_of(part)),
+        "lower": lambda value: text_of(value).lower(),
+        "upper": lambda value: text_of(value).upper(),
         "replace": _replace,
         "repeat": _repeat,
         "reverse": _reversed,
         "slice": _slice,
         "split": _split,
-        "title": lambda scope, value: " ".join(
-            word[:1].upper() + word[1:] for word in text_of(value).split(" ")
-        ),
-        "trim": lambda scope, value: text_of(value).strip(),
+        "title": lambda value: " ".join(word[:1].upper() + word[1:] for word in text_of(value).split(" ")),
+        "trim": lambda value: text_of(value).strip(),
     },
     "number": {
-        "abs": lambda scope, value: abs(value),
+        "abs": abs,
         "ceil": _whole_number(math.ceil),
         "floor": _whole_number(math.floor),
         "round": _round,
-        "toFixed": lambda scope, value, digits=0: fixed(
-            _number(value), max(0, min(MOST_DIGITS, _integer(digits)))
-        ),
+        "toFixed": lambda value, digits=0: fixed(_number(value), max(0, min(MOST_DIGITS, _integer(digits)))),
     },
     "date": {
-        "date": lambda scope, value: value.day,
+        "date": lambda value: value.day,
         "format": _format,
-        "time": lambda scope, value: format_date(value.moment, "HH:mm:ss"),
+        "time": lambda value: format_date(value.moment, "HH:mm:ss"),
         "relative": lambda scope, value: relative(value, scope.around.now),
     },
     "list": {
@@ -304,11 +296,11 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "slice": _slice,
         "sort": _sort,
         "unique": _unique,
-        **{name: _figure(figure) for name, figure in STATISTICS.items()},
+        **STATISTICS,
     },
     "object": {
-        "keys": lambda scope, value: list(value),
-        "values": lambda scope, value: list(value.values()),
+        "keys": lambda value: list(value),
+        "values": lambda value: list(value.values()),
     },
     "link": {
         "asFile": _as_file,
@@ -317,14 +309,14 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         ),
     },
     "file": {
-        "asLink": lambda scope, value, shown=None: as_link(value, shown and text_of(shown)),
-        "hasLink": lambda scope, value, other: value.has_link(other),
-        "hasProperty": lambda scope, value, name: text_of(name).removeprefix("note.") in value.properties,
+        "asLink": lambda value, shown=None: as_link(value, shown and text_of(shown)),
+        "hasLink": lambda value, other: value.has_link(other),
+        "hasProperty": lambda value, name: text_of(name).removeprefix("note.") in value.properties,
         "hasTag": _has_tag,
-        "inFolder": lambda scope, value, folder: value.is_in(text_of(folder)),
+        "inFolder": lambda value, folder: value.is_in(text_of(folder)),
     },
     "regexp": {
-        "matches": lambda scope, value, text: patterns.matches(value, text_of(text)),
+        "matches": lambda value, text: patterns.matches(value, text_of(text)),
     },
 }
 """The functions of each kind of value; those of lists that take an expression are in ``expression.py``."""
