@@ -16,9 +16,8 @@ from typing import Any
 
 from vaultseek.base import limits, paths
 from vaultseek.base.model import JSON
-from vaultseek.core.indexing.advance import Advance
 from vaultseek.core.indexing.model_source import ModelSource
-from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.open_vault import Advance, OpenVault, VaultOptions
 from vaultseek.core.indexing.spaces import Patience
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
 from vaultseek.core.search.pipeline import Searcher

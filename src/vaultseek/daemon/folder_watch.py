@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from vaultseek.content.files.settle import HintBatch, Hints
+from vaultseek.content.files.settle import Hints
 from vaultseek.content.files.watch import Watcher
 
 LIVENESS_SECONDS = 2.0
@@ -31,8 +31,9 @@ class FolderWatch:
         self._root = root
         self._is_missing = is_missing
         self._usual_seconds = rescan_seconds
-        self._hints = Hints(asyncio.get_running_loop())
-        self._watcher = Watcher(root, self._hints.add, self._hints.request_rescan)
+        hints = Hints(asyncio.get_running_loop())
+        self.next_batch, self.request_rescan = hints.next_batch, hints.request_rescan
+        self._watcher = Watcher(root, hints.add, hints.request_rescan)
         self._missing_since: float | None = None
         self._poll_reason: str | None = None
         self._scan_seconds = self._scan_ended = 0.0
@@ -45,14 +46,6 @@ class FolderWatch:
     async def stop(self) -> None:
         """Stop watching; returns when the threads have ended."""
         await asyncio.to_thread(self._watcher.stop)
-
-    async def next_batch(self) -> HintBatch:
-        """Wait for a burst of changes and its end."""
-        return await self._hints.next_batch()
-
-    def request_rescan(self, reason: str) -> None:
-        """Request a comparison of everything."""
-        self._hints.request_rescan(reason)
 
     def record_scan(self, began: float) -> None:
         """Record the duration of a rescan that ``began`` at that time and has just ended."""

@@ -156,7 +156,7 @@ class VaultFollower:
         """Retry the sync of an engine that did not answer, until it has all that the ledger has."""
         while True:
             await asyncio.sleep(RETRY_SECONDS)
-            await self.vault.in_writer(self.vault.indexer.catch_up_again)
+            await self.vault.in_writer(self.vault.indexer.sync_again)
 
     async def _probe_engine(self) -> None:
         """Notice when an engine stops answering, or answers again, even if nobody searches."""

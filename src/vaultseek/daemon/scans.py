@@ -7,8 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable
 
-from vaultseek.core.indexing.advance import Advance
-from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.indexing.open_vault import Advance, OpenVault
 from vaultseek.daemon.snapshot import waiting_reason
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticWorker

@@ -23,7 +23,7 @@ def status_of(vault: OpenVault, worker: SemanticWorker) -> VaultStatus:
         activity=vault.activity,
         counts=ledger.counts(),
         embeddings_computed=computed,
-        rate=vault.embedding.rate(),
+        rate=vault.embedding.rate.per_second(),
         revision=ledger.revision,
         problems=problems,
         lanes=_lanes(vault, worker),
@@ -37,7 +37,7 @@ def progress_of(vault: OpenVault, worker: SemanticWorker, *, vectors: bool) -> J
     return vault.activity.progress_json(
         vault.name,
         vault.ledger.counts(),
-        vault.embedding.rate(),
+        vault.embedding.rate.per_second(),
         vectors=vectors,
         waiting_for=reason.text if reason else None,
     )

@@ -22,7 +22,22 @@ REFRESH_SECONDS = 2.0
 """Interval at which a searcher checks whether a shard has changed."""
 
 
-class PausedSource:
+class Source:
+    """The source of an open vault: it has no folder that could be missing, and nothing to stop."""
+
+    def degraded_reason(self) -> Reason | None:
+        """Return why an answer may miss changes of notes, or None."""
+        return None
+
+    def missing_seconds(self) -> float:
+        """Return how long the vault's folder has been missing."""
+        return 0.0
+
+    async def stop(self) -> None:
+        """Stop watching the folder."""
+
+
+class PausedSource(Source):
     """No source: the vault is searched as it is, and another engine gets what there is."""
 
     def __init__(self, vault: OpenVault) -> None:
@@ -33,19 +48,9 @@ class PausedSource:
         self._vault.activity = Activity("paused", self._vault.options.paused_reason)
         yield self._serve, "serve"
 
-    def degraded_reason(self) -> Reason | None:
-        """Return None: a pause is no reason."""
-
-    def missing_seconds(self) -> float:
-        """Return 0, because the folder is not watched."""
-        return 0.0
-
     async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
         """Raise Unavailable."""
         raise Unavailable(self._vault.options.paused_reason.text, "paused")
-
-    async def stop(self) -> None:
-        """Do nothing."""
 
     async def _serve(self) -> None:
         await self._vault.in_writer(self._vault.indexer.load)
@@ -57,7 +62,7 @@ class PausedSource:
                 await asyncio.sleep(RETRY_SECONDS)
 
 
-class ReplicaSource:
+class ReplicaSource(Source):
     """A shard of an engine in place of a folder: each refresh counts as a scan."""
 
     def __init__(
@@ -76,27 +81,17 @@ class ReplicaSource:
         """Return why the shard may be behind."""
         return self._vault.activity.reason
 
-    def missing_seconds(self) -> float:
-        """Return 0, because there is no folder."""
-        return 0.0
-
-    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
-        """Show what is new in the shard."""
-        await self._refresh()
-
-    async def stop(self) -> None:
-        """Do nothing."""
-
     async def _follow(self) -> None:
         embedding = self._vault.embedding
         while True:
-            await self._refresh()
+            await self.rescan()
             if not embedding.ready:
                 with contextlib.suppress(WorkerUnavailable, IndexDamaged):
                     await embedding.open()
             await asyncio.sleep(REFRESH_SECONDS)
 
-    async def _refresh(self) -> None:
+    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+        """Show what is new in the shard, or report why that fails."""
         vault, replica, reporter = self._vault, self._replica, self._reporter
         try:
             changed = await vault.in_writer(replica.step)

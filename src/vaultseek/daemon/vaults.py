@@ -222,7 +222,7 @@ class VaultRegistry:
             try:
                 await follower.close()
             finally:
-                self._models.pool.release(follower.vault.models.main)
+                self._models.pool.release(follower.vault.spaces.models.main)
         if delete_index:
             await asyncio.to_thread(self._delete_index, paths.vault_data_directory(root))
 
@@ -368,7 +368,7 @@ class VaultRegistry:
             if self._followers.get(vault.options.root) is not follower:
                 return
             models = await asyncio.to_thread(self._models.of_notes, vault.ledger, directory)
-            if models is not None and models.main != vault.models.main:
+            if models is not None and models.main != vault.spaces.models.main:
                 break
         while follower.waiting_clients:
             await asyncio.sleep(LANGUAGE_SECONDS)

@@ -94,14 +94,14 @@ class Client:
             if not notes:
                 self._over.wait(0.01)
                 continue
-            texts = self._bring(parsed_by_cluster(notes, self._handout.window))
+            texts = self._bring(parsed_by_cluster(notes))
             self.brought += self._handout.submit(texts, {note.key for note in notes} - texts.keys())
 
 
-def parsed_by_cluster(notes: list[HandedNote], window: int) -> dict[str, str]:
+def parsed_by_cluster(notes: list[HandedNote]) -> dict[str, str]:
     model = find_model("hashing")
     given = [(note.path, note.data) for note in notes]
-    answer = parse_notes(__version__, model.name, model.fingerprint, window, given)
+    answer = parse_notes(__version__, model.name, model.fingerprint, model.window, given)
     assert answer["failed"] == [place for place, text in enumerate(answer["answers"]) if text is None]
     return {note.key: text for note, text in zip(notes, answer["answers"], strict=True) if text is not None}
 
@@ -224,7 +224,7 @@ def test_a_client_that_goes_away_leaves_the_rest_to_the_reader_processes(hostile
         notes: list[HandedNote] = []
         while len(notes) < 6:
             notes += handout.take(6 - len(notes))
-        handout.submit(dict(list(parsed_by_cluster(notes, handout.window).items())[:2]), ())
+        handout.submit(dict(list(parsed_by_cluster(notes).items())[:2]), ())
     reading.join()
     assert tables(there) == tables(here)
     assert not handout.submit({notes[-1].key: ""}, ()), (

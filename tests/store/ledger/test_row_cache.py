@@ -1,6 +1,6 @@
 """Rows kept between commits are never older than the last commit."""
 
-from vaultseek.store.ledger.row_cache import RowCache
+from vaultseek.store.ledger.database import RowCache
 
 
 def test_rows_come_in_the_order_of_the_keys_and_are_read_once():

@@ -27,16 +27,10 @@ class VaultStructure:
     """The structure of one vault. Thread-safe: whoever asks meanwhile waits for the same process."""
 
     def __init__(self) -> None:
-        self._structure: _Kept[Structure] = _Kept(_structure)
-        self._bridges: _Kept[Bridges] = _Kept(_bridges)
-
-    def of(self, graph: Graph, ledger: Ledger) -> Structure:
-        """Return the structure of the graph as it is. Raises Unavailable if its process fails."""
-        return self._structure.of(graph, ledger)
-
-    def bridges(self, graph: Graph, ledger: Ledger) -> Bridges:
-        """Return the bridges, which take the longest. Raises Unavailable if their process fails."""
-        return self._bridges.of(graph, ledger)
+        self.of = _Kept(_structure).of
+        """Returns the structure of the graph as it is. Raises Unavailable if its process fails."""
+        self.bridges = _Kept(_bridges).of
+        """Returns the bridges, which take the longest. Raises Unavailable if their process fails."""
 
 
 class _Kept(Generic[T]):

@@ -83,11 +83,11 @@ class Embedding:
         self._worker = worker
         self._in_writer = in_writer
         self._space = space or ledger.space
-        self._rate = EmbeddingRate()
+        self.rate = EmbeddingRate()
         self.unembedded = Unembedded(ledger, spec, self._space)
         """The texts that have no vector in the store."""
         self.handout = RemoteEmbeddingQueue(
-            ledger, worker, self.unembedded, in_writer, lambda: self.ready, self._rate, self.wake
+            ledger, worker, self.unembedded, in_writer, lambda: self.ready, self.rate, self.wake
         )
         """The texts for a client that embeds in place of the worker."""
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
@@ -95,10 +95,6 @@ class Embedding:
         self._refused_tried = not spec.fingerprint.startswith(SERVED)
         self._waiting: list[Item] = []
         self._revision = -1
-
-    def rate(self) -> float:
-        """Return the texts embedded per second over the last batches; 0 when none were lately."""
-        return self._rate.per_second()
 
     async def step(self) -> bool:
         """Store one batch of vectors; false if there is nothing left to do.
@@ -344,7 +340,7 @@ class Embedding:
                 if not items:
                     raise
                 break  # what was computed is kept; the next step meets the trouble
-            self._rate.add(len(vectors))
+            self.rate.add(len(vectors))
             items += batch
             new |= vectors
         failpoint("vectors.computed")

@@ -59,18 +59,14 @@ class Indexer:
         self._crash_marker = crash_marker
         self._exclude = tuple(exclude)
         self._ignore = self._rules()
-        self._names = Names()
-        self._stopped = keyword.stopped
-
-    @property
-    def names(self) -> Names:
+        self.names = Names()
         """The files that links may lead to; other threads may look names up, but not change them."""
-        return self._names
+        self._stopped = keyword.stopped
 
     def load(self, *, graph: bool = True) -> None:
         """Read the names and the ``graph`` from the ledger, and sync the keyword index with it."""
         for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
-            self._names.add(path, aliases)
+            self.names.add(path, aliases)
         if graph:
             self.load_graph()
         if self._keyword.pending_count(self._ledger) >= CATCH_UP_NOTES:
@@ -146,8 +142,8 @@ class Indexer:
         """Return how many notes the ledger has beside those at ``paths``."""
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
-    def catch_up_again(self) -> None:
-        """Give an engine again what it did not take because it did not answer."""
+    def sync_again(self) -> None:
+        """Sync an engine again that did not answer."""
         if self._keyword.problem is not None:
             self._keyword.sync(self._ledger)
 
@@ -238,14 +234,14 @@ class Indexer:
         for path in gone:
             row = self._ledger.notes.by_path(path)
             if row is None:
-                self._names.remove(path)
+                self.names.remove(path)
             else:
-                self._names.add(path, row.aliases)
+                self.names.add(path, row.aliases)
         for path in (*batch.attachments_added, *batch.attachments_removed):
             if self._ledger.attachments.contains(path):
-                self._names.add(path)
+                self.names.add(path)
             else:
-                self._names.remove(path)
+                self.names.remove(path)
 
     def _commit_at_once(
         self,
@@ -284,23 +280,23 @@ class Indexer:
             row = self._ledger.notes.by_path(path)
             if row is not None:
                 keys |= name_keys(path, row.aliases)
-            self._names.remove(path)
+            self.names.remove(path)
         for path in batch.removed:
             self._ledger.notes.remove(path, revision)
         for path in batch.attachments_removed:
             keys |= name_keys(path, ())
-            self._names.remove(path)
+            self.names.remove(path)
         return keys
 
     def _add_names(self, rows: Sequence[NoteRows], batch: Changes) -> set[str]:
         keys: set[str] = set()
         for path in batch.attachments_added:
             keys |= name_keys(path, ())
-            self._names.add(path)
+            self.names.add(path)
         for note in rows:
             path, aliases = note.path, json.loads(note.aliases)
-            previous = self._names.keys_of(path)
-            self._names.add(path, aliases)
+            previous = self.names.keys_of(path)
+            self.names.add(path, aliases)
             keys |= previous ^ name_keys(path, aliases)
         return keys
 
@@ -315,7 +311,7 @@ class Indexer:
     def _relink(self, keys: set[str], ids: Sequence[int], revision: int) -> set[int]:
         links = self._ledger.links.targets_by_key(keys) + self._ledger.links.targets_of(ids)
         resolved = [
-            (note, ordinal, self._names.resolve(target, source).path)
+            (note, ordinal, self.names.resolve(target, source).path)
             for note, ordinal, source, target in links
         ]
         sources = {note for note, _, _ in resolved}

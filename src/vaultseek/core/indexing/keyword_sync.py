@@ -46,7 +46,7 @@ class KeywordSync:
     """Only the words of notes are in this index."""
 
     def __init__(self, directory: Path, language: str | None) -> None:
-        self._directory = directory
+        self.directory = directory
         self._configured = language
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
         self.rebuilding = False
@@ -74,11 +74,6 @@ class KeywordSync:
             self._log_rebuild(error)
             self.rebuild(ledger)
 
-    @property
-    def directory(self) -> Path:
-        """The folder of the index."""
-        return self._directory
-
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
         """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed.
 
@@ -91,7 +86,7 @@ class KeywordSync:
         try:
             self.index.apply_prepared(segment, notes, removed, _position(ledger, ledger.revision))
         except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
-            log.warning("a segment does not fit %s: %s", self._directory, error)
+            log.warning("a segment does not fit %s: %s", self.directory, error)
             return False
         failpoint("keyword.applied")
         return True
@@ -100,7 +95,7 @@ class KeywordSync:
         """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
         if merge is None:
             return self.index.merge_step(purge=purge)
-        return self.index.merge_step(lambda files: merge(self._directory, files), purge=purge)
+        return self.index.merge_step(lambda files: merge(self.directory, files), purge=purge)
 
     def rebuild(self, ledger: Ledger) -> None:
         """Discard the index and fill a new one from the ledger."""
@@ -124,17 +119,17 @@ class KeywordSync:
 
         Raises OSError if that fails.
         """
-        aside = self._directory.with_name(f"{self._directory.name}{_ASIDE}{uuid.uuid4().hex[:8]}")
+        aside = self.directory.with_name(f"{self.directory.name}{_ASIDE}{uuid.uuid4().hex[:8]}")
         with contextlib.suppress(FileNotFoundError):
-            self._directory.rename(aside)
+            self.directory.rename(aside)
         failpoint("keyword.remake")
-        index = KeywordIndex.create(self._directory, self._rules)
+        index = KeywordIndex.create(self.directory, self._rules)
         self._remove_aside()
         return index
 
     def _remove_aside(self) -> None:
         """Remove what was moved aside, now or before a kill; what cannot be removed is tried again later."""
-        for path in self._directory.parent.glob(f"{self._directory.name}{_ASIDE}*"):
+        for path in self.directory.parent.glob(f"{self.directory.name}{_ASIDE}*"):
             try:
                 paths.remove(path)
             except OSError as error:
@@ -142,9 +137,9 @@ class KeywordSync:
 
     def _open(self) -> KeywordIndex:
         try:
-            index = KeywordIndex.open(self._directory, self._rules)
+            index = KeywordIndex.open(self.directory, self._rules)
         except IndexDamaged as error:
-            if self._directory.exists():
+            if self.directory.exists():
                 self._log_rebuild(error)
             self.rebuilding = True
             return self._create()
@@ -152,7 +147,7 @@ class KeywordSync:
         return index
 
     def _log_rebuild(self, error: Exception) -> None:
-        log.warning("%s is rebuilt from the ledger: %s", self._directory, error)
+        log.warning("%s is rebuilt from the ledger: %s", self.directory, error)
 
     def _sync(self, ledger: Ledger) -> None:
         self._choose_language(ledger)

@@ -68,11 +68,6 @@ class NoteHandout:
         self._serial = itertools.count()
 
     @property
-    def window(self) -> int:
-        """The window of the model that notes are chunked for."""
-        return self._reader.window
-
-    @property
     def has_client(self) -> bool:
         """True while a client waits for notes."""
         return self._clients > 0

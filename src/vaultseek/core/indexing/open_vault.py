@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import IO, Any, TypeVar
 import numpy as np
 
 from vaultseek.base import paths
-from vaultseek.base.limits import NOTE_PARSE_BYTES, OPENING_CHARS, RESCAN_SECONDS
+from vaultseek.base.limits import NOTE_PARSE_BYTES, OPENING_CHARS, RESCAN_SECONDS, STALLED_SECONDS
 from vaultseek.base.model import JSON, Reason
 from vaultseek.content.extractors.reader import FileReader, reading_version
 from vaultseek.content.kinds import DEFAULT_SWITCHES
@@ -32,7 +33,7 @@ from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
 from vaultseek.engines.port import ENGINE_FOLDER, Engine, KeywordLane
-from vaultseek.errors import Unavailable
+from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.vectors.port import NoteIds
@@ -231,11 +232,6 @@ class OpenVault:
         return self.options.name
 
     @property
-    def models(self) -> VaultModels:
-        """The models of the vault."""
-        return self.spaces.models
-
-    @property
     def keyword_index(self) -> KeywordLane:
         """The current keyword index; a rebuild replaces it."""
         return self._keyword.index
@@ -337,6 +333,30 @@ class OpenVault:
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""
         return self.activity.index_json(self.ledger.counts(), self.ledger.revision)
+
+
+class Advance:
+    """The steps of one vault, as far as they lead on: a store that is filled again and again does not."""
+
+    def __init__(self, vault: OpenVault) -> None:
+        self._vault = vault
+        self._moved = time.monotonic()
+        self._steps: tuple[int, ...] = ()
+        self._least = 0
+
+    def wait(self) -> None:
+        """Note that what goes on now takes as long as it takes."""
+        self._moved = time.monotonic()
+
+    def check(self, problem: str) -> None:
+        """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
+        ledger = self._vault.ledger
+        pending, synced = ledger.counts().pending, self._vault.engine.synced_revision
+        steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)
+        if steps != self._steps or pending < self._least:
+            self._steps, self._least, self._moved = steps, pending, time.monotonic()
+        elif time.monotonic() - self._moved > STALLED_SECONDS:
+            raise WorkerUnavailable(f"nothing has moved for {STALLED_SECONDS:.0f} s: {problem}")
 
 
 def _open_ledger(options: VaultOptions, directory: Path) -> Ledger:

@@ -107,9 +107,9 @@ class NoteReader:
         drawing = kind_of(path) == "excalidraw"
         return read_note(self.root, path, most_bytes(path) or (DRAWING_BYTES if drawing else NOTE_READ_BYTES))
 
-    def parse(self, path: str, data: bytes) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note of these bytes, which need not be in the vault."""
-        return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False), b"")
+    def parse(self, path: str, data: bytes, problem: Problem | None = None) -> tuple[Note, tuple[Chunk, ...]]:
+        """Parse and chunk a note of these bytes; with a ``problem``, its name alone. The file is not read."""
+        return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
         """Extract the texts of files that are no Markdown, so that ``read`` does not take long.

@@ -78,13 +78,9 @@ class ScopedVault:
         """The keyword index, which searches in the visible notes only."""
         return ScopedKeywordIndex(self._vault.keyword_index, self.ids)
 
-    @property
+    @cached_property
     def graph(self) -> Graph | None:
         """The links between visible notes, or None before they are known."""
-        return self._graph
-
-    @cached_property
-    def _graph(self) -> Graph | None:
         whole = self._vault.graph
         sources = {note for note, _, _ in self.ledger.relinked}
         edges = self.ledger.links.edges(sorted(sources)) if sources else ()

@@ -9,18 +9,17 @@ from pathlib import Path
 from vaultseek.base.limits import FRONTMATTER_BYTES, MODEL_WINDOW, NOTE_READ_BYTES
 from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.base.text import escape_undecodable, fold
-from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
-from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
+from vaultseek.content.extractors.reader import FileReader, most_bytes
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.read import read_note, too_large
 from vaultseek.content.files.scan import scan
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_markdown, kind_of
-from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import Names, Resolution
 from vaultseek.content.markdown.skeleton import FOOTNOTE
 from vaultseek.content.markdown.title import file_stem, other_name
+from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.errors import ConfigError, NotFound
 
 
@@ -80,21 +79,15 @@ class Inspector:
         return self._inspect(data, escape_undecodable(path), problem)
 
     def _inspect(self, data: bytes, path: str, problem: Problem | None) -> JSON:
-        note = self._note(data, path, problem)
         if self._count is None:
             self._count = _bundled_count()
-        return _note_json(note, self._resolved(note), chunk(note, self._count, self._window))
-
-    def _note(self, data: bytes, path: str, problem: Problem | None) -> Note:
-        if file_kind(path) is not None:
-            files = FileReader(("ocr",) if kind_of(path) == "image" else DEFAULT_SWITCHES)
-            try:
-                return files.read(path, data, b"", problem)
-            finally:
-                files.process.close()
-        text, problems = ("", (problem,)) if problem else decode(data)
-        drawn = kind_of(path) == "excalidraw" or is_drawing(text)
-        return read_markdown(text, path, problems) if drawn else parse(text, path, problems)
+        files = FileReader(("ocr",) if kind_of(path) == "image" else DEFAULT_SWITCHES)
+        reader = NoteReader(self._root or Path(), self._count, self._window, files=files)
+        try:
+            note, chunks = reader.parse(path, data, problem)
+        finally:
+            files.process.close()
+        return _note_json(note, self._resolved(note), chunks)
 
     def _place(self, path: Path) -> tuple[Path, str]:
         if self._root is not None:

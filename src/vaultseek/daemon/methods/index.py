@@ -157,7 +157,7 @@ async def _compact(follower: SeenFollower, call: VaultParams) -> JSON:
 async def _files(follower: SeenFollower, call: FilesParams) -> JSON:
     follower = whole(follower)
     _check_model(follower)
-    handout, spec = follower.vault.indexer.handout, follower.vault.embedding.spec
+    spec = follower.vault.embedding.spec
     notes = await asyncio.to_thread(_open_handout(follower).take, call.limit) if call.limit else []
     files = [
         {"key": note.key, "path": note.path, "content": base64.b64encode(note.data).decode()}
@@ -166,7 +166,7 @@ async def _files(follower: SeenFollower, call: FilesParams) -> JSON:
     return {
         "model": spec.model,
         "fingerprint": spec.fingerprint,
-        "window": handout.window,
+        "window": spec.window,
         "files": files,
     }
 
@@ -238,7 +238,7 @@ def _check_model(follower: VaultFollower) -> None:
     """Raise Unavailable if no client can embed with the model of the vault, or the notes are elsewhere."""
     vault = follower.vault
     folder_of(vault, "a cluster")
-    model = vault.models.main
+    model = vault.spaces.models.main
     if model.fault:
         raise Unavailable(model.fault, "model_unusable")
     if model.service is not None:

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from vaultseek.base.model import Chunk
-from vaultseek.store.ledger.database import Database
-from vaultseek.store.ledger.row_cache import RowCache
+from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
 
 CACHED_NOTES = 2000

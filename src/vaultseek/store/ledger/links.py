@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from vaultseek.base.text import fold
-from vaultseek.store.ledger.database import Database
-from vaultseek.store.ledger.row_cache import RowCache
+from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_row
 
 CACHED_CONTEXTS = 2000

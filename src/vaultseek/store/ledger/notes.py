@@ -13,10 +13,9 @@ from vaultseek.content.files.diff import FileState
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.store.ledger.chunks import ChunkTable
-from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.files import ProblemTable
 from vaultseek.store.ledger.links import LinkTable
-from vaultseek.store.ledger.row_cache import RowCache
 from vaultseek.store.ledger.rows import (
     NOTE_COLUMNS,
     NOTE_VALUES,

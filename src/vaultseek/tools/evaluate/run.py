@@ -169,7 +169,7 @@ async def evaluate(
     paths = {path for path, _ in vault.ledger.link_targets()}
     return Report(
         vault=vault.name,
-        model=vault.models.in_words,
+        model=vault.spaces.models.in_words,
         notes=counts.notes,
         passages=counts.chunks,
         sizes={name: sum(id in reference["MRR"] for id in ids) for name, ids in groups.items()},
