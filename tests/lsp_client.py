@@ -25,6 +25,7 @@ class Editor:
         self.messages: list[str] = []
         self.logged: list[str] = []
         self.asked: list[str] = []
+        self.applied: list[types.WorkspaceEdit] = []
         self.progress: list[tuple[str, Any]] = []
         self.server: types.ServerCapabilities | None = None
 
@@ -91,6 +92,7 @@ CAPABILITIES: dict[str, Any] = {
             document_changes=True,
             resource_operations=[types.ResourceOperationKind.Create, types.ResourceOperationKind.Rename],
         ),
+        apply_edit=True,
         file_operations=types.FileOperationClientCapabilities(will_rename=True),
     ),
 }
@@ -126,6 +128,11 @@ async def editor(
     @client.feature(types.PROGRESS)
     def progress(params: types.ProgressParams) -> None:
         made.progress.append((str(params.token), params.value))
+
+    @client.feature(types.WORKSPACE_APPLY_EDIT)
+    def apply(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+        made.applied.append(params.edit)
+        return types.ApplyWorkspaceEditResult(True)
 
     for method in (
         types.WORKSPACE_DIAGNOSTIC_REFRESH,

@@ -8,6 +8,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from lsp_client import CAPABILITIES, ENCODINGS, editor, position
+from vaultseek.content.markdown.parse import parse
+from vaultseek.core.notes.anchors import block_lines
 from worlds import write_files
 
 NOTES = {
@@ -54,7 +56,7 @@ async def test_whatever_can_be_named_is_completed(served):
         twins = await completed(here, "x [[twin¦]]")
         assert set(twins.values()) <= {"a/Twin", "b/Twin"}
         assert await completed(here, "[[Pump#al¦]]") == {"Alarm": "Pump#Alarm"}
-        assert await completed(here, "[[Pump^al¦") == {"al1": "Pump#^al1]]"}
+        assert (await completed(here, "[[Pump^al¦"))["al1"] == "Pump#^al1]]"
         assert await completed(here, "## Own head\n[[#own¦") == {"Own head": "#Own head]]"}
         assert await completed(here, "[[##alar¦") == {"Alarm": "Pump#Alarm]]"}
         assert await completed(here, "[[^^al¦") == {"al1": "Pump#^al1]]"}
@@ -86,7 +88,7 @@ async def test_a_part_of_a_path_is_completed_and_a_table_keeps_its_cells(served)
             "sub/p.png": "./p.png)",
         }
         assert await completed(here, "![[sub/p¦") == {"sub/p.png": "p.png]]", "sub/Pear": "Pear]]"}
-        assert await completed(here, "[[Pump^rings¦") == {"al1": "Pump#^al1]]"}, "by words of the block"
+        assert (await completed(here, "[[Pump^rings¦"))["al1"] == "Pump#^al1]]", "by words of the block"
         assert await completed(here, "| a |\n| - |\n| [[bil¦ |") == {"Bilge": r"Pump\|Bilge]]"}
         assert await completed(here, "a | [[bil¦\n- | -\n") == {"Bilge": r"Pump\|Bilge]]"}
         assert await completed(here, "a | [[bil¦") == {"Bilge": "Pump|Bilge]]"}
@@ -554,3 +556,116 @@ async def test_footnotes_and_labels_of_links_are_names_too(served):
                 )
             )
             assert [each.range.start.line for each in places] == [line, 0]
+
+
+BLOCKS = """# Blocks
+
+One line  
+and two.
+
+- milk
+  - skimmed
+- bread ^b1
+
+> A quote
+> of two.
+
+```sh
+ls
+```
+Last.
+
+With an id. ^b2
+"""
+
+
+async def block_items(here, path: str, marked: str) -> dict[str, types.CompletionItem]:
+    text, at = position(marked)
+    uri = here.open(path, text)
+    answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
+    return {item.label: item for item in answer.items}
+
+
+def inserted(text: str, edit: types.TextEdit) -> str:
+    lines = text.split("\n")
+    start, end = edit.range.start, edit.range.end
+    line = lines[start.line]
+    assert start.line == end.line
+    lines[start.line] = line[: start.character] + edit.new_text + line[end.character :]
+    return "\n".join(lines)
+
+
+async def test_a_block_without_an_id_gets_one_when_a_link_to_it_is_completed(served):
+    async with opened(served) as here:
+        items = await block_items(here, "Garden.md", f"{BLOCKS}\n[[#^¦")
+        words = ["One line and two.", "- milk", "> A quote > of two.", "```sh ls ```", "Last."]
+        assert list(items) == ["b1", "b2", *words]
+        for label, shape in (
+            ("One line and two.", "and two. ^{id}\n\n- milk\n"),
+            ("- milk", "- milk ^{id}\n  - skimmed\n"),
+            ("> A quote > of two.", "> of two.\n\n^{id}\n\n```"),
+            ("```sh ls ```", "ls\n```\n\n^{id}\n\nLast."),
+        ):
+            (edit,) = items[label].additional_text_edits
+            id = items[label].text_edit.new_text.removeprefix("#^").removesuffix("]]")
+            text = inserted(BLOCKS, edit)
+            assert shape.format(id=id) in text
+            note = parse(text, "Garden.md")
+            block = next(block for block in note.blocks if block.id == id)
+            first, _ = block_lines(note, block.line)
+            assert note.lines[first - 1].startswith(BLOCKS.split("\n")[first - 1].strip())
+            here.close("Garden.md")
+            again = await block_items(here, "Garden.md", f"{text}\n[[#^{id}¦")
+            assert list(again) == [id], "it has its id now"
+
+
+async def test_a_block_of_another_note_gets_its_id_by_an_edit_of_the_editor(served):
+    async with opened(served) as here:
+        text, at = position("x [[tea^green¦]]")
+        uri = here.open("Garden.md", text)
+        answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
+        (item,) = answer.items
+        link = item.text_edit.new_text
+        id = link.removeprefix("tea#^")
+        await here.client.workspace_execute_command_async(
+            types.ExecuteCommandParams(item.command.command, item.command.arguments)
+        )
+        (edit,) = here.applied
+        tea = (served.root / "sub/Tea.md").read_text()
+        assert edit.document_changes[0].text_document.uri == here.uri("sub/Tea.md")
+        assert inserted(tea, edit.document_changes[0].edits[0]) == tea.replace("#drinks", f"#drinks ^{id}")
+        assert (served.root / "sub/Tea.md").read_text() == tea, "the server writes nothing"
+        # Where the editor ran no command, the broken link has an action that does the same.
+        here.close("Garden.md")
+        here.open("Garden.md", f"x [[{link}]]\n")
+        actions = await actions_at(here, "Garden.md", 0, 6)
+        (action,) = (actions[title] for title in actions if title.startswith(f"Insert ^{id} in sub/Tea.md"))
+        assert action.edit == edit
+    async with opened(served, workspace=None) as here:
+        assert await completed(here, "[[tea^green¦") == {}, "an editor that makes no edits is offered none"
+
+
+async def test_a_name_that_notes_link_to_is_completed_before_it_exists(served, tmp_path):
+    files = {
+        ".obsidian/app.json": '{"newFileLocation": "folder", "newFileFolderPath": "new"}',
+        "a.md": "[[Pump room]] [[pump house]] [[pumps.png]] [[Pump room#Door]]",
+        "b.md": "[[Pump room]] [[Pumpkin]] [[People/Pumper]]",
+        "Pump.md": "[[../../outside/pumpoutside]]",
+        "Pumpkin.md": "",
+    }
+    root = write_files(tmp_path / "missing", files)
+    assert served.daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    async with editor(served.daemon.environment, root) as here:
+        found = await completed(here, "[[pump¦", "a.md")
+        assert list(found.items()) == [
+            ("Pump", "Pump]]"),
+            ("Pumpkin", "Pumpkin]]"),
+            ("Pump room", "Pump room]]"),
+            ("pump house", "pump house]]"),
+            ("People/Pumper", "People/Pumper]]"),
+        ]
+        here.open("new/Pump room.md", "# Pump room\n")
+        answer = await block_items(here, "a.md", "[[pump r¦")
+        assert answer["Pump room"].detail == "new/Pump room.md", "it is written now, if not saved"
+        assert "Pump room" not in await completed(here, "![[pump h¦", "b.md")
+        assert "pump house" not in await completed(here, "[x](pump h¦", "b.md")

@@ -137,9 +137,10 @@ class Methods:
         """Return the tables of a file or of a query; ``count`` is the number of all rows."""
 
     def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
-        source: str | None = None, property: str | None = None, limit: int | None = None,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.Completions:
+        source: str | None = None, missing: bool = False, property: str | None = None,
+        limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Completions:
         """Return completions, likeliest first."""
 
     def resolve_links(self, source: str, links: list[dict[str, Any]], *,
@@ -322,9 +323,10 @@ class AsyncMethods:
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Tables: ...
     async def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
-        source: str | None = None, property: str | None = None, limit: int | None = None,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.Completions: ...
+        source: str | None = None, missing: bool = False, property: str | None = None,
+        limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Completions: ...
     async def resolve_links(self, source: str, links: list[dict[str, Any]], *,
         moves: list[dict[str, Any]] | None = None, similar: bool = False, wait: bool = False,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,

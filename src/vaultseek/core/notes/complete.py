@@ -15,7 +15,7 @@ from vaultseek.base.limits import LINE_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.content.markdown.plain import shown_heading
-from vaultseek.content.markdown.resolve import NOTE_SUFFIX
+from vaultseek.content.markdown.resolve import NOTE_SUFFIX, link_key
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.core.notes.completer import Completer, Entry, Match, NoteName
 from vaultseek.core.notes.links import line_of
@@ -146,6 +146,11 @@ class VaultCompleter:
                 self._files = Completer(Entry(path.rpartition("/")[2], 0.0, {"path": path}) for path in paths)
                 self._file_paths = Completer(Entry(path, 0.0, {"path": path}) for path in paths)
             return self._files, self._file_paths
+
+    def missing(self, typed: str, limit: int) -> list[JSON]:
+        """Return names that begin with the typed text, that notes link to, and that no note has."""
+        found = self._ledger.links.missing(link_key(typed), limit) if typed.strip() else []
+        return [{"text": target, "match": "missing", "count": notes} for target, notes in found]
 
     def beginning(self, typed: str, limit: int) -> list[int]:
         """Return the ids of the notes with a name that begins with the typed text, shorter names first.

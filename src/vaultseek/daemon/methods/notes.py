@@ -8,6 +8,7 @@ from functools import partial
 from typing import Literal
 
 from vaultseek.base.model import JSON
+from vaultseek.content.kinds import file_type
 from vaultseek.content.markdown.spelling import new_target
 from vaultseek.core.notes import links as linked
 from vaultseek.core.notes import mentions
@@ -127,12 +128,20 @@ def _completions(
         return items, {}
     vault = follower.vault
     source = vault_path(call.source, vault.options.root)
-    style = manner_of(vault.options.root).links
-    names = vault.indexer.names
-    linked = (
+    manner = manner_of(vault.options.root)
+    style, names = manner.links, vault.indexer.names
+    linked = [
         {**item, "link": new_target(item["path"], source, names, style)} for item in items if "path" in item
-    )
-    return list(linked) or items, {"markdown": style.markdown}
+    ]
+    if call.missing and call.kind == "note":
+        missing = follower.completer.missing(call.text, call.limit)
+        paths = ((item, manner.path_of(item["text"], source)) for item in missing)
+        linked += (
+            {**item, "path": path, "link": item["text"]}
+            for item, path in paths
+            if path and not file_type(item["text"])
+        )
+    return linked or items, {"markdown": style.markdown}
 
 
 def _items(call: CompleteParams, follower: SeenFollower, row: NoteRow | None) -> list[JSON]:

@@ -14,6 +14,7 @@ from vaultseek.base.text import fold, printable
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
 from vaultseek.core.notes.rename import in_brackets
+from vaultseek.doors.lsp.blocks import edit_of_id
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import can_do, replacing
@@ -86,6 +87,8 @@ async def _repairs(
     for target in await targets(session, spot, links[:LINES_READ], similar=True) if links else ():
         if target.problem == "missing_note":
             actions += _create(session, spot, target)
+        if target.problem == "missing_block" and target.path and target.link.block:
+            actions += _insert_id(session, spot.beside(target.path), target.link.block)
         actions += (
             _change(session, uri, text, title, link, new)
             for title, link, new in _better(session, spot, text, target)
@@ -104,6 +107,13 @@ def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.Code
             kind=types.CodeActionKind.QuickFix,
             edit=types.WorkspaceEdit(document_changes=[operation]),
         )
+
+
+def _insert_id(session: Session, spot: Spot, id: str) -> Iterator[types.CodeAction]:
+    """Yield the action that gives a block the id that was made for a link to it."""
+    if made := edit_of_id(session, spot, id):
+        title, edit = made
+        yield types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edit, is_preferred=True)
 
 
 def _better(

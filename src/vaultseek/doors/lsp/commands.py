@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from lsprotocol import types
 from pygls.uris import from_fs_path
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
+from vaultseek.doors.lsp.blocks import INSERT_ID, edit_of_id
 from vaultseek.doors.lsp.missing import MISSING, missing_links
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.errors import UsageError
@@ -21,15 +23,18 @@ Choose = Callable[[str, Sequence[str]], Awaitable[int | None]]
 """Function that has the user choose one of several titles; None if the client cannot, or the user did not."""
 Show = Callable[[str, int], Awaitable[None]]
 """Function that opens a document at a line, counted from 1."""
+Apply = Callable[[str, types.WorkspaceEdit], Awaitable[None]]
+"""Function that has the client make an edit, which has a title."""
 
 
 class Commands:
     """The commands of ``workspace/executeCommand``; each returns what it found, as JSON."""
 
-    def __init__(self, session: Session, choose: Choose, show: Show) -> None:
+    def __init__(self, session: Session, choose: Choose, show: Show, apply: Apply) -> None:
         self._session = session
         self._choose = choose
         self._show = show
+        self._apply = apply
 
     def all(self) -> dict[str, Callable[..., Awaitable[Any]]]:
         """Return the commands by name."""
@@ -39,6 +44,7 @@ class Commands:
             "vaultseek.backlinks": self.backlinks,
             MISSING: self.missing,
             "vaultseek.why": self.why,
+            INSERT_ID: self.insert_id,
         }
 
     async def search(self, *arguments: Any) -> list[JSON]:
@@ -81,6 +87,13 @@ class Commands:
         """Explain the rank of the document, the second argument, for the query, the first."""
         query, spot = _text(arguments, 0, "query"), await self._spot(arguments, 1)
         return await self._session.ask("search/why", spot.root, query=query, note=spot.path)
+
+    async def insert_id(self, *arguments: Any) -> JSON:
+        """Have the editor give a block of the document, the first argument, the id that a link to it has."""
+        spot, id = await self._spot(arguments, 0), _text(arguments, 1, "id")
+        if made := edit_of_id(self._session, spot, id):
+            await self._apply(*made)
+        return {"inserted": made is not None}
 
     async def _spot(self, arguments: Sequence[Any], number: int) -> Spot:
         spot = await self._session.spot(_text(arguments, number, "document"))

@@ -6,6 +6,7 @@ import asyncio
 import posixpath
 import re
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -20,6 +21,7 @@ from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import destination, linkable_heading, new_target
 from vaultseek.core.notes.anchors import block_text
 from vaultseek.core.notes.new_links import manner_of
+from vaultseek.doors.lsp.blocks import INSERT_ID, blocks_without_id, insertion
 from vaultseek.doors.lsp.cursor import Typing, typing_at
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import markup
@@ -57,7 +59,7 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     if spot is None and typing.note != "":
         return None  # a note that is in no vault has only its own headings and blocks
     spot = spot or Spot("", DRAFT, "")
-    items = await _items(session, spot, text, typing)
+    items = await _items(session, spot, text, typing, line)
     start, end = typing.start, column
     if typing.form in ("wikilink", "embed") and _wants_markdown(spot, text, line):
         # As in Obsidian, the typed brackets become those of a Markdown link.
@@ -98,12 +100,12 @@ def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
     return bool(spot.root) and line >= text.note.body_line and manner_of(Path(spot.root)).links.markdown
 
 
-async def _items(session: Session, spot: Spot, text: Text, typing: Typing) -> list[JSON]:
+async def _items(session: Session, spot: Spot, text: Text, typing: Typing, line: int) -> list[JSON]:
     own = typing.note == ""
     if typing.kind == "heading" and own:
         return _own_headings(text, typing.typed)
     if typing.kind == "block" and own:
-        return _own_blocks(text, typing.typed)
+        return _blocks(session, text, typing.typed, line=line)
     if typing.kind == "label":
         return _labels(text, typing.typed)
     if typing.kind == "callout":
@@ -130,15 +132,19 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
             **common,
             "text": (f"{path}/".removeprefix("./") if typing.typed.endswith("/") else path)[:500],
         }
-    wanted = [session.ask("complete", spot.root, kind="note", source=spot.path, **common)]
+    common["source"] = spot.path
+    wanted = [session.ask("complete", spot.root, kind="note", missing=typing.form == "wikilink", **common)]
     if typing.form != "wikilink":
-        wanted.append(session.ask("complete", spot.root, kind="file", source=spot.path, **common))
+        wanted.append(session.ask("complete", spot.root, kind="file", **common))
     notes, *files = await asyncio.gather(*wanted)
     found = [item for answer in files for item in answer["items"]]
     embeds = typing.form == "embed" or typing.quote == "!"
     items = [*found, *notes["items"]] if embeds else [*notes["items"], *found]
-    items = [*items, *await _unsaved(session, spot, typing.typed, items)]
-    ranks = {"prefix": 0, "word": 1, "inside": 2, "fuzzy": 3}
+    unsaved = await _unsaved(session, spot, typing.typed, items)
+    written = {item["path"] for item in unsaved}
+    items = [item for item in items if item["match"] != "missing" or item["path"] not in written]
+    items += unsaved
+    ranks = {"prefix": 0, "word": 1, "inside": 2, "missing": 2, "fuzzy": 3}
     if not embeds or typing.typed:
         items.sort(key=lambda item: ranks[item["match"]])
     if dotted or (typing.form == "markdown" and not has_obsidian(Path(spot.root))):
@@ -175,10 +181,12 @@ async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     path = found.path
     if path is None or not path.endswith(".md"):
         return []
+    if typing.kind == "block":
+        other = session.text_of(spot, path)
+        return _blocks(session, other, typing.typed, uri=spot.uri(path)) if other else []
     if session.is_open(spot.uri(path)) and (other := session.text_of(spot, path)):
-        own = _own_headings if typing.kind == "heading" else _own_blocks
-        return own(other, typing.typed)
-    answer = await session.ask("complete", spot.root, kind=typing.kind, note=path, **common)
+        return _own_headings(other, typing.typed)
+    answer = await session.ask("complete", spot.root, kind="heading", note=path, **common)
     return [{**item, "path": path} for item in answer["items"]]
 
 
@@ -201,8 +209,12 @@ def _labels(text: Text, typed: str) -> list[JSON]:
     return [{"text": key, "of": of} for key, of in found.items() if typed in fold(f"{key} {of}")]
 
 
-def _own_blocks(text: Text, typed: str) -> list[JSON]:
-    items = (
+def _blocks(session: Session, text: Text, typed: str, *, line: int = 0, uri: str = "") -> list[JSON]:
+    """Return the blocks of a note with an id, then those that get one; of another note with its ``uri``.
+
+    The block in ``line``, where a link is being typed, gets none.
+    """
+    items: list[JSON] = [
         {
             "text": block.id,
             "line": block.line,
@@ -210,8 +222,24 @@ def _own_blocks(text: Text, typed: str) -> list[JSON]:
             "path": text.path,
         }
         for block in text.note.blocks
-    )
-    return [item for item in items if fold(typed) in fold(f"{item['text']} {item['of']}")]
+    ]
+    if not uri or session.can("workspace.apply_edit"):
+        items += (
+            {
+                "text": block.words,
+                "id": block.id,
+                "line": block.line,
+                "of": f"new id ^{block.id}",
+                "path": text.path,
+                "insert": types.Command("Insert the id", INSERT_ID, arguments=[uri, block.id])
+                if uri
+                else insertion(text, block),
+            }
+            for block in blocks_without_id(text)
+            if not block.line <= line <= block.end_line
+        )
+    matching = (item for item in items if fold(typed) in fold(f"{item['text']} {item['of']}"))
+    return list(islice(matching, COMPLETED))
 
 
 def _item(item: JSON, typing: Typing, edit: types.Range, spot: Spot) -> types.CompletionItem | None:
@@ -225,6 +253,10 @@ def _item(item: JSON, typing: Typing, edit: types.Range, spot: Spot) -> types.Co
         text_edit=types.TextEdit(edit, _inserted(item, typing) + typing.closing),
         data={"root": spot.root, "path": item["path"], "line": item.get("line")} if "path" in item else None,
     )
+    insert = item.get("insert")
+    if isinstance(insert, types.TextEdit):
+        made.additional_text_edits = [insert]
+    made.command = insert if isinstance(insert, types.Command) else None
     if item.get("is") == "alias":
         made.label_details = types.CompletionItemLabelDetails(description=str(item["title"]))
     return made
@@ -236,6 +268,8 @@ def _detail(item: JSON, typing: Typing) -> str | None:
         return "#" * int(item["level"]) + where
     if typing.kind in ("block", "label"):
         return str(item.get("of") or "") + (f" ({item['path']})" if typing.note is None else "")
+    if item.get("match") == "missing":
+        return f"no note yet, {count(item['count'], 'note links', 'notes link')} to it"
     if "path" in item:
         return str(item["path"])
     return None if item.get("count") is None else count(item["count"], "note")
@@ -283,7 +317,11 @@ def _markdown_link(item: JSON, typing: Typing) -> str:
 
 
 def _part_target(item: JSON, typing: Typing) -> str:
-    part = linkable_heading(str(item["text"])) if typing.kind == "heading" else f"^{item['text']}"
+    part = (
+        linkable_heading(str(item["text"]))
+        if typing.kind == "heading"
+        else f"^{item.get('id', item['text'])}"
+    )
     target = str(item.get("link", "")) if typing.note is None else typing.note
     if typing.form != "markdown":
         return f"{target.removesuffix(NOTE_SUFFIX) if typing.note is None else target}#{part}"

@@ -138,7 +138,7 @@ class _Editor:
         self._server = server
         self._daemon = Daemon(start, self._notified, self._reconnected, self._show_failure)
         self._session = Session(self._daemon.ask, options)
-        self._commands = Commands(self._session, self._choose, self._show)
+        self._commands = Commands(self._session, self._choose, self._show, self._apply)
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
         self._progress: dict[str, bool] = {}
@@ -334,3 +334,7 @@ class _Editor:
     async def _show(self, uri: str, line: int) -> None:
         params = types.ShowDocumentParams(uri, take_focus=True, selection=start_of_line(line))
         await self._server.window_show_document_async(params)
+
+    async def _apply(self, title: str, edit: types.WorkspaceEdit) -> None:
+        params = types.ApplyWorkspaceEditParams(edit, title)
+        await self._server.workspace_apply_edit_async(params)

@@ -796,9 +796,9 @@ class Item(_NamedBy, Answer):
     """A completion; the other fields depend on its kind. Of a note, ``is`` says what of it ``text`` is."""
 
     text: str
-    match: Literal["prefix", "word", "inside", "fuzzy"]
+    match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
     path: NotRequired[str | None]
-    """Of a note."""
+    """Of a note; of a missing one where it would be."""
     title: NotRequired[str | None]
     """Of a note."""
     level: NotRequired[int | None]
@@ -808,7 +808,7 @@ class Item(_NamedBy, Answer):
     of: NotRequired[str | None]
     """Of a block: its text."""
     count: NotRequired[int | None]
-    """Of a tag, property or value: its notes."""
+    """Of a tag, property or value: its notes; of a missing name those that link to it."""
     link: NotRequired[str | None]
     """With ``source``: the target of a link from there, as the vault writes links."""
 

@@ -231,6 +231,8 @@ class CompleteParams(VaultParams):
     """Note whose headings or blocks are completed, for those two kinds; by default all."""
     source: str | None = None
     """Path of the note that a link is typed in: items have the ``link`` to be written there."""
+    missing: bool = False
+    """With ``source``, for ``note``: after the notes, names that notes link to and that no note has."""
     property: str | None = None
     """Property whose values are completed, for ``value``."""
     limit: int = Field(default=20, ge=1, le=limits.COMPLETIONS)

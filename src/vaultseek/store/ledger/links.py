@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,8 @@ from vaultseek.store.ledger.rows import LINK_COLUMNS, LinkRow, LinkTarget, link_
 
 CACHED_CONTEXTS = 2000
 """Notes whose link contexts are kept between two commits."""
+MISSING_READ = 5000
+"""Links that are read for those without a file."""
 CONTEXTS_TO_NOTE = 1000
 """Links to one note whose contexts are read: a note may be linked to any number of times."""
 
@@ -19,6 +22,11 @@ _LINKS_TO = (
     "SELECT l.note, l.line, c.start_line, c.text FROM"
     " (SELECT DISTINCT note, line FROM links WHERE resolved = ? LIMIT ?) l"
     " JOIN chunks c ON c.note = l.note AND c.start_line <= l.line + 1 AND c.end_line >= l.line - 1"
+)
+_MISSING = (
+    "SELECT min(target), count(DISTINCT note) AS notes FROM"
+    " (SELECT target, note, key, resolved FROM links WHERE key >= ? AND key < ? LIMIT ?)"
+    " WHERE resolved IS NULL GROUP BY key ORDER BY notes DESC, key LIMIT ?"
 )
 _ROWS = f"SELECT {LINK_COLUMNS} FROM links l JOIN notes n ON n.id = l.note"
 
@@ -99,6 +107,13 @@ class LinkTable:
         return self._mentions.get_or_read(
             list(paths), lambda notes: {note: self._read_mentions(paths[note]) for note in notes}
         )
+
+    def missing(self, prefix: str, limit: int) -> list[tuple[str, int]]:
+        """Return the targets without a file whose key begins with ``prefix``, each with its number of notes.
+
+        Of many links with such keys the first ones are read.
+        """
+        return self._database.all(_MISSING, prefix, prefix + chr(sys.maxunicode), MISSING_READ, limit)
 
     def edges(self, notes: Sequence[int] | None = None) -> list[tuple[int, int]]:
         """Return (source id, target id) of links between different notes, of all notes or from ``notes``."""

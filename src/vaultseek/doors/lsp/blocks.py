@@ -1,0 +1,79 @@
+"""Blocks without an id, which a link to them needs: the editor inserts the one that is proposed here."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from hashlib import sha256
+from typing import NamedTuple
+
+from lsprotocol import types
+
+from vaultseek.base.text import fold, one_line, printable, remove_hidden
+from vaultseek.core.notes.anchors import block_lines
+from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.edits import replacing
+from vaultseek.doors.lsp.session import Session, Spot
+
+INSERT_ID = "vaultseek.insertBlockId"
+"""Command that has the editor insert the id of a block of another note."""
+ID_LETTERS = 6
+WORDS_CHARS = 80
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_INLINE = ("paragraph", "list_item")
+"""Kinds of blocks whose id ends their last line; that of the others stands below, on a line of its own."""
+
+
+class Block(NamedTuple):
+    """A block without an id: the one that it gets, its first words, its lines, and what is inserted."""
+
+    id: str
+    words: str
+    line: int
+    end_line: int
+    inserted: str
+
+
+def blocks_without_id(text: Text) -> Iterator[Block]:
+    """Yield the blocks of a note without an id. The same text gets the same id each time."""
+    note = text.note
+    known = {block_lines(note, block.line)[0] for block in note.blocks}
+    known |= {block.line for block in note.blocks}
+    ids = {fold(block.id) for block in note.blocks}
+    for span in note.spans:
+        if span.kind in ("heading", "list", "other") or span.start_line in known:
+            continue
+        last = span.end_line
+        if span.kind == "list_item":
+            below = (n for n in range(span.start_line + 1, last + 1) if _ITEM.match(text.line(n)))
+            last = next(below, last + 1) - 1
+        while last > span.start_line and not text.line(last).strip():
+            last -= 1
+        lines = "\n".join(text.lines[span.start_line - 1 : last])
+        id = next(id for id in _ids(lines) if id not in ids)
+        ids.add(id)
+        after = "\n" if text.line(last + 1).strip() else ""
+        inserted = f" ^{id}" if span.kind in _INLINE else f"\n\n^{id}{after}"
+        yield Block(id, one_line(remove_hidden(lines), WORDS_CHARS), span.start_line, last, inserted)
+
+
+def insertion(text: Text, block: Block) -> types.TextEdit:
+    """Return the edit that gives a block its id."""
+    end = text.position(block.end_line, len(text.line(block.end_line).rstrip()))
+    return types.TextEdit(types.Range(end, text.whole_line(block.end_line).end), block.inserted)
+
+
+def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.WorkspaceEdit] | None:
+    """Return the title and the edit that give the note at ``spot`` the missing ``id``; None for any other."""
+    text = session.text(spot.uri(spot.path), spot)
+    block = next((block for block in blocks_without_id(text) if block.id == fold(id)), None) if text else None
+    if text is None or block is None:
+        return None
+    title = f"Insert ^{block.id} in {printable(spot.path)}: {block.words}"
+    return title, replacing(session, spot.uri(spot.path), [insertion(text, block)])
+
+
+def _ids(text: str) -> Iterator[str]:
+    for number in itertools.count():
+        yield sha256(f"{number}{text}".encode()).hexdigest()[:ID_LETTERS]
