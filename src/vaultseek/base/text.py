@@ -84,7 +84,9 @@ def blank_controls(text: str) -> str:
 
 def one_line(text: str, limit: int) -> str:
     """Return ``text`` as one printable line of at most ``limit`` characters, runs of spaces collapsed."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text[: 2 * limit]).split())
+    part = text[: 2 * limit]
+    printable = part if part.isprintable() else "".join(c if c.isprintable() else " " for c in part)
+    line = " ".join(printable.split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 

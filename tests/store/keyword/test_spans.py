@@ -1,10 +1,11 @@
 """Where terms stand in a text."""
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.content.languages.stems import LANGUAGES
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.spans import SpanFinder, span_finder
 
@@ -19,7 +20,8 @@ PLAIN = finder_of(None)
 
 def spans(text: str, finder: SpanFinder = PLAIN) -> str:
     """Compact form: each term with the characters that it stands for."""
-    return " ".join(f"{span.term}={text[span.start : span.end]}" for span in finder.spans(text))
+    ranges = finder.ranges(text)
+    return " ".join(f"{term}={text[low:high]}" for term, places in ranges.items() for low, high in places)
 
 
 @pytest.mark.parametrize(
@@ -51,33 +53,18 @@ def test_words_are_stemmed_as_in_the_index() -> None:
 def test_the_terms_are_those_of_the_index(text: str) -> None:
     for finder in (ENGLISH, PLAIN):
         indexed = [term.text for _, term in finder.analyzer.main.terms(text)]
-        assert [span.term for span in finder.spans(text)] == indexed
-
-
-words = st.text("abcdeghilmnorstuyAEIOY", min_size=1, max_size=12) | st.text(
-    "aehiostuäæßéèêíñóøöőúüžščъыёийокаеσαίοςέάλ", min_size=1, max_size=12
-)
-
-
-@pytest.mark.parametrize("language", [None, *LANGUAGES])
-@given(st.lists(words | st.sampled_from(["user-id", "l'homme", "größer", "Ab12"]), max_size=8), st.data())
-def test_the_spans_of_some_terms_are_those_among_all(
-    language: str | None, words: list[str], data: st.DataObject
-) -> None:
-    finder, text = finder_of(language), " ".join(words)
-    spans = list(finder.spans(text))
-    some = data.draw(st.sets(st.sampled_from([span.term for span in spans] or ["none"])))
-    expected = sorted((span for span in spans if span.term in some), key=lambda span: span.start)
-    assert sorted(finder.spans(text, some), key=repr) == sorted(expected, key=repr)
+        ranges = finder.ranges(text)
+        assert list(ranges) == list(dict.fromkeys(indexed))
+        assert {term: len(places) for term, places in ranges.items()} == Counter(indexed)
 
 
 @pytest.mark.parametrize("word", ["ъ", "съ", "Ъ", "съезд"])
 def test_a_hard_sign_that_the_stemmer_makes_a_soft_one_is_found(word: str) -> None:
-    finder = finder_of("ru")
-    (span,) = finder.spans(word)
-    assert list(finder.spans(word, {span.term})) == [span]
+    (places,) = finder_of("ru").ranges(word).values()
+    assert list(places) == [(0, len(word))]
 
 
 @given(st.text())
 def test_spans_are_ranges_of_the_text(text: str) -> None:
-    assert all(0 <= span.start < span.end <= len(text) for span in PLAIN.spans(text))
+    for places in PLAIN.ranges(text).values():
+        assert all(0 <= start < end <= len(text) for start, end in places)

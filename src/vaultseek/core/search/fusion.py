@@ -163,8 +163,7 @@ def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals:
     parts: dict[str, dict[str, Contribution]] = {}
     for lane in lanes if further else ():
         for note, contribution in contributions(lane, further, fusion, total).items():
-            if note in further:
-                parts.setdefault(note, {})[lane.name] = contribution
+            parts.setdefault(note, {})[lane.name] = contribution
     passing, lane_sum, lane_gain = _passing(parts, fusion, signals)
     return Combined(
         {**combined.parts, **passing},
@@ -203,7 +202,8 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
     named = {*signals.exactly_named, *signals.prefix_named}
     notes = [*{*combined.parts, *neighbours, *named}]
     factors = [_factors(note, fusion, signals) for note in notes]
-    lane_gain = [combined.lane_gain.get(note, 0.0) + _gain(neighbours.get(note, {})) for note in notes]
+    by_link = {note: each.gain for note, each in neighbours.items()}
+    lane_gain = [combined.lane_gain.get(note, 0.0) + by_link.get(note, 0.0) for note in notes]
     scores = [
         final_score(gain, combined.regularization.get(note, 0.0), *each)
         for note, gain, each in zip(notes, lane_gain, factors, strict=True)
@@ -222,8 +222,8 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
         Candidate(
             note,
             shown[place],
-            combined.lane_sum.get(note, 0.0) + _raw(neighbours.get(note, {})),
-            {**combined.parts.get(note, {}), **neighbours.get(note, {})},
+            combined.lane_sum.get(note, 0.0) + by_link.get(note, 0.0),
+            _with_link(combined.parts.get(note, {}), graph, neighbours.get(note)),
             *factors[place],
             combined.regularization.get(note, 0.0),
             bounds[place],
@@ -269,18 +269,22 @@ def _regularize(
     }
 
 
-def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Parts]:
+def _with_link(parts: Parts, graph: Lane | None, link: Contribution | None) -> Parts:
+    return parts if graph is None or link is None else {**parts, graph.name: link}
+
+
+def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Contribution]:
     """Return the graph's part: a bounded gain for direct hits, a score under the ceiling for the others."""
     if graph is None:
         return {}
     best = max(combined.lane_gain.values(), default=1.0)
     weight = min(weight_of(graph), 1.0)
-    parts: dict[str, Parts] = {}
+    parts: dict[str, Contribution] = {}
     for place, (note, score) in enumerate(finite_scores(graph).items(), start=1):
         evidence = min(max(score, 0.0), 1.0)
         direct = combined.lane_gain.get(note, 0.0) > 0
         value = link_contribution(weight, evidence, best, direct=direct)
-        parts[note] = {graph.name: Contribution(place, float(place), score, graph.weight, value, value)}
+        parts[note] = Contribution(place, float(place), score, graph.weight, value, value)
     return parts
 
 
@@ -359,8 +363,8 @@ def _shown(
 
 
 def _raw(parts: Parts) -> float:
-    return math.fsum(each.contribution for each in parts.values())
+    return math.fsum([each.contribution for each in parts.values()])
 
 
 def _gain(parts: Parts) -> float:
-    return math.fsum(each.gain for each in parts.values())
+    return math.fsum([each.gain for each in parts.values()])

@@ -173,8 +173,8 @@ def _words_around(
     seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
     around: dict[int, dict[int, float]] = {}
     for seed, text, id in _contexts(seeds, ids, rows, ledger):
-        found = share.of(text)
-        if found and seed in strengths.get(id, ()):
+        found = share.of(text) if seed in strengths.get(id, ()) else 0.0
+        if found:
             contexts = around.setdefault(id, {})
             contexts[seed] = max(found, contexts.get(seed, 0.0))
     return around

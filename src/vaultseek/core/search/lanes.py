@@ -82,7 +82,7 @@ Parts = Mapping[str, Contribution]
 
 
 def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    """Return what the lane gives to the notes that it or another lane proposes, by note.
+    """Return what the lane gives to those of the ``proposed`` notes that it knows, by note.
 
     ``total`` is the weight of all lanes. A score that is not a number counts as the lane's lowest, and such a
     weight as 0.
@@ -117,12 +117,15 @@ def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float)
         return {
             note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
             for note, value in values.items()
+            if note in proposed
         }
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
     lowest = interpolated_rank(scale.minimum, best, scale)
     unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
     parts: dict[str, Contribution] = {}
     for note, score in (scores | _known(lane, proposed, scores)).items():
+        if note not in proposed:
+            continue
         rank = interpolated_rank(score, best, scale)
         value = reciprocal_rank(weight, fusion.rrf_k, rank)
         gain = max(0.0, value - unknown)
@@ -137,6 +140,8 @@ def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float)
     places = _places(lane, scores)
     parts: dict[str, Contribution] = {}
     for place, (note, score) in enumerate((scores | _known(lane, proposed, scores)).items(), start=1):
+        if note not in proposed:
+            continue
         value = weight * normalized(score, best, scale.minimum)
         rank = places.get(note)
         parts[note] = Contribution(rank, float(rank or place), score, lane.weight, value, value)

@@ -75,10 +75,12 @@ class TermMatcher:
         return cls(span_finder, _numbered(terms, span_finder))
 
     def matches(self, line: str, language: str | None = None) -> Iterator[_Match]:
-        """Yield every match in a line of a note in ``language``; they may overlap."""
+        """Yield every match in a line of a note in ``language``, word by word; they may overlap."""
         if self.words:
-            for span in self.span_finder.spans(line, self.words, language):
-                yield span.start, span.end, self.words[span.term]
+            ranges = self.span_finder.ranges(line, language)
+            for term, word in self.words.items():
+                for start, end in ranges.get(term, ()):
+                    yield start, end, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +175,7 @@ def _best_places(
         return [place]
     words = {line[low:high]: word for low, high, word in matches}
     if matcher and not matches:  # it may be in what is left out, as a comment
-        words = {text[low:high]: word for low, high, word in matcher.matches(text, language)}
+        words = {text[low:high]: word for low, high, word in sorted(matcher.matches(text, language))}
     return _best_lines(text, words)
 
 

@@ -1,8 +1,8 @@
 """Work queues inside the semantic worker: one thread each, first in, first out.
 
-``answer`` is for interactive requests, ``embed`` for background embedding at the lowest priority,
-``store`` for writing vectors, ``rerank`` for the cross-encoder. The queues run in parallel, so a query never
-waits for a batch.
+``answer`` is for interactive requests, ``lookup`` for those that read vectors while a query is embedded,
+``embed`` for background embedding at the lowest priority, ``store`` for writing vectors, ``rerank`` for the
+cross-encoder. The queues run in parallel, so a query never waits for a batch.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from vaultseek.base.model import JSON
 from vaultseek.errors import Cancelled, VaultseekError
 from vaultseek.semantic.worker.pipe import Array, Frame
 
-ANSWER, EMBED, STORE, RERANK = "answer", "embed", "store", "rerank"
+ANSWER, LOOKUP, EMBED, STORE, RERANK = "answer", "lookup", "embed", "store", "rerank"
+QUEUES = (ANSWER, LOOKUP, EMBED, STORE, RERANK)
 LOWEST_PRIORITY = 19
 _RECEIVE_SECONDS = 0.001
 _YIELD_SECONDS = 0.5
@@ -34,7 +35,7 @@ class Queues:
     """The queues; each passes its frames to ``handle`` and the replies to ``send``."""
 
     def __init__(self, handle: Handle, send: Send) -> None:
-        self._queues = {name: _Queue(name, handle, send) for name in (ANSWER, EMBED, STORE, RERANK)}
+        self._queues = {name: _Queue(name, handle, send) for name in QUEUES}
 
     def put(self, frame: Frame) -> None:
         """Append a frame to the queue that its header names."""

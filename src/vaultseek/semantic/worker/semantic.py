@@ -20,7 +20,7 @@ from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker.child import Child, WorkerRequest
 from vaultseek.semantic.worker.pipe import Array, Frame
-from vaultseek.semantic.worker.queues import ANSWER, EMBED, RERANK, STORE
+from vaultseek.semantic.worker.queues import ANSWER, EMBED, LOOKUP, RERANK, STORE
 from vaultseek.semantic.worker.state import SemanticAnswer, WorkerSettings, WorkerState, answer_of
 from vaultseek.semantic.worker.supervisor import Supervisor
 
@@ -155,14 +155,15 @@ class SemanticWorker:
         }
         query = () if isinstance(text, str) else (np.asarray(text, dtype=np.float32),)
         arrays = query if allowed is None else (*query, np.asarray(allowed, dtype=np.int64))
-        return answer_of(await self._ask_urgently("query", store, header, arrays, deadline))
+        return answer_of(await self._ask_urgently("query", ANSWER, store, header, arrays, deadline))
 
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = SEARCH_SECONDS
     ) -> dict[int, Vectors]:
-        """Return the vectors of those notes that have one. Urgent, like ``query``."""
+        """Return the vectors of those notes that have one. Urgent; it does not wait for a ``query``."""
         header, arrays = {"collection": NOTES}, (np.asarray(notes, dtype=np.int64),)
-        numbers, matrix = (await self._ask_urgently("vectors", store, header, arrays, deadline)).arrays
+        answer = await self._ask_urgently("vectors", LOOKUP, store, header, arrays, deadline)
+        numbers, matrix = answer.arrays
         return dict(zip(numbers.tolist(), matrix, strict=True))
 
     def keep_reranker(self, model: str | None) -> None:
@@ -234,12 +235,18 @@ class SemanticWorker:
             log.warning("the reranker is not loaded: %s", error)
 
     async def _ask_urgently(
-        self, call: str, store: Path, header: JSON, arrays: Sequence[Array], deadline: float | None
+        self,
+        call: str,
+        queue: str,
+        store: Path,
+        header: JSON,
+        arrays: Sequence[Array],
+        deadline: float | None,
     ) -> Frame:
         self._supervisor.check_store(store)
         child = await self._supervisor.ready_child(0)
         seconds, header = self._settings.answer_seconds, {**header, "store": str(store)}
-        request = WorkerRequest(call, ANSWER, seconds, header, arrays, str(store), "answering a query")
+        request = WorkerRequest(call, queue, seconds, header, arrays, str(store), "answering a query")
         return await self._ask(child, request, deadline)
 
     async def _at_store(

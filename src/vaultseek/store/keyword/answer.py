@@ -80,8 +80,8 @@ class Details:
 
     def matched(self, row: int) -> tuple[str, ...]:
         """Return the query's words that the note in this row contains."""
-        words = (self.words[term] for term in np.flatnonzero(self.contains[:, row]).tolist())
-        return tuple(dict.fromkeys(words))
+        has = self.contains[:, row].tolist()
+        return tuple(dict.fromkeys([word for word, found in zip(self.words, has, strict=True) if found]))
 
     def best_scores(self) -> Floats:
         """Return the score of each note's best passage, float64[n]; 0 for a note without one."""

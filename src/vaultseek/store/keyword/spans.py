@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
@@ -23,7 +23,7 @@ from vaultseek.store.keyword.query_terms import QueryAnalyzer
 CACHED_TOKENS = 20_000
 """Tokens whose spans are cached."""
 CACHED_TEXTS = 800
-"""Lines whose spans are cached: the same passages are shown again while someone types."""
+"""Texts whose terms are cached: the same passages are shown again while someone types."""
 
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
@@ -31,13 +31,8 @@ consonants, and the voicing marks of half-width kana."""
 Analyzers = tuple[Analyzer, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TermSpan:
-    """A term and the range of characters that it stands for; spans of a compound and its parts overlap."""
-
-    start: int
-    end: int
-    term: str
+Ranges = Mapping[str, Sequence[tuple[int, int]]]
+"""The ranges of characters that each term of a text stands for; those of a compound and its parts overlap."""
 
 
 class SpanFinder:
@@ -50,32 +45,30 @@ class SpanFinder:
         self.analyzer = analyzer
         self._rules = rules
         self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
-        self._spans_of_text = lru_cache(maxsize=CACHED_TEXTS)(self._find_all)
+        self._ranges_of_text = lru_cache(maxsize=CACHED_TEXTS)(self._find_all)
 
-    def spans(
-        self, text: str, terms: Collection[str] | None = None, own: str | None = None
-    ) -> Iterator[TermSpan]:
-        """Yield the terms of ``text``, or those among ``terms``, in the order of the index.
+    def ranges(self, text: str, own: str | None = None) -> Ranges:
+        """Return where each term of ``text`` stands, in order.
 
         ``own`` is the language of the text's note, "" if that is not clear, None if the note is not known.
         """
         analyzers = self.analyzer.analyzers
         if own is not None and len(analyzers) > 1:
             analyzers = (analyzer_of(self._rules.language_of(own)),)
-        for span in self._spans_of_text(text, analyzers):
-            if terms is None or span.term in terms:
-                yield span
+        return self._ranges_of_text(text, analyzers)
 
-    def _find_all(self, text: str, analyzers: Analyzers) -> list[TermSpan]:
+    def _find_all(self, text: str, analyzers: Analyzers) -> Ranges:
         normalized, origins = (text, None) if unicodedata.is_normalized("NFKC", text) else _normalize(text)
-        spans = (
-            (start + first, start + last, term)
-            for start, token in _token_places(normalized)
-            for first, last, term in self._spans_of_token(token, analyzers)
-        )
+        ranges: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+        for start, token in _token_places(normalized):
+            for first, last, term in self._spans_of_token(token, analyzers):
+                ranges[term].append((start + first, start + last))
         if origins is None:
-            return [TermSpan(*span) for span in spans]
-        return [TermSpan(origins[start][0], origins[end - 1][1], term) for start, end, term in spans]
+            return dict(ranges)
+        return {
+            term: [(origins[start][0], origins[end - 1][1]) for start, end in places]
+            for term, places in ranges.items()
+        }
 
     def _find(self, token: str, analyzers: Analyzers) -> tuple[tuple[int, int, str], ...]:
         spans = [span for analyzer in analyzers for span in self._find_in(token, analyzer)]
