@@ -1,9 +1,9 @@
 """Write the bundle that hosts such as Claude Desktop install with one click (``.mcpb``), and ``server.json``
 for the registry of MCP servers.
 
-    python scripts/bundle.py FOLDER [OWNER]
+    python scripts/bundle.py FOLDER
 
-OWNER is the account at the host of the code whose name the server has in the registry.
+GITHUB_REPOSITORY_OWNER is the account at the host of the code, whose name the server has in the registry.
 
 The bundle is a manifest and a launcher. vaultseek itself, its models and its indexes stay where they are
 installed, because editors and the command line use the same daemon.
@@ -11,6 +11,7 @@ installed, because editors and the command line use the same daemon.
 
 import asyncio
 import json
+import os
 import sys
 import tomllib
 import zipfile
@@ -24,12 +25,13 @@ REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/ser
 TITLE = "Notes (vaultseek)"
 DESCRIPTION = "Search and read your Markdown notes: by word, by meaning and by link."
 VAULT = "The model can search and read the notes in this folder, and no others."
+OWNER = os.environ.get("GITHUB_REPOSITORY_OWNER", "OWNER")
 FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """Time of the files in the bundle, so that the same source makes the same bundle."""
 EXECUTABLE = 0o100755 << 16
 
 
-def main(folder: Path, owner: str = "OWNER") -> Path:
+def main(folder: Path, owner: str = OWNER) -> Path:
     """Write the bundle and ``server.json`` into ``folder``; return the path of the bundle."""
     project = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     bundle = folder / f"vaultseek-{project['version']}.mcpb"
@@ -134,4 +136,4 @@ async def tools() -> list[dict[str, str]]:
 
 
 if __name__ == "__main__":
-    print(main(Path(sys.argv[1]), *sys.argv[2:]))
+    print(main(Path(sys.argv[1])))

@@ -20,6 +20,8 @@ PROJECT = Path(__file__).resolve().parent.parent
 SAMPLE = PROJECT / "tests" / "data" / "vault"
 PARAPHRASE, FOUND = "snails eating the salad", "Areas/Garden/Slimy Visitors.md"
 """A query by meaning, and the note of the sample vault that answers it: about slugs and lettuce."""
+FOLDERS = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
+"""Where uv and pipx put the environment and the command, by their variables."""
 MOST_BYTES = 550_000_000
 """Largest installation: every file that pip leaves, byte code included."""
 
@@ -78,22 +80,38 @@ class Installation:
 
 
 @contextmanager
-def plain_installation(python: str = sys.executable, source: Path = PROJECT) -> Iterator[Installation]:
-    """Install the project or a wheel of it into a temporary folder, and remove it at the end.
+def plain_installation(
+    python: str = sys.executable, source: Path = PROJECT, installer: str = "pip"
+) -> Iterator[Installation]:
+    """Install the project or a wheel of it into a temporary folder, by pip, uv or pipx; remove it at the end.
 
-    Raises subprocess.CalledProcessError if pip fails.
+    Raises subprocess.CalledProcessError if that fails.
     """
     with tempfile.TemporaryDirectory(prefix="vaultseek-plain-") as name:
         folder = Path(name)
-        subprocess.run([python, "-m", "venv", name], check=True)
-        pip = [str(folder / "bin" / "pip"), "install", "-q", "--disable-pip-version-check"]
+        if installer == "pip":
+            subprocess.run([python, "-m", "venv", name], check=True)
         began = time.monotonic()
-        subprocess.run([*pip, "-c", str(PROJECT / "constraints.txt"), str(source)], check=True)
+        subprocess.run(
+            [*_command(installer, python, folder), str(source)],
+            env=os.environ | {variable: str(folder / place) for variable, place in FOLDERS.items()},
+            check=True,
+        )
         installation = Installation(folder, time.monotonic() - began)
         try:
             yield installation
         finally:
             installation.run("stop")
+
+
+def _command(installer: str, python: str, folder: Path) -> list[str]:
+    constraints = str(PROJECT / "constraints.txt")
+    if installer == "uv":
+        return ["uv", "tool", "install", "-q", "--python", python, "--constraints", constraints]
+    if installer == "pipx":
+        return ["pipx", "install", "--python", python, "--pip-args", f"-q -c {constraints}"]
+    pip = str(folder / "bin" / "pip")
+    return [pip, "install", "-q", "--disable-pip-version-check", "-c", constraints]
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Install the wheel of a release in an empty environment, and write its bill of materials and checksums.
+"""Install the wheel of a release by pip, uv and pipx, try it, and write its bill of materials and checksums.
 
     python scripts/try_release.py FOLDER
 
@@ -7,24 +7,33 @@ Run by ``scripts/release``.
 
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from plain_install import FOUND, Installation, plain_installation
 
+VERSIONS = ("3.11", "3.12", "3.13", "3.14")
+
 
 def main(folder: Path) -> int:
-    """Return 0 if the installed wheel finds the right note by meaning."""
+    """Return 0 if the wheel finds the right note by meaning, however it was installed."""
     (wheel,) = folder.glob("*.whl")
-    with plain_installation(source=wheel) as installation:
-        path, seconds = installation.first_answer()
-        print(f"release: pip, {len(installation.packages)} packages, first answer in {seconds:.0f} s: {path}")
-        if path != FOUND:
-            return 1
-        materials = bill_of_materials(installed_in(installation), version("vaultseek"))
+    for number, (installer, python) in enumerate(ways()):
+        with plain_installation(python, wheel, installer) as installation:
+            path, seconds = installation.first_answer()
+            print(
+                f"release: {installer}, {said_by(python)}, first answer in {seconds:.0f} s: {path}",
+                flush=True,
+            )
+            if path != FOUND:
+                return 1
+            if number == 0:
+                materials = bill_of_materials(installed_in(installation), version("vaultseek"))
     (folder / "vaultseek.cdx.json").write_text(json.dumps(materials, indent=2) + "\n", encoding="utf-8")
     files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != "SHA256SUMS")
     sums = (
@@ -32,6 +41,29 @@ def main(folder: Path) -> int:
     )
     (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
     return 0
+
+
+def ways() -> Iterator[tuple[str, str]]:
+    """Yield installers with Pythons: pip with every Python there is, uv and pipx with this one."""
+    yield "pip", sys.executable
+    for name in VERSIONS:
+        if said_by(sys.executable).startswith(f"Python {name}."):
+            continue
+        python = shutil.which(f"python{name}")
+        if python and said_by(python):
+            yield "pip", python
+        else:
+            print(f"release: not tried with Python {name}, which is not here")
+    for installer in ("uv", "pipx"):
+        if shutil.which(installer):
+            yield installer, sys.executable
+        else:
+            print(f"release: not tried with {installer}, which is not here")
+
+
+def said_by(python: str) -> str:
+    """Return the version that a Python says it is, or nothing if it does not run."""
+    return subprocess.run([python, "--version"], capture_output=True, text=True, check=False).stdout.strip()
 
 
 def installed_in(installation: Installation) -> list[dict[str, Any]]:
