@@ -39,6 +39,20 @@ def test_a_vault_of_obsidian_is_chosen_by_its_number_indexed_and_searched(daemon
     assert [known["path"] for known in daemon.json("vault", "list")["vaults"]] == [str(root)]
 
 
+def test_the_search_opens_when_words_can_be_searched(daemon, vault, start):
+    root = vault({"Slugs.md": "They came at night and ate the lettuce."})
+    daemon.environment["VAULTSEEK_MODEL__NAME"] = "nobody/has-this"
+    with start() as terminal:
+        terminal.shows("The path of a folder")
+        terminal.type(f"{root}\r")
+        terminal.type("lettuce")
+        terminal.shows("They came at night")
+        terminal.shows("semantic search was left out")
+        terminal.type("Esc")
+        assert terminal.ended() == 0
+    assert [known["path"] for known in daemon.json("vault", "list")["vaults"]] == [str(root)]
+
+
 def test_a_folder_that_is_not_there_is_asked_for_again_and_enter_leaves(start, daemon, tmp_path):
     with start() as terminal:
         terminal.shows("The path of a folder (Enter leaves)")

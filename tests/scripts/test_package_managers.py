@@ -1,7 +1,5 @@
 """The files by which package managers install a release: complete, and in their own languages."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess

@@ -12,7 +12,7 @@ from itertools import chain
 import click
 
 from vaultseek.doors.cli.completion_values import complete_query
-from vaultseek.doors.cli.connect import call_daemon, call_vault, ensure_running
+from vaultseek.doors.cli.connect import call_daemon, call_vault, connect, ensure_running
 from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
@@ -79,13 +79,21 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
     except UsageError:
         if call_daemon(invocation, "vault/list", {})["vaults"]:
             raise
-        from vaultseek.doors.cli.commands.index import summary_of, wait_until_indexed
         from vaultseek.doors.cli.live.first_vault import choose_vault
+        from vaultseek.doors.cli.progress import progress
 
         folder = choose_vault()
         invocation.vaults = [folder]
         print(f"Indexing {clean(folder)}. No note is changed, and nothing leaves this computer.")
-        print(summary_of(wait_until_indexed(invocation)))
+        with progress(color=invocation.color) as show, connect(invocation) as client:
+            client.call("vault/add", {"path": folder}, timeout=None)
+            # Until words can be searched; vectors take minutes, and the search says how many are missing.
+            client.call(
+                "search",
+                invocation.params(query=EVERY_NOTE, limit=1, wait=True, progress=True),
+                timeout=None,
+                on_notification=lambda _, state: show(state),
+            )
 
 
 async def _search(invocation: Invocation, query: str, mode: str | None, *, all_vaults: bool) -> Choice | None:
