@@ -3,8 +3,6 @@
 Every other file of a vault is an attachment: a name that links may lead to.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import Literal, get_args
 

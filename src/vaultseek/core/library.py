@@ -4,8 +4,6 @@ The code is the daemon's own, without following the folder. The index is kept in
 run indexes only what has changed, and no text is embedded twice.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import sqlite3

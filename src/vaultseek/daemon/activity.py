@@ -1,7 +1,5 @@
 """The activity of an open vault: its state, those notified of it, and how many notes have changed."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The vaults that could not be opened: the reason, and retries."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

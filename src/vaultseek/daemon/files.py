@@ -1,7 +1,5 @@
 """The files that wait to be read after the notes, in parts that are short enough to wait for."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence, Set

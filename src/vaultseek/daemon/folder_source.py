@@ -1,7 +1,5 @@
 """A folder of notes as the source of an open vault: watch, settle, reconcile, index, embed."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """The watch on a vault's folder: hints of what changed, and requests for rescans."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable

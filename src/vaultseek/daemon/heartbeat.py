@@ -1,7 +1,5 @@
 """The heartbeat that an indexer writes for the searchers of its shard."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

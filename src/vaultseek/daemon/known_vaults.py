@@ -1,7 +1,5 @@
 """The vaults of a daemon, and which of them a request means."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The composition root, where all parts are created. ``serve`` runs the daemon."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import gc

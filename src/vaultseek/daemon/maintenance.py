@@ -1,7 +1,5 @@
 """Keep the files of a vault's index small, free of deleted text, and sound."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import sqlite3

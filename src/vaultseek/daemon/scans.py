@@ -1,7 +1,5 @@
 """The scans of a vault, the backlog after them, and waiting for both."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """The vaults of a searcher: the shards that indexers elsewhere keep in an engine."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re

@@ -4,8 +4,6 @@ Whatever is committed survives a kill at any moment, so what does not end by its
 start continues from there.
 """
 
-from __future__ import annotations
-
 import faulthandler
 import logging
 import os

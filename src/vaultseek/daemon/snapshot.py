@@ -1,7 +1,5 @@
 """Snapshots of an open vault for clients: its status, the progress of its indexing, and its lanes."""
 
-from __future__ import annotations
-
 from vaultseek.base.model import JSON, Reason, reason_json
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import VaultStatus

@@ -1,7 +1,5 @@
 """Sources of an open vault other than a folder, which is in ``folder_source``."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

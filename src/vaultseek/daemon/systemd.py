@@ -4,8 +4,6 @@ Messages are lines of ``NAME=value`` in one datagram to the socket that ``$NOTIF
 variable every call does nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """Tasks in the background that continue after an error, and the pauses before another attempt."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence

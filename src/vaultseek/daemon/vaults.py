@@ -1,7 +1,5 @@
 """The open vaults of this daemon: opening, closing and healing them."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """The documents of the keyword index, from notes that were just parsed or from the ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 
 from vaultseek.base.model import JSON, Chunk, Note

@@ -1,7 +1,5 @@
 """Bases: names, views, and the tags, folders, properties and notes that filters and formulas mention."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any

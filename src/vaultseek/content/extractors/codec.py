@@ -1,7 +1,5 @@
 """The text of a file as JSON, on its way between processes and in the cache."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import astuple, fields

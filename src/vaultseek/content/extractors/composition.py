@@ -1,7 +1,5 @@
 """Put the text of a file together from parts, each with its place, in the form that a note has."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

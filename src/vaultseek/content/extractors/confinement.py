@@ -4,8 +4,6 @@ Landlock closes the file system, and a seccomp filter the system calls that lead
 threads that are started later, and cannot be undone. What the kernel lacks is left out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

@@ -1,7 +1,5 @@
 """Excalidraw drawings: their texts, links and embedded files; the drawing itself is left out."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Org files: headings, tags, links, tasks and properties."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

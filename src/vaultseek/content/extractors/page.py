@@ -1,7 +1,5 @@
 """HTML pages: what there is to read, without menus and advertisements, as Markdown."""
 
-from __future__ import annotations
-
 import re
 
 from html_to_markdown import ConversionOptions, PreprocessingOptions, convert

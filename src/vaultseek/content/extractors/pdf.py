@@ -1,7 +1,5 @@
 """PDFs: the text of each page, title and outline. Pages without text are read by OCR, if that is on."""
 
-from __future__ import annotations
-
 import math
 import re
 import struct

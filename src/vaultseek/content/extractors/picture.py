@@ -1,7 +1,5 @@
 """Pictures of text, by OCR: needs the extra ``ocr``."""
 
-from __future__ import annotations
-
 import io
 from functools import cache
 from typing import Any

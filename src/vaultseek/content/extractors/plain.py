@@ -3,8 +3,6 @@
 The encodings of before UTF-8 are named nowhere in a file: the likeliest one is guessed.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

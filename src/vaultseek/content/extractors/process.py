@@ -3,8 +3,6 @@
 It is there while there is something to read, and has no other file and no connection.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import resource

@@ -1,7 +1,5 @@
 """Logs of coding agents, Claude Code's and Codex's: turns of user and agent, without tools and secrets."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The table of extractors: for each kind of file the function that reads it, its limits and its version."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module

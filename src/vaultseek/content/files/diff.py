@@ -1,7 +1,5 @@
 """The difference between a vault on disk and its ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The files that are not part of a vault: hidden ones, leftovers of editors and sync, and excluded ones."""
 
-from __future__ import annotations
-
 import fnmatch
 import re
 import time

@@ -3,8 +3,6 @@
 The vault may be a stranger's: files are bounded, and whoever reads a setting checks its value.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """Read one note's bytes: from regular files only, bounded, and consistent from first to last byte."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Walk a vault's files and stat them. Opens no file and follows no link."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -1,7 +1,5 @@
 """Collect hints about changed paths until a burst of them is over; one that keeps changing waits longer."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading

@@ -1,7 +1,5 @@
 """Hints from the operating system that something in a vault may have changed. A hint is never a fact."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import logging

@@ -5,8 +5,6 @@ on what was there before. Where a text shows no language clearly (it is short, a
 languages) it has none.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Mapping

@@ -6,8 +6,6 @@ list. Outside of English a stem is cut after some letters: long words are compou
 which share their beginning. This brought more than a better algorithm did (docs/ranking.md).
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import cache, lru_cache

@@ -4,8 +4,6 @@ They count less in a search, and they show the language of a text. The lists are
 accents. A language whose notes are known by their script alone has none.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from vaultseek.base.text import fold_accents

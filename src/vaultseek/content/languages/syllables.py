@@ -4,8 +4,6 @@ In Thai, Lao, Burmese and Khmer vowels and tones are marks before, above, below 
 alone means nothing. Every character of Chinese, Japanese and Korean is a syllable by itself here.
 """
 
-from __future__ import annotations
-
 import re
 
 from vaultseek.base.text import SYLLABIC, UNSPACED

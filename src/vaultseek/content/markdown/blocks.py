@@ -3,8 +3,6 @@
 Nothing here recurses, so deep nesting is harmless.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace

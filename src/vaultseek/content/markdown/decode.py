@@ -1,7 +1,5 @@
 """Decode the bytes of a note: byte order marks, UTF-16, invalid UTF-8, and binary files."""
 
-from __future__ import annotations
-
 import codecs
 
 from vaultseek.base.limits import BINARY_PROBE_BYTES

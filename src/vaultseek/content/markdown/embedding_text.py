@@ -6,8 +6,6 @@ else than the title stands beside it. Title, aliases and heading path have a lim
 passage does not depend on them and a longer file name does not move the borders of chunks.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import re

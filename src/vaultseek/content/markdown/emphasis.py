@@ -4,8 +4,6 @@ The rules are those that Obsidian's metadata cache was observed to follow, not C
 wherever a closing one follows, also within a word.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 

@@ -1,7 +1,5 @@
 """Parse frontmatter: its position, properties, tags, aliases, title and links; and the dates of a note."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ observed to find one: after white space, or right after a separate node (a link,
 delimiter that opens or closes emphasis).
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Parse links: wikilinks, Markdown links, links in properties."""
 
-from __future__ import annotations
-
 import html
 import re
 from urllib.parse import unquote

@@ -5,8 +5,6 @@ unpaired markers are common. A passage keeps its line breaks and its code. Title
 index and passages of the vectors, so a change to either needs a new version.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from functools import lru_cache

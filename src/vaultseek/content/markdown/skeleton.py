@@ -4,8 +4,6 @@ It parses the skeleton several times faster than the text. Syntax that the gramm
 wrong is replaced by an equivalent that it knows.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Write links: the target that leads from a note to a file, as short as can be or in the manner of a link."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator

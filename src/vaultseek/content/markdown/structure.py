@@ -1,7 +1,5 @@
 """Types for a body's structure: blocks and the spans of the top level."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal

@@ -4,8 +4,6 @@ The title is the property ``title``; else the level-1 heading that begins the no
 Comments, link definitions and blank lines before the heading do not count, for a reader does not see them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Literal

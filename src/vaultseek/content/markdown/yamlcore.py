@@ -4,8 +4,6 @@ Values are those of JSON: text, numbers, booleans, null, lists, mappings with te
 and ``on`` are text, ``010`` is ten. Tags construct no objects; aliases are expanded up to a bound.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple

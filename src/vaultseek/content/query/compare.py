@@ -1,7 +1,5 @@
 """Comparison of texts, property values and note names, the same in filters, fields and tables."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from pathlib import PurePosixPath

@@ -1,7 +1,5 @@
 """Dates in queries: ISO, with a month's name, or relative to now."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

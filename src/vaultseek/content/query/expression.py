@@ -1,7 +1,5 @@
 """Regular expressions of queries: matched with a timeout, because one may take for ever on a text."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The port of filters: the facts of a note that conditions refer to, and the pieces that a scope tests."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, Protocol

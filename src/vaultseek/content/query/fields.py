@@ -1,7 +1,5 @@
 """Filters given as fields of a request or options of the command line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from datetime import datetime
 

@@ -13,8 +13,6 @@ Only a query that is too long or too deep is an error: an unknown operator is a 
 brackets and parentheses extend to the end, and ``Query.notes`` reports the repairs.
 """
 
-from __future__ import annotations
-
 import unicodedata
 from dataclasses import dataclass
 from datetime import datetime

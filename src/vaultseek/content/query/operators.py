@@ -1,7 +1,5 @@
 """The operators ``name:value`` and ``[property:value]``: each makes a filter from its value."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from datetime import datetime

@@ -7,8 +7,6 @@ grows with the number of words, and specificity may only move it towards the key
 fusion depends on specificity alone in both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field

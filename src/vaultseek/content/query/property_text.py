@@ -1,7 +1,5 @@
 """Property text: the properties of a note as lines of text, which words and phrases match like any other."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple

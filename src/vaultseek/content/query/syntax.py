@@ -1,7 +1,5 @@
 """The parser of queries: from characters to the syntax tree."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from datetime import datetime

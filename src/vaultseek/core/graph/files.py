@@ -1,7 +1,5 @@
 """Files of a graph that other programs read: GraphML, GEXF and the JSON of NetworkX."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

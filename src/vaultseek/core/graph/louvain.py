@@ -4,8 +4,6 @@ Nodes wait to be moved (Traag, Waltman and van Eck 2019). A random half of those
 if all were, two neighbours could change places for ever.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The overview of a vault's links: hubs, bridges, clusters and how they change; and all of it for export."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON

@@ -1,7 +1,5 @@
 """Routes between two notes over links, or, where none leads, over the nearest notes by meaning."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from itertools import pairwise

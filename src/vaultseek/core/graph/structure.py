@@ -1,7 +1,5 @@
 """The structure of a link graph: clusters, ranks, bridges and components. Runs in a process of its own."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

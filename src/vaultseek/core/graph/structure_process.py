@@ -3,8 +3,6 @@
 Run as ``python -P -m vaultseek.core.graph.structure_process``, by ``VaultStructure`` only, for one graph.
 """
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import numpy as np

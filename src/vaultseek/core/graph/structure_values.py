@@ -1,7 +1,5 @@
 """The value that describes the structure of a link graph."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

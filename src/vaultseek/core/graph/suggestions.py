@@ -1,7 +1,5 @@
 """Links that may be missing: notes that a note does not link, and the evidence that it should."""
 
-from __future__ import annotations
-
 import asyncio
 import heapq
 import math

@@ -1,7 +1,5 @@
 """The structure of an open vault's links, computed by another process and kept until the links change."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -3,8 +3,6 @@
 A search does not show a vector of a text that a note has no more, or a file that was not read; this does.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ A text that could not be embedded, or not yet in a paused vault, has no vector a
 the analysis no passage in the index of words, so neither is counted.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ page cache and no further: it has to outlive the process, not the machine. A not
 process ``MAX_CRASHES`` times is not parsed again until it changes.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import logging

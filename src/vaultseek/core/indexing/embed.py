@@ -4,8 +4,6 @@ Every step can be repeated: vectors go to the ledger before they go to the store
 store lacks is removed after it has it. A lost store is rebuilt from the ledger without the model.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

@@ -1,7 +1,5 @@
 """Sync the keyword index with the ledger, and rebuild it when it cannot be trusted."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import threading

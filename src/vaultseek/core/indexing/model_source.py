@@ -1,7 +1,5 @@
 """The models of vaults: which each of them gets, and the workers that compute with them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ Such a process is not trusted: types and ranges are checked, and that each passa
 names. What follows from the path, the file or other values is not sent but derived here, as ids of passages.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import zlib

@@ -5,8 +5,6 @@ of them, and invert the words. A note that has changed meanwhile, or that the cl
 as they do without one. So whatever a client leaves undone, the index is the same.
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import secrets

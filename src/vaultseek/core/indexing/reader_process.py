@@ -5,8 +5,6 @@ after another and ends when its pipe is closed. The number of the note that it r
 that the daemon knows which note ended it.
 """
 
-from __future__ import annotations
-
 import contextlib
 import gc
 import os

@@ -1,7 +1,5 @@
 """Read, parse and chunk one note. Nothing here is stored, so it runs in the daemon or in a reader process."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import logging

@@ -3,8 +3,6 @@
 The same comparison serves a save, a start, lost events and the rescan interval.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterable, Iterator

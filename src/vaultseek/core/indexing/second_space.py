@@ -5,8 +5,6 @@ It is an ``Embedding`` as the first is. It is filled when the vault's own vector
 is loaded only while it is used: changes are collected for some minutes, or until somebody asks.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The activity of a vault's indexing, and how complete its index is."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Sequence

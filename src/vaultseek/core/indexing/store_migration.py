@@ -3,8 +3,6 @@
 Until a store of another spec is full, the previous one answers, with its own model.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import hashlib

@@ -1,7 +1,5 @@
 """The texts of a vault that have no vector in its store yet, composed for the model."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The one thread of a vault that writes to its ledger and keyword index."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable

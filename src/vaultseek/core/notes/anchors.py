@@ -1,7 +1,5 @@
 """Places within a note that a link names, a heading or a block, and the places of its tags."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

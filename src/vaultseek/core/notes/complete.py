@@ -3,8 +3,6 @@
 Headings, blocks and paths of all notes are read when they are first asked for.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterable, Iterator

@@ -5,8 +5,6 @@ words (Broder 1997). One that many notes have belongs to a template and counts f
 the more the rarer they are.
 """
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import math

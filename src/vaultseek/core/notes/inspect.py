@@ -1,7 +1,5 @@
 """Inspect a note: everything that is parsed from it, as ``inspect --json`` prints it. Needs no daemon."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Links of notes: outgoing, backlinks, unresolved, neighbours, and orphans."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES

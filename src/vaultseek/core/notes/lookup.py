@@ -1,7 +1,5 @@
 """Resolve the name of a note: path or its end, title, alias or file name; and the names most like one."""
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections.abc import Iterator

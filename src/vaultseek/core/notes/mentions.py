@@ -1,7 +1,5 @@
 """Unlinked mentions of a note: its title, an alias or its file name in the text of other notes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 

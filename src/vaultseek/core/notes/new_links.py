@@ -1,7 +1,5 @@
 """New links and notes as a vault wants them: Obsidian's own settings, where there are any."""
 
-from __future__ import annotations
-
 import posixpath
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ The text of a file that is no Markdown is that in the ledger, where all of it is
 folder is on another machine; there only the lines of its properties are missing, which are blank.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from itertools import takewhile

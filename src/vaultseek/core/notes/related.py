@@ -1,7 +1,5 @@
 """Related notes: near in meaning, linked, or with the same words in prominent places."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Collection, Mapping, Set
 

@@ -1,7 +1,5 @@
 """The edits that renaming a note, a heading or a tag needs elsewhere: proposed, not written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby

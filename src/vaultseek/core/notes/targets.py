@@ -1,7 +1,5 @@
 """Where links lead: to which file, at which line, and what is wrong with them and with frontmatter."""
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Names, tags, properties and values of a vault, counted note by note and synced with the ledger."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import Counter, defaultdict

@@ -4,8 +4,6 @@ The search runs once; everything is read from its trace. Only for a note that is
 search looked is that lane asked for its place.
 """
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Boilerplate: lines that many notes of a vault share, such as a footer."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Set
 from weakref import WeakKeyDictionary

@@ -5,8 +5,6 @@ meaning alone has little confidence, but stands out from the others. So the cert
 both: the confidence, and how far the score is above the mean of the ten best. It falls as the order does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Context: the evidence of several notes for one question, packed into a budget of tokens."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence

@@ -28,8 +28,6 @@ The lanes' own arithmetic is theirs: BM25F in ``store/keyword/bm25f.py``, with t
 what each part gives and how the constants were chosen; ``scripts/bench_constants.py`` measures other
 values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ factors are, so that no neighbour displaces a strong direct hit. Last, scores ar
 A :class:`Candidate` keeps every figure of this, and :attr:`Candidate.recomputed` is its score made of them.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 from collections.abc import Collection, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Find neighbours of the best notes by link or mention, and the evidence that each answers the query."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice

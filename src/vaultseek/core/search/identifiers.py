@@ -5,8 +5,6 @@ number by itself, are of interest only where no note has it; those that share a 
 never.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass

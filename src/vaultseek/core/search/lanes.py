@@ -5,8 +5,6 @@ without an answer has all notes close together and decides little. With ``linear
 note gives it 0. The arithmetic on single numbers is in ``formula.py``.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

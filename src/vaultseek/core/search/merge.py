@@ -3,8 +3,6 @@
 Scores of two vaults cannot be compared: in each, the best note has 1. Certainties can.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from operator import itemgetter
 

@@ -1,7 +1,5 @@
 """Names of notes in running text: a weaker edge of the link graph, where nobody made a link."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

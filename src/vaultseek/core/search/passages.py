@@ -1,7 +1,5 @@
 """Passages: the text of each result that shows why it was found."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 
 import numpy as np

@@ -6,8 +6,6 @@ looks for a run of letters that are known to fold to the word's, or for one of t
 stand for part of it. The rows that match have to be compared exactly afterwards.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator

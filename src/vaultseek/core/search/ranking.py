@@ -8,8 +8,6 @@ know of them counts wherever a lane was cut. As many candidates are ranked at an
 does not depend on it.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Reorder the first results by a cross-encoder, which reads query and passage together."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

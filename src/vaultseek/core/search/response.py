@@ -1,7 +1,5 @@
 """Respond: a trace as the JSON of an answer, with previews, and with the explanation if requested."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Collection, Iterator
 from dataclasses import replace

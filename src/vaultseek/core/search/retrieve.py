@@ -4,8 +4,6 @@ A lane that fails is left out and the reason is kept; only without any lane is t
 asks for expansion, the query is embedded once more together with the vault's nearest terms for it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Iterable, Mapping

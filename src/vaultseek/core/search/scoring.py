@@ -4,8 +4,6 @@ Scores of different lanes cannot be compared, and neither can those of one lane 
 standard deviations a score lies above the other good ones can: a lane that has the answer puts it far in
 front of its hundredth note, and one that has none has a hundred that are as good as each other."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Select the results of a ranking: make the cuts that the request asks for, and tell if anything matches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The trace of a search: the value that each step of the ladder returned."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Dates and durations: reading them, adding them, and saying how long ago a date was."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta

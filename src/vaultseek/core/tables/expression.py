@@ -1,7 +1,5 @@
 """Expressions as functions of a scope: each node of the tree becomes a Python function, once for all rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Functions of the formula language that belong to no value: ``date()``, ``link()``, ``now()`` and others."""
 
-from __future__ import annotations
-
 import html
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Functions and fields of values: ``text.lower()``, ``list.contains(x)``, ``date.year`` and others."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cmp_to_key

@@ -3,8 +3,6 @@
 The ledger then reads a few rows in place of all; the filter is evaluated for each of these as for any other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice

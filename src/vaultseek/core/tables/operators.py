@@ -1,7 +1,5 @@
 """The operators of formulas, and the equality and order of values."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping

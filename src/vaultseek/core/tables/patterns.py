@@ -1,7 +1,5 @@
 """Regular expressions of formulas, as JavaScript writes them; none may take long."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

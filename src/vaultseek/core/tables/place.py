@@ -1,7 +1,5 @@
 """The place of a base file: its path by its name, as the index knows it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The tables of a base file, of a note, and of notes that a query found, evaluated over the index."""
 
-from __future__ import annotations
-
 import re
 import textwrap
 from collections import Counter

@@ -1,7 +1,5 @@
 """Figures of many values: the default summaries of a column, and the same as functions of lists."""
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """One table: the rows that pass the filters, their columns, sorted, grouped and summarized."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

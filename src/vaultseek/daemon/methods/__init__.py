@@ -1,7 +1,5 @@
 """The handlers of the protocol's methods: parameters in, an answer out."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import sqlite3

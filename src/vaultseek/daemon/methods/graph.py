@@ -1,7 +1,5 @@
 """RPC methods about the link graph: what is around a note, and the structure of the whole."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 

@@ -1,7 +1,5 @@
 """RPC methods `index/…`: status, refresh, compact, wait, verify, work for clients, subscriptions."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import binascii

@@ -1,7 +1,5 @@
 """RPC methods about links that are being written, and about renaming their targets."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterable
 

@@ -1,7 +1,5 @@
 """RPC methods about notes, links, tags and properties."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial

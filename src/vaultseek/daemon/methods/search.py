@@ -1,7 +1,5 @@
 """RPC methods about searches."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext

@@ -1,7 +1,5 @@
 """The clients that subscribed to a vault, and the notifications that they get."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import dataclass, field
 

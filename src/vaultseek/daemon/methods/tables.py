@@ -1,7 +1,5 @@
 """RPC method `vault/table`."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from functools import partial

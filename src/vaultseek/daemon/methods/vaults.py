@@ -1,7 +1,5 @@
 """RPC methods `vault/list`, `add`, `remove`, `pause`, `resume`."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

@@ -1,7 +1,5 @@
 """The audit log: a line of JSON for each request with a token, and no text of queries unless asked for."""
 
-from __future__ import annotations
-
 import json
 import logging
 import logging.handlers

@@ -1,7 +1,5 @@
 """Access control before every method: what a token may call, its rate limit, and the audit log."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import time

@@ -1,7 +1,5 @@
 """The rights of a token: which vaults, and which folders of them, whoever has it may see."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 from collections.abc import Awaitable, Callable

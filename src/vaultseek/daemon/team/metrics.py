@@ -1,7 +1,5 @@
 """Counts of requests and the state of the vaults, over HTTP: ``/health``, and ``/metrics`` for Prometheus."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """A vault as a token may see it, in place of the whole one."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path

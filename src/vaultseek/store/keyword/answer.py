@@ -5,8 +5,6 @@ words and passages of a note are put together when they are asked for. An answer
 reads no file, and stays as it is when the index changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property

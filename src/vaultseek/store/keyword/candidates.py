@@ -5,8 +5,6 @@ long their fields are and how many have a word, is asked of a ``Vocabulary``. So
 keyword index, as far as the engine proposes its first notes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol

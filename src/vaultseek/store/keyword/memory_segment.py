@@ -1,7 +1,5 @@
 """A segment in memory, of a few notes that are scored for one search and then forgotten."""
 
-from __future__ import annotations
-
 from vaultseek.store.keyword.segment import Block, Ints, Segment, Tables, run_indexes
 
 

@@ -10,8 +10,6 @@ Croft, SIGIR 2005, 3.2: unordered windows). A pair counts as often as its second
 the pair that is known without reading positions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The terms that a query asks for, with their weights: words, identifiers and their parts, prefixes."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence

@@ -1,7 +1,5 @@
 """The places in a text of the terms that the index has for it: the ranges to highlight."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import defaultdict

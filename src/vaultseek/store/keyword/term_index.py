@@ -4,8 +4,6 @@ Both are computed on demand and cached in the snapshot, so that the next search 
 The places of a common word are read again for each search, but only in the notes that it needs.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Sequence
 

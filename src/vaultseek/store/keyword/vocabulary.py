@@ -1,7 +1,5 @@
 """The words of a keyword index, with the number of their notes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

@@ -5,8 +5,6 @@ with it. The names are the same everywhere: ``sync`` applies the changes, ``sync
 whose notes are all there, and ``pending_count`` the number of notes that changed since.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The chunks of notes, with the numbers under which their vectors are stored."""
 
-from __future__ import annotations
-
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import Any

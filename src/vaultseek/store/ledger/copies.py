@@ -4,8 +4,6 @@ A copy is exact: ids, numbers, links with the lines they are in, and what they r
 gives the same answer from the engine.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """SQLite connections, one per thread, and the few forms of statement that the tables use."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import sqlite3

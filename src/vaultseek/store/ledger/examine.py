@@ -1,7 +1,5 @@
 """Reading a ledger file without writing to it, safe while the daemon uses it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The vault's other files, which links may point to, and the problems of files and folders."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Notes, with the names and tags that they are found by, and what changed since a revision."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count

@@ -1,7 +1,5 @@
 """The values that the ledger takes and returns, and their conversion to and from rows."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The ledger's tables, and opening its file; a damaged one, or one of another version, is replaced."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

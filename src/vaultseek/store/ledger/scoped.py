@@ -5,8 +5,6 @@ that every statement of every part of the program sees only rows of those notes.
 here has no rows. A link to a note outside leads where it would if there were no notes outside.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Computed vectors, and what the stores of the vector spaces lack of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 
