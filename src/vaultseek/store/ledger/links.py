@@ -1,7 +1,5 @@
 """Links between notes: the key that each listens to, and the path that it resolves to."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
