@@ -26,15 +26,13 @@ _OPEN_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
-def start_daemon(
-    command: Sequence[str], log: Path, deadline: float, *, socket_path: Path | None = None
-) -> None:
+def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
     """Run ``command`` detached and return when a daemon answers, this one or one that was faster.
 
     What the daemon prints goes to ``log`` (mode 0600). ``deadline`` is in seconds. Raises ConfigError or
     Unavailable with the last line the daemon printed if it ended, Unavailable if it does not answer in time.
     """
-    path = socket_path or paths.socket_file()
+    path = paths.socket_file()
     until = time.monotonic() + deadline
     with _turn(path, until):
         if not answers(path, until):
@@ -43,7 +41,7 @@ def start_daemon(
 
 @contextmanager
 def _turn(path: Path, until: float) -> Iterator[None]:
-    # Not needed to be right, the daemon's own lock sees to that; it saves starting twenty to keep one.
+    # The daemon's own lock lets only one run; this saves starting twenty of them.
     try:
         make_folders(path.parent)
         lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
@@ -77,7 +75,7 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
         ) from error
     finally:
         os.close(output)
-    # Somebody has to take note of the child's end, however long it lives.
+    # Reaps the child, however long it lives.
     threading.Thread(target=child.wait, daemon=True, name="daemon's parent").start()
     _wait(child, log, offset, path, until)
 
@@ -94,16 +92,16 @@ def _wait(child: subprocess.Popen[bytes], log: Path, offset: int, path: Path, un
 
 
 def _explain(ended: int, log: Path, offset: int, path: Path, until: float) -> None:
-    said = _last_line(log, offset) or f"the daemon ended with status {ended}; its log is {log}"
+    message = _last_line(log, offset) or f"the daemon ended with status {ended}; its log is {log}"
     if ended == ConfigError.exit_code:
-        raise ConfigError(said)
+        raise ConfigError(message)
     # It may have lost the race to another one, which holds the lock and is about to bind.
     lost = min(until, time.monotonic() + LAUNCH_LOST_SECONDS)
     while ended == Unavailable.exit_code and time.monotonic() < lost:
         if answers(path, until):
             return
         time.sleep(LAUNCH_POLL_SECONDS)
-    raise Unavailable(said)
+    raise Unavailable(message)
 
 
 def _last_line(log: Path, offset: int) -> str:

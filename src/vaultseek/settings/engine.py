@@ -1,4 +1,4 @@
-"""The way to an engine, as the settings say: its address, and how it is trusted."""
+"""The options of an engine in the settings: its address, and how it is trusted."""
 
 from __future__ import annotations
 

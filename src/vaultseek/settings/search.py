@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from vaultseek.base import limits
 from vaultseek.base.model import Mode
-from vaultseek.settings import describe
 from vaultseek.settings.sections import Section
 
 Weight = Annotated[float, Field(ge=0.0, le=limits.WEIGHT)]
@@ -119,12 +118,6 @@ class SearchSettings(Section):
         "rrf_bm25_weight": "keyword_weight",
         "rrf_vector_weight": "semantic_weight",
     }
-    """Names that others have for some keys; of two names for one key, the later one counts."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _by_usual_names(cls, values: Any) -> Any:
-        return describe.by_usual_names(values, cls)
 
     @property
     def reranker(self) -> str | None:

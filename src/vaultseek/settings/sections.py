@@ -20,6 +20,14 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """Names that others have for some keys."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _by_usual_names(cls, values: Any) -> Any:
+        return describe.by_usual_names(values, cls)
+
 
 class ServerSettings(Section):
     """A server of the user's own, by any class of LlamaIndex."""
@@ -38,12 +46,6 @@ class ServerSettings(Section):
     """The argument of the class that gets the key."""
 
     other_names: ClassVar[Mapping[str, str]] = {"class": "class_name"}
-    """Names that others have for some keys."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _by_usual_names(cls, values: Any) -> Any:
-        return describe.by_usual_names(values, cls)
 
     @property
     def service(self) -> Service | None:

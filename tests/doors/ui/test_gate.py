@@ -85,7 +85,7 @@ async def test_a_session_that_lasts_is_for_one_user(monkeypatch):
     page = Page(Session("secret"))
     page.client.cookies.set(f"vaultseek-{PORT}", page.session.cookie)
     assert (await page.call()).status_code == 200
-    monkeypatch.setattr("vaultseek.doors.ui.gate.is_welcome", lambda client, server: False)
+    monkeypatch.setattr("vaultseek.doors.ui.gate.is_allowed_peer", lambda client, server: False)
     assert (await page.call()).status_code == 403
 
 

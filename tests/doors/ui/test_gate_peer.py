@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from vaultseek.doors.ui.gate import is_welcome, user_of
+from vaultseek.doors.ui.gate import is_allowed_peer, user_of
 
 ROW = "   0: 0100007F:C001 0100007F:1F3F 01 00000000:00000000 00:00000000 00000000  {user} 0 1 1 0000 20 4 0"
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
@@ -20,7 +20,7 @@ def test_the_kernel_knows_the_user_of_a_connection():
         socket.create_connection(server.getsockname()) as one,
     ):
         assert user_of(one.getsockname(), server.getsockname()) == os.geteuid()
-        assert is_welcome(one.getsockname(), server.getsockname())
+        assert is_allowed_peer(one.getsockname(), server.getsockname())
 
 
 @pytest.mark.parametrize(("user", "welcome"), [(os.geteuid(), True), (0, True), (65533, False)])
@@ -28,7 +28,7 @@ def test_another_user_is_not_welcome(tmp_path, user, welcome):
     table = tmp_path / "tcp"
     table.write_text(HEAD + ROW.format(user=user) + "\n")
     assert user_of(*ENDS, table) == user
-    assert is_welcome(*ENDS, table) is welcome
+    assert is_allowed_peer(*ENDS, table) is welcome
 
 
 @pytest.mark.parametrize("text", ["", HEAD, HEAD + "x\n", HEAD + "0: 0100007F:C001 0100007F:1F3F\n"])
@@ -36,6 +36,6 @@ def test_what_the_kernel_does_not_say_keeps_nobody_out(tmp_path, text):
     table = tmp_path / "tcp"
     table.write_text(text)
     assert user_of(*ENDS, table) is None
-    assert is_welcome(*ENDS, table)
-    assert is_welcome(*ENDS, tmp_path / "none")
-    assert is_welcome(None, None)
+    assert is_allowed_peer(*ENDS, table)
+    assert is_allowed_peer(*ENDS, tmp_path / "none")
+    assert is_allowed_peer(None, None)

@@ -125,7 +125,8 @@ def _invoke(arguments: list[str]) -> int:
         return USAGE
     except click.ClickException as error:
         print_error(error.format_message())
-        _print_help_hint(error)
+        if (failed := getattr(error, "ctx", None)) is not None:
+            print(f"Try '{failed.command_path} -h' for help.", file=sys.stderr)
         _print_json_failure(arguments, UsageError.code, error.format_message())
         return USAGE
     return code if isinstance(code, int) else SUCCESS
@@ -138,12 +139,6 @@ def _print_json_failure(arguments: Sequence[str], code: str, message: str) -> No
         from vaultseek.doors.cli.output import failure, print_json
 
         print_json(failure(code, message))
-
-
-def _print_help_hint(error: Exception) -> None:
-    context = getattr(error, "ctx", None)
-    if context is not None:
-        print(f"Try '{context.command_path} -h' for help.", file=sys.stderr)
 
 
 def _report_bug(error: Exception) -> int:

@@ -97,7 +97,9 @@ def _openable(item: JSON, answer: JSON) -> str:
     """Return the path of an item's note, relative if the current folder is in the vault."""
     vault = str(item.get("vault_path") or answer.get("vault_path") or "")
     file = os.path.join(vault, item["path"])
-    return os.path.relpath(file) if _contains_current_folder(vault) else file
+    here = os.path.realpath(os.curdir)
+    is_inside = vault and (here == vault or here.startswith(vault.rstrip(os.sep) + os.sep))
+    return os.path.relpath(file) if is_inside else file
 
 
 def print_answer(
@@ -120,9 +122,3 @@ def print_result(value: JSON, invocation: Invocation, *lines: str) -> int:
     else:
         print("\n".join(lines))
     return SUCCESS
-
-
-def _contains_current_folder(vault: str) -> bool:
-    """True if the current folder is in the vault, where a shell user writes relative paths."""
-    here = os.path.realpath(os.curdir)
-    return bool(vault) and (here == vault or here.startswith(vault.rstrip(os.sep) + os.sep))

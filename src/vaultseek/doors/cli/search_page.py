@@ -199,8 +199,9 @@ def _figures(answer: JSON) -> str:
 
 def no_match(answer: JSON, terminal: Terminal) -> str:
     notes = _index(answer, "notes")
-    if reading := _still_reading(answer):
-        return f"No match yet: {reading}; --wait waits for the rest."
+    for lane in answer.get("partial") or ():
+        if lane.get("code") == "being_read":
+            return f"No match yet: {clean(lane['reason'])}; --wait waits for the rest."
     if notes == 0:
         return "No match: the vault has no notes yet."
     interpreted = answer.get("interpreted") or {}
@@ -210,7 +211,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
         return f"No note{where} matches: {terminal.paint(filters, 'bold')}{_listing_advice(answer)}."
     query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
     where = f" in {count(notes, 'note')}" if notes else ""
-    return f"No match for {query}{where}; {_nearest(answer) or _advice(answer)}."
+    return f"No match for {query}{where}; {_advice(answer)}."
 
 
 def _listing_advice(answer: JSON) -> str:
@@ -223,20 +224,9 @@ def _listing_advice(answer: JSON) -> str:
 _LISTED = (("tag", "tags"), ("property", "properties"))
 
 
-def _still_reading(answer: JSON) -> str | None:
-    """Return how far the first reading of the vault is, None if it is over."""
-    lanes = answer.get("partial") or ()
-    return next((clean(lane["reason"]) for lane in lanes if lane.get("code") == "being_read"), None)
-
-
-def _nearest(answer: JSON) -> str | None:
-    nearest = answer.get("nearest")
-    if not nearest:
-        return None
-    return f"the nearest is {clean(nearest['path'])}, but it is not close"
-
-
 def _advice(answer: JSON) -> str:
+    if nearest := answer.get("nearest"):
+        return f"the nearest is {clean(nearest['path'])}, but it is not close"
     interpreted = answer.get("interpreted") or {}
     filters = interpreted.get("filters") or ()
     if filters and len(filters) == len(interpreted.get("phrases") or ()):

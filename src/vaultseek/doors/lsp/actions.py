@@ -89,10 +89,7 @@ async def _repairs(
             actions += _create(session, spot, target)
         if target.problem == "missing_block" and target.path and target.link.block:
             actions += _insert_id(session, spot.beside(target.path), target.link.block)
-        actions += (
-            _change(session, uri, text, title, link, new)
-            for title, link, new in _better(session, spot, text, target)
-        )
+        actions += (_change(session, uri, text, target.link, *new) for new in _better(session, spot, target))
     return actions
 
 
@@ -116,10 +113,8 @@ def _insert_id(session: Session, spot: Spot, id: str) -> Iterator[types.CodeActi
         yield types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edit, is_preferred=True)
 
 
-def _better(
-    session: Session, spot: Spot, text: Text, target: Target
-) -> Iterator[tuple[str, Link, tuple[str, bool]]]:
-    """Yield titles of actions, the link, and its better target or, with true, fragment."""
+def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str, str, bool]]:
+    """Yield titles of actions, and a better target of the link or, with true, fragment."""
     link, answer = target.link, target.answer
     if target.problem == "missing_note":
         offered: set[str] = set()
@@ -127,12 +122,12 @@ def _better(
             if item["link"] in offered:
                 continue
             offered.add(item["link"])
-            yield f"Change to {printable(item['text'])}", link, (item["link"], False)
+            yield f"Change to {printable(item['text'])}", item["link"], False
     elif target.problem == "ambiguous":
         for path in (target.path, *answer["candidates"]):
             bare = str(path).removesuffix(".md")
             full = bare if "/" in bare else f"/{bare}"
-            yield f"Lead to {printable(path or '')}", link, (full, False)
+            yield f"Lead to {printable(path or '')}", full, False
     elif target.path and (other := session.text_of(spot, target.path)):
         parts = [f"^{block.id}" for block in other.note.blocks]
         if target.problem == "missing_heading":
@@ -143,20 +138,16 @@ def _better(
         wanted = link.heading or f"^{link.block}"
         for name in get_close_matches(fold(wanted), by_fold, PARTS_OFFERED, 0.3):
             part = by_fold[name]
-            yield (
-                f"Change to #{printable(part)}",
-                link,
-                (linkable_heading(part) if link.heading else part, True),
-            )
+            fragment = linkable_heading(part) if link.heading else part
+            yield f"Change to #{printable(part)}", fragment, True
 
 
 def _change(
-    session: Session, uri: str, text: Text, title: str, link: Link, new: tuple[str, bool]
+    session: Session, uri: str, text: Text, link: Link, title: str, target: str, is_fragment: bool
 ) -> types.CodeAction:
     written = link.written or link.place or Place(link.line, 0, 0)
     old = text.line(written.line)[written.start : written.end]
     markdown = not in_brackets(written, text.lines)
-    target, is_fragment = new
     change = with_fragment if is_fragment else rewritten
     if markdown and not is_fragment and not target.endswith(".md") and old.split("#")[0].endswith(".md"):
         target += ".md"

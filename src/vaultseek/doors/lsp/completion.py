@@ -8,7 +8,6 @@ import re
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 from lsprotocol import types
@@ -54,7 +53,9 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
         return None
     line, column = text.place(params.position)
     typing = typing_at(text, line, column)
-    if typing is None or (_is_blank_trigger(params) and typing.kind not in ("value", "tag")):
+    context = params.context
+    is_blank = context is not None and context.trigger_character in (" ", "-", ":")
+    if typing is None or (is_blank and typing.kind not in ("value", "tag")):
         return None
     if spot is None and typing.note != "":
         return None  # a note that is in no vault has only its own headings and blocks
@@ -74,10 +75,11 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
         for item in made:
             first.setdefault((item.detail, item.label), item)
         made = list(first.values())
-    return types.CompletionList(
-        is_incomplete=True,
-        items=[_ordered(item, number, shown) for number, item in enumerate(made)],
-    )
+    for number, item in enumerate(made):
+        # The daemon's order and its tolerance of typing errors are kept: the client compares what was typed.
+        item.sort_text = f"{number:03}"
+        item.filter_text = f"{shown} {item.label}" if shown else item.label
+    return types.CompletionList(is_incomplete=True, items=made)
 
 
 async def resolve(session: Session, item: types.CompletionItem) -> types.CompletionItem:
@@ -331,15 +333,3 @@ def _part_target(item: JSON, typing: Typing) -> str:
 _OPENING = {"wikilink": "[[", "embed": "![["}
 _BRACKETS = re.compile(r"[\[\]]")
 _PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")
-
-
-def _ordered(item: types.CompletionItem, number: int, shown: str) -> types.CompletionItem:
-    """Keep the daemon's order and its tolerance of typing errors: the client compares what was typed."""
-    item.sort_text = f"{number:03}"
-    item.filter_text = f"{shown} {item.label}" if shown else item.label
-    return item
-
-
-def _is_blank_trigger(params: types.CompletionParams) -> bool:
-    context: Any = params.context
-    return context is not None and context.trigger_character in (" ", "-", ":")

@@ -68,7 +68,7 @@ async def pull_all(
                 continue
             reported.add(uri)
             reports.append(_report(session, spot, path, problems, before.get(uri)))
-    # The problems of a note that has none any more have to be cleared.
+    # A note without problems now must have its earlier ones cleared.
     empty = (uri for uri in before if uri not in reported and not session.is_open(uri))
     reports += [types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=[]) for uri in empty]
     return types.WorkspaceDiagnosticReport(items=reports)

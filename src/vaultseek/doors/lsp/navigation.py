@@ -48,7 +48,11 @@ async def document_links(
     """Return every link of a note that leads somewhere."""
     links = [link for link in text.note.links if link.place]
     return [
-        types.DocumentLink(text.range(target.link.place), _address(spot, target), target.path)
+        types.DocumentLink(
+            text.range(target.link.place),
+            spot.uri(target.path) + (f"#L{target.line}" if target.line else ""),
+            target.path,
+        )
         for target in await targets(session, spot, links)
         if target.path is not None and target.link.place is not None
     ]
@@ -124,11 +128,6 @@ def _location(session: Session, spot: Spot, path: str, line: int | None) -> type
 
 def _own_location(uri: str, text: Text, label: Label) -> types.Location:
     return types.Location(uri, text.range(label.place))
-
-
-def _address(spot: Spot, target: Target) -> str:
-    line = f"#L{target.line}" if target.line else ""
-    return spot.uri(target.path or "") + line
 
 
 Wanted = Callable[[str | None, str | None], bool]

@@ -33,7 +33,7 @@ REQUEST_CANCELLED = -32800
 DIAGNOSE_SECONDS = 0.25
 """Time without a change of a document before its diagnostics are published."""
 REFRESH_SECONDS = 1.0
-"""Least time between two requests to the client to ask again."""
+"""Least time between two refreshes of the client."""
 
 Feature = Callable[..., Awaitable[Any]]
 """Function of the session and the parameters; between them, if it is about a note, its place and text."""
@@ -132,7 +132,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class _Editor:
-    """The client of a server: its session, and the notifications of the daemon."""
+    """The client of a server: its session, and the daemon's notifications."""
 
     def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
         self._server = server
@@ -205,10 +205,7 @@ class _Editor:
         protocol._workspace = workspace
         self._session.begin(workspace, params)
 
-    def _initialized(self, params: types.InitializedParams) -> None:
-        self._schedule("", self._begin())
-
-    async def _begin(self) -> None:
+    async def _initialized(self, _: types.InitializedParams) -> None:
         try:
             await self._daemon.ask("index/status", {})
         except VaultseekError:
@@ -267,12 +264,12 @@ class _Editor:
             self._report(params)
 
     def _reconnected(self) -> None:
-        """Have the client ask again: the daemon was away, and vaults and notes may have changed since."""
+        """Make the client refresh: vaults and notes may have changed while the daemon was away."""
         self._vaults.clear()
         self._notified("index/changed", {})
 
     async def _refresh(self) -> None:
-        """Have the client ask again: links may lead elsewhere now."""
+        """Make the client refresh its diagnostics and counts, since links may have other targets now."""
         await asyncio.sleep(REFRESH_SECONDS)
         if self._session.can("text_document.diagnostic") is None:
             for document in list(self._session.workspace.text_documents.values()):
@@ -286,7 +283,7 @@ class _Editor:
             self._server.workspace_inlay_hint_refresh(None)
 
     def _report(self, state: JSON) -> None:
-        """Show the progress of a vault in the client, if it can, has the vault open, and there is any."""
+        """Show the progress of an open vault, if the client supports that and the vault is not done."""
         if not self._session.has_vault(str(state["vault_path"])):
             return
         vault, share = str(state["vault"]), float(state["share"])

@@ -49,7 +49,7 @@ class Document(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Wishes of the user, by the client's initialization options."""
+    """The user's options, from the client's initialization options."""
 
     code_lens: bool = False
     inlay_hints: bool = False
@@ -70,13 +70,13 @@ class Session:
         self._roots: dict[str, str | None] = {}
 
     def begin(self, workspace: Workspace, params: types.InitializeParams) -> None:
-        """Take over what the client says of itself."""
+        """Adopt the capabilities, the name and the options of the client."""
         self._workspace = workspace
         self.capabilities = params.capabilities
         self.client = params.client_info.name if params.client_info else ""
-        wishes = params.initialization_options
-        if isinstance(wishes, dict):
-            self.options = _options(wishes.get("vaultseek", wishes), self.options)
+        options = params.initialization_options
+        if isinstance(options, dict):
+            self.options = _options(options.get("vaultseek", options), self.options)
 
     @property
     def workspace(self) -> Workspace:
@@ -86,7 +86,7 @@ class Session:
         return self._workspace
 
     def can(self, capability: str) -> Any:
-        """Return a capability of the client by its dotted name; None if it says nothing of it."""
+        """Return a capability of the client by its dotted name; None if it does not declare it."""
         try:
             return reduce(getattr, capability.split("."), self.capabilities)
         except AttributeError:
@@ -139,7 +139,7 @@ class Session:
         return root in self._roots.values()
 
     def forget_roots(self) -> None:
-        """Ask again which vault a folder is in: vaults may have been added or removed."""
+        """Forget which vault each folder is in: vaults may have been added or removed."""
         self._roots.clear()
 
     async def _root(self, folder: str) -> str | None:
@@ -224,12 +224,12 @@ def _real(folder: str) -> str:
     return os.path.realpath(folder)
 
 
-def _options(wishes: Any, known: Options) -> Options:
-    if not isinstance(wishes, dict):
+def _options(given: Any, known: Options) -> Options:
+    if not isinstance(given, dict):
         return known
     return Options(
-        code_lens=bool(wishes.get("codeLens", known.code_lens)),
-        inlay_hints=bool(wishes.get("inlayHints", known.inlay_hints)),
-        diagnostics=bool(wishes.get("diagnostics", known.diagnostics)),
-        vault=wishes.get("vault") if isinstance(wishes.get("vault"), str) else known.vault,
+        code_lens=bool(given.get("codeLens", known.code_lens)),
+        inlay_hints=bool(given.get("inlayHints", known.inlay_hints)),
+        diagnostics=bool(given.get("diagnostics", known.diagnostics)),
+        vault=given.get("vault") if isinstance(given.get("vault"), str) else known.vault,
     )

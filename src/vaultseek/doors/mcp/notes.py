@@ -17,7 +17,7 @@ from vaultseek.errors import BadPath, NotFound, UsageError, VaultMissing, Vaults
 NEAREST_NAMES = 5
 """Names in the error for a note that does not exist."""
 NEAR_ENOUGH = 0.5
-"""Confidence from which a note that such a name finds is one of them."""
+"""Least confidence of a note found by the words of a wrong name to be suggested."""
 _SUGGESTION = re.compile(r"; (?:did you mean .*\?|search for its words instead)$")
 """The daemon's own advice, which names titles; an agent gets paths."""
 

@@ -24,11 +24,10 @@ from vaultseek.doors.mcp.reply import (
 def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
     """Format answers to ``note/get``: of each as many lines as fit, or the beginning of its first line.
 
-    ``problems`` say why other notes are not among them. Lines that two answers have come once. Notes that
-    need less than their share of the budget leave the rest to the others; those of which nothing fits are
-    counted.
+    ``problems`` say why other notes are missing. Lines in two answers are returned once. Notes that need less
+    than their share of the budget leave the rest to the others; those of which nothing fits are counted.
     """
-    whole = _apart(answers)
+    whole = _without_overlaps(answers)
     remarks = _not_read(problems, form.budget // 2)
     empty = _reply([], whole, remarks).tokens(form)
     left = form.budget - empty
@@ -149,8 +148,8 @@ def _passage(answer: JSON, text: str, *, complete: bool) -> _Passage:
     return _Passage(f"- {path}{span}{title} | {dated(structured)}", numbered, remarks, structured)
 
 
-def _apart(answers: Sequence[JSON]) -> list[JSON]:
-    """Return the answers, those of one note merged where their lines overlap or meet."""
+def _without_overlaps(answers: Sequence[JSON]) -> list[JSON]:
+    """Return the answers, merged where their lines of one note overlap or meet."""
     notes: dict[tuple[str, str], list[JSON]] = {}
     for answer in answers:
         notes.setdefault((answer["vault"], answer["path"]), []).append(answer)

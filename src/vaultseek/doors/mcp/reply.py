@@ -60,7 +60,7 @@ class Reply:
 
 
 def dump(value: object) -> str:
-    """Return structured content as the JSON that its tokens are counted of."""
+    """Return structured content as the JSON whose tokens are counted."""
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -52,8 +52,8 @@ _NOTE_URI = "vaultseek:///{vault}/{+path}"
 _META = {"untrusted": True}
 _PROTOCOL_ERROR = partial(MCPError, INTERNAL_ERROR)
 _HINTS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_UNSAID = ("title", "minimum", "minItems")
-"""Parts of a schema that tell an agent nothing: titles made of the names, and bounds that nobody passes."""
+_OMITTED = ("title", "minimum", "minItems")
+"""Schema keywords of no use to an agent: titles that repeat the names, and bounds that no call exceeds."""
 
 
 def serve(start: Callable[[], object], place: Place, *, structured: bool = False) -> None:
@@ -148,7 +148,7 @@ class _Server(MCPServer[Any]):
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Call a tool; wrong arguments are told in one line, one that no parameter takes, too."""
+        """Call a tool; report wrong or unknown arguments in one line."""
         for tool in await super().list_tools():
             known = tool.input_schema["properties"]
             if tool.name == name and (
@@ -206,7 +206,7 @@ def note_uri(vault: str, path: str) -> str:
 def _as_tool(
     tool: Callable[..., Awaitable[Reply]], *, structured: bool
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a tool as the SDK takes it: same parameters, and a result, also for an error of the daemon."""
+    """Return a tool in the SDK's form: same parameters, and a result also for an error of the daemon."""
 
     @wraps(tool)
     async def call(**arguments: Any) -> CallToolResult:
@@ -240,12 +240,12 @@ def _short(schema: Any) -> Any:
         if key in ("properties", "$defs")
         else _short(value)
         for key, value in schema.items()
-        if key not in _UNSAID
+        if key not in _OMITTED
     }
 
 
 def _optional(schema: JSON) -> JSON:
-    """Return the schema of parameters without the null of those that may be left out."""
+    """Return the schema of parameters without the null type of optional ones."""
     return {
         **schema,
         "properties": {name: _without_null(each) for name, each in schema["properties"].items()},

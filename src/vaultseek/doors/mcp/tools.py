@@ -37,7 +37,7 @@ EVERY_NOTE: JSON = {"query": "ext:md OR ext:jsonl", "mode": "keyword", "brief": 
 
 
 def _as_text(value: object) -> object:
-    """Return a text that the SDK has taken for JSON, such as ``[1]`` or ``null``, as text again."""
+    """Return a text that the SDK parsed as JSON, such as ``[1]`` or ``null``, as text again."""
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
         return value
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -292,7 +292,7 @@ class Tools:
         return lists.status(await self._notes.status(vault), self._form(max_tokens))
 
     async def _read(self, names: list[str], vault: str | None) -> tuple[list[JSON], list[str]]:
-        """Return what can be read of the notes, and what is wrong with the others."""
+        """Return the notes that can be read, and a message for each of the others."""
         asked = (self._notes.read(name, vault) for name in names)
         answered = await asyncio.gather(*asked, return_exceptions=True)
         whole = [answer for answer in answered if not isinstance(answer, BaseException)]

@@ -42,7 +42,7 @@ METHODS = frozenset(
 """Methods of the protocol that the page may call: those that read."""
 OF_NO_VAULT = frozenset({"index/status", "search/all"})
 SUPERSEDED = {"superseded": True}
-"""Answer to a call whose place another one has taken."""
+"""Answer to a call that a later one has replaced."""
 TURNS = 100
 """Tabs whose running search is remembered."""
 
@@ -180,7 +180,7 @@ class API:
         return {"path": path}
 
     async def _known(self, vault: str) -> str:
-        """Return the folder of a vault that the daemon has; the page cannot make it index another."""
+        """Return ``vault`` if the daemon has it, so that the page cannot make it index another folder."""
         if vault not in self._folders:
             answer = await self._ask("vault/list", {})
             self._folders = {each["path"] for each in answer["vaults"]}

@@ -26,16 +26,16 @@ from vaultseek.base.model import JSON
 from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.token_file import read_token
 from vaultseek.doors.ui.api import API, OpenEditor
-from vaultseek.doors.ui.gate import CONNECTIONS, OPEN_SESSION, Gate, Session, cookie_name, is_welcome
+from vaultseek.doors.ui.gate import CONNECTIONS, OPEN_SESSION, Gate, Session, cookie_name, is_allowed_peer
 from vaultseek.doors.ui.pictures import Picture
 from vaultseek.errors import Unavailable, UsageError, VaultseekError
 from vaultseek.protocol.wire.http import http_server
 from vaultseek.protocol.wire.loopback import HOST, listen_on
 
 PORT = 7468
-"""The port of the page where it is free, so that a bookmark stays right."""
+"""Default port, so that a bookmark stays valid; another one if it is taken."""
 COOKIE_SECONDS = 400 * 86400
-"""Time that a browser keeps a session that lasts: the most that browsers allow."""
+"""Lifetime of the cookie of a persistent session: the most that browsers allow."""
 BODY_BYTES = 64 * 1024
 """Largest body of a request."""
 TYPES = {
@@ -92,7 +92,7 @@ def _file(name: str) -> Callable[[Request], Awaitable[Response]]:
 
 def _opening(session: Session, port: int) -> Respond:
     async def respond(request: Request, body: JSON) -> Response:
-        if not is_welcome(request.scope.get("client"), request.scope.get("server")):
+        if not is_allowed_peer(request.scope.get("client"), request.scope.get("server")):
             return _refusal("this page belongs to another user of the computer")
         if not session.exchange(body.get("token")):
             return _refusal("this address was used already, or is not whole; run `vaultseek ui` again")
@@ -100,7 +100,7 @@ def _opening(session: Session, port: int) -> Respond:
         opened.set_cookie(
             cookie_name(port),
             session.cookie,
-            max_age=COOKIE_SECONDS if session.lasts else None,
+            max_age=COOKIE_SECONDS if session.is_persistent else None,
             httponly=True,
             samesite="strict",
             path="/",
@@ -155,7 +155,7 @@ async def _body(request: Request) -> JSON:
 
 
 class _LargeBody(UsageError):
-    """A body whose end was not waited for, so that the connection has to end."""
+    """A body that was not read to its end, so that the connection has to be closed."""
 
 
 def _failure(error: VaultseekError) -> Response:
@@ -179,15 +179,14 @@ def serve(
     vault: str | None = None,
     editor: str | None = None,
     port: int | None = None,
-    unused_seconds: float = UNUSED_SECONDS,
 ) -> None:
-    """Serve the page until a signal, the end of the parent process, or ``unused_seconds`` without use.
+    """Serve the page until a signal, the end of the parent process, or `UNUSED_SECONDS` without use.
 
     ``start`` starts a daemon unless one runs. ``announce`` gets the address with its token, and whether a
     browser that was let in once needs none. ``vault`` is the folder that the page searches first, None for
     all. Raises Unavailable if ``port`` is taken; without one, another is used.
     """
-    session, life = Session(_kept_secret()), _Life(unused_seconds)
+    session, life = Session(_persistent_secret()), _Lifetime()
     with _listen(port) as listening:
         number: int = listening.getsockname()[1]
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
@@ -195,14 +194,19 @@ def serve(
         server = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
         with closing(api), suppress(KeyboardInterrupt):
             asyncio.run(
-                _serve(server, life, listening, lambda: announce(_address(number, session), session.lasts))
+                _serve(
+                    server,
+                    life,
+                    listening,
+                    lambda: announce(_address(number, session), session.is_persistent),
+                )
             )
 
 
-def _kept_secret() -> str | None:
-    """Return the secret of a session that lasts, None where no kernel says who is at the other end.
+def _persistent_secret() -> str | None:
+    """Return the secret of a persistent session; None where the kernel lists no users of connections.
 
-    There another user could take the port while it is free, and so get what the browser keeps for it.
+    There another user could take the port while it is free, and receive the browser's cookie.
     """
     if not CONNECTIONS.exists():
         return None
@@ -221,25 +225,24 @@ def _address(port: int, session: Session) -> str:
     return f"http://{HOST}:{port}/#token={session.token}"
 
 
-class _Life:
+class _Lifetime:
     """The reasons for which the server ends by itself."""
 
-    def __init__(self, unused_seconds: float) -> None:
-        self._unused_seconds = unused_seconds
+    def __init__(self) -> None:
         self._parent = os.getppid()
         self.use()
 
     def use(self) -> None:
-        """Take note of a use."""
+        """Record a use of the page."""
         self._used = time.monotonic()
 
     def is_over(self) -> bool:
-        """True if nobody has used the page for long, or its terminal has gone with the parent process."""
-        return os.getppid() != self._parent or time.monotonic() - self._used > self._unused_seconds
+        """True if the page was not used for long, or its parent process has ended."""
+        return os.getppid() != self._parent or time.monotonic() - self._used > UNUSED_SECONDS
 
 
 async def _serve(
-    server: uvicorn.Server, life: _Life, listening: socket.socket, announce: Callable[[], object]
+    server: uvicorn.Server, life: _Lifetime, listening: socket.socket, announce: Callable[[], object]
 ) -> None:
     running = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not running.done():

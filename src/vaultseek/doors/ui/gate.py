@@ -56,7 +56,7 @@ def cookie_name(port: int) -> str:
 
 
 class Gate:
-    """Refuses what does not come from the page, and gives every answer the headers of a strict page."""
+    """Refuses requests that do not come from the page, and adds strict headers to every answer."""
 
     def __init__(self, app: ASGIApp, port: int, session: Session) -> None:
         self._app = app
@@ -106,7 +106,7 @@ class Gate:
             if not self._session.admits(cookie, headers.get(KEY)):
                 return 401, "run `vaultseek ui` again, and open the address that it prints"
             # Whoever had the port before may have seen what the browser sends to it.
-            if self._session.lasts and not is_welcome(scope.get("client"), scope.get("server")):
+            if self._session.is_persistent and not is_allowed_peer(scope.get("client"), scope.get("server")):
                 return 403, "this page belongs to another user of the computer"
             return 0, ""
         if scope["method"] not in ("GET", "HEAD"):
@@ -130,14 +130,16 @@ class Session:
 
     The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
     Cookies are sent to every port of a computer, so another user's server could see the cookie; it never
-    sees the key. With ``kept``, a secret that outlives the server, cookie and key are the same each time.
+    sees the key. With ``secret``, which outlives the server, cookie and key are the same each time.
     """
 
-    def __init__(self, kept: str | None = None) -> None:
+    def __init__(self, secret: str | None = None) -> None:
         self.token = secrets.token_urlsafe(SECRET_BYTES)
-        secret = kept or secrets.token_urlsafe(SECRET_BYTES)
-        self.cookie, self.key = (_derived(secret, name) for name in ("cookie", "key"))
-        self.lasts = kept is not None
+        self.is_persistent = secret is not None
+        base = secret or secrets.token_urlsafe(SECRET_BYTES)
+        self.cookie, self.key = (
+            hmac.new(base.encode(), name.encode(), "sha256").hexdigest() for name in ("cookie", "key")
+        )
         self._spent = False
 
     def exchange(self, token: object) -> bool:
@@ -148,12 +150,8 @@ class Session:
         return True
 
     def admits(self, cookie: object, key: object) -> bool:
-        """True for the browser that has exchanged the token, now or, if the session lasts, once."""
-        return (self._spent or self.lasts) and _same(cookie, self.cookie) and _same(key, self.key)
-
-
-def _derived(secret: str, name: str) -> str:
-    return hmac.new(secret.encode(), name.encode(), "sha256").hexdigest()
+        """True for the browser that exchanged the token, in this run or, in a persistent session, in any."""
+        return (self._spent or self.is_persistent) and _same(cookie, self.cookie) and _same(key, self.key)
 
 
 def _same(value: object, secret: str) -> bool:
@@ -167,21 +165,21 @@ _USER = 7
 Address = tuple[str, int]
 
 
-def is_welcome(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> bool:
+def is_allowed_peer(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> bool:
     """True unless another user's process holds the ``client`` end of the connection to ``server``.
 
-    Root is welcome: it can read everything anyway, and it relays connections of a browser outside a virtual
+    Root is allowed: it can read everything anyway, and it relays connections of a browser outside a virtual
     machine.
     """
     return user_of(client, server, table) in (None, 0, os.geteuid())
 
 
 def user_of(client: Address | None, server: Address | None, table: Path = CONNECTIONS) -> int | None:
-    """Return the number of the user who opened the connection; None if the kernel does not say."""
+    """Return the id of the user who opened the connection; None if the kernel does not list it."""
     if client is None or server is None:
         return None
     try:
-        ends = [_written(client), _written(server)]
+        ends = [_proc_address(client), _proc_address(server)]
         rows = table.read_text(encoding="ascii").splitlines()[1:]
         for row in rows:
             columns = row.split()
@@ -192,7 +190,7 @@ def user_of(client: Address | None, server: Address | None, table: Path = CONNEC
     return None
 
 
-def _written(address: Address) -> str:
-    """Return an address as the list has it: the bytes of a number of this machine, and the port, in hex."""
+def _proc_address(address: Address) -> str:
+    """Return an address in the form of ``/proc/net/tcp``: little-endian bytes and the port, in hex."""
     number = int.from_bytes(socket.inet_aton(address[0]), "little")
     return f"{number:08X}:{address[1]:04X}"

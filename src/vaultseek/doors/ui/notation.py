@@ -22,16 +22,16 @@ from markdown_it.token import Token
 from vaultseek.doors.ui.pictures import EXTENSIONS
 
 TARGETS = "targets"
-"""Name in the environment of a rendering: the paths that the links of the note lead to, by their targets."""
+"""Key in the rendering environment: the paths of the note's links, by target."""
 LINE_BREAKS = "line_breaks"
-"""Name in the environment of a rendering: whether the end of a line is shown as one."""
+"""Key in the rendering environment: whether line ends are shown as line breaks."""
 DEPTH = 200
-"""Depth of brackets beyond which those of a paragraph are plain text: it takes too long to pair them."""
+"""Bracket depth beyond which the brackets of a paragraph are plain text: pairing them takes too long."""
 
 EMBEDDED = (".md", ".base", ".canvas", ".pdf")
-"""Endings of files that are shown where a note embeds them; others are links."""
+"""Extensions of files that are shown where a note embeds them; others are links."""
 FORMULA_CHARS = 4000
-"""Characters of a formula that is set; a longer one stays as it is written."""
+"""Longest formula that is typeset; a longer one is shown as source."""
 _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
@@ -63,7 +63,7 @@ def obsidian(md: MarkdownIt) -> None:
 
 
 def link_attributes(target: str, anchor: str, targets: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the attributes of a link within the vault; one that leads nowhere has the target as its name."""
+    """Return the attributes of a link within the vault; a broken one has its target as ``data-target``."""
     path = targets.get(target)
     attributes = {"data-anchor": anchor} if anchor else {}
     if path is None and target:
@@ -155,7 +155,7 @@ def _block_id(state: StateInline, silent: bool) -> bool:
 
 
 def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Leave out lines from one that begins with ``%%`` to one that has the next ``%%``."""
+    """Skip the lines from one that begins with ``%%`` to the next one with ``%%``."""
     first = state.getLines(start, start + 1, state.blkIndent, False).strip()
     if not first.startswith("%%") or "%%" in first[2:]:
         return False
@@ -168,7 +168,7 @@ def _comment_block(state: StateBlock, start: int, end: int, silent: bool) -> boo
 
 
 def _callouts(state: StateCore) -> None:
-    """Make a callout of each quote that begins with ``[!kind] title``; one with ``-`` or ``+`` folds."""
+    """Turn each quote that begins with ``[!kind] title`` into a callout; ``-`` and ``+`` make it foldable."""
     tokens: list[Token] = []
     folding: list[int] = []
     for number, token in enumerate(state.tokens):
@@ -192,7 +192,7 @@ def _callouts(state: StateCore) -> None:
 
 
 def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str]) -> Sequence[Token]:
-    """Make the first line of a paragraph the title of a callout; return the tokens that begin the rest."""
+    """Turn the first line of a paragraph into a callout's title; return the tokens that begin the rest."""
     tag = "summary" if match[2] else "p"
     rest = inline.content[match.end() :].lstrip("\n")
     inline.content = match[3].strip() or match[1].capitalize()
@@ -236,13 +236,13 @@ _SHOWN = {
     )
     for tag in tags.split()
 } | {"b": "strong", "i": "em", "strike": "s"}
-"""HTML that a note may use, and what it becomes; of all other elements only the text is shown."""
+"""HTML elements that a note may use, and their replacements; of others only the text is shown."""
 
 
 def _html(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return the elements that are shown, without any attribute: none may pass for one of the page's own."""
+    """Return the allowed elements without attributes, so that none imitates one of the page's own."""
     token = tokens[number]
     text = "".join(_elements(_HIDDEN.sub("", token.content)))
     return text if token.type == "html_inline" else f"<div{renderer.renderAttrs(token)}>{text}</div>\n"
@@ -261,7 +261,7 @@ def _elements(text: str) -> Iterator[str]:
 def _math(
     renderer: RendererHTML, tokens: Sequence[Token], number: int, options: Any, env: Mapping[str, Any]
 ) -> str:
-    """Return a formula as MathML, or as it is written if it is none."""
+    """Return a formula as MathML, or its source if it is not valid LaTeX."""
     token = tokens[number]
     token.attrSet("class", "math")
     signs = "$" if token.type == "math_inline" else "$$"
@@ -277,12 +277,12 @@ def _formula(text: str, signs: str) -> str:
         return ""
     try:
         return convert(text, display="inline" if signs == "$" else "block")
-    except Exception:  # many kinds, for what is no LaTeX or too deep
+    except Exception:  # of many types, for invalid or deeply nested LaTeX
         return ""
 
 
 def _places(state: StateCore) -> None:
-    """Say of each block its lines, and of each link where in the vault it leads."""
+    """Mark each block with its lines, and each link with its target in the vault."""
     first = int(state.env.get("first_line", 1))
     targets = state.env.get(TARGETS, {})
     for token in state.tokens:
@@ -306,7 +306,7 @@ def _places(state: StateCore) -> None:
 
 
 def _place_image(token: Token, targets: Mapping[str, str | None]) -> None:
-    """Make a picture of the vault of an image, or a link: nothing is fetched from elsewhere."""
+    """Turn an image into a picture of the vault or a link, so that nothing is fetched from elsewhere."""
     address = str(token.attrs.get("src", ""))
     name = token.content
     token.type, token.tag = "picture", "img"

@@ -20,7 +20,7 @@ from vaultseek.errors import NotFound, VaultseekError
 RENDERED_CHARS = 200_000
 """Characters of a note that are rendered; of a longer one, those around the line that was asked for."""
 LINES_BEFORE = 200
-"""Lines before that line, then."""
+"""Lines shown before that line, then."""
 LINE_CHARS = 60_000
 """Characters of a line that are rendered; of a longer one, those around the column that was asked for."""
 NOTE = "note"
@@ -122,7 +122,7 @@ def piece_of(line: str, column: int) -> str:
 
 
 def keeps_line_breaks(vault: Path) -> bool:
-    """True if the program of this vault shows the end of a line as one, as Obsidian does unless told."""
+    """True if line ends in this vault are shown as line breaks, as Obsidian does by default."""
     if not has_obsidian(vault):
         return (vault / "logseq").is_dir()
     return app_settings(vault).get("strictLineBreaks") is not True

@@ -8,11 +8,10 @@ three, and one in another script is spelled letter by letter or is unknown.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,37 +20,14 @@ from vaultseek.base.text import UNSPACED
 from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.models.service import SERVED
 
-_STEP = 0.0007341162
-_CENTRES = {
-    MULTILINGUAL.fingerprint: (
-        "HsiLtUcM$iQ}QteJKnuTPtDf8BlO5JO+nWnHMhIBJ+D$Gtj9vV>J&0jCp*O^-qzYq7&bSxsj9C{OWF`NWK=RbzR$Q&57rYRF"
-        "Ul&s%GJ~(xK&86RoF-<vb?9I(n3kqRl_u|*)k}oNUz5>Tt2$W^T909Q`NV%w#+XtD+e(!3p+DxrU~iWv@gv>QaoAGVbC?(OD"
-        "aUo!p1pG$F{WPugob^#;ngo(Kz%=$r)`p%;=}ayw1WVF5we7%&*BJ&^S9e{M{!oLHo5f(mO<@tU%V)`Z&KiFW)+W!azsN$vV"
-        "2!v9ZXU+&Uni+P5vMLCM`I@i#2A#=gNxN?*$@8tHsVLoCzGy63PWG}q78C~VEiL>@agH0s<x$KCI|FwJlv|6aKx<FYY2ohbq"
-        "rCnirn$<9Ai_%)`o%(dpRI6$e^H~J;S%|x}p>PNA%C_c9}*Rwy;%P2^WAwR`D-p*7!t<F9)L__QUIImkm!zAg(yHLBXOj$TP"
-    )
-}
-"""Means of the vectors of many texts, by the model's fingerprint, as bytes from -127 to 127 in base 85, each
-so many steps.
+_CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
+"""File of the mean vector of many texts: the mean of the means of seven sets, which are articles in English,
+German, Russian and Chinese, and abstracts of three sciences in English.
 
 All vectors of multilingual-e5-small are near to one another, and short or vague queries are near to
 everything. What is left of a cosine after subtracting the query's product with the centre says what is near
 for *this* query.
-
-That of multilingual-e5-small is the mean of the means of seven sets of texts: articles in English, German,
-Russian and Chinese, and abstracts of three sciences in English.
 """
-
-
-@cache
-def centre_of(fingerprint: str) -> NDArray[np.float32] | None:
-    """Return the centre of the model with this fingerprint; None if its vectors lie around zero."""
-    text = _CENTRES.get(fingerprint)
-    if text is None:
-        return None
-    return np.frombuffer(base64.b85decode(text), np.int8).astype(np.float32) * np.float32(_STEP)
-
-
 CHARACTERS_PER_WORD = 2
 """Characters that count as a word in scripts without spaces."""
 
@@ -82,7 +58,7 @@ class Calibration:
 DEFAULT = Calibration()
 _SERVED = Calibration(reads_all=True)
 _BY_FINGERPRINT = {
-    MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, centre_of(MULTILINGUAL.fingerprint))
+    MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, np.load(_CENTRE, allow_pickle=False))
 }
 """The curve was set by hand, on questions in four languages and in another language than the notes': it puts
 hardly one of them below `search.nothing_below`. Logistic fits on all sets but one were twice to four times as

@@ -24,8 +24,7 @@ notes would be answered worse."""
 
 
 def without_language(vector: Vectors, fingerprint: str) -> Vectors:
-    """Return a question's unit vector without what tells its language, as far as that is known of the
-    model."""
+    """Return a question's unit vector without the component of its language, if the model has known means."""
     if fingerprint not in MEANS:
         return vector
     common, differences = _language_space(fingerprint)

@@ -77,14 +77,14 @@ class Service:
 
     @property
     def fingerprint(self) -> str:
-        """The identity of the vectors: class, options but those of the way to the server, and revision."""
+        """The identity of the vectors: class, revision, and the options that say what is computed."""
         options = {
             key: value
             for key, value in self.arguments.items()
             if _CONNECTION_OPTIONS.isdisjoint(key.casefold().split("_"))
         }
-        told = json.dumps([self.class_name, options, self.revision], sort_keys=True)
-        return f"{SERVED}{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        text = json.dumps([self.class_name, options, self.revision], sort_keys=True)
+        return f"{SERVED}{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     @property
     def address(self) -> str | None:

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from vaultseek.base.limits import TOKEN_WORD_CHARS
 from vaultseek.base.text import replace_surrogates
@@ -28,13 +28,6 @@ SPACES = " \\t\\n\\r\u00a0\u2000-\u200a\u202f\u3000"
 PUNCTUATION = "\u2010-\u2027\u3001-\u3003\u3008-\u3011"
 
 
-class Tokenizer(Protocol):
-    """A tokenizer, such as ``tokenizers.Tokenizer``."""
-
-    def encode(self, sequence: str, *, add_special_tokens: bool) -> Any:
-        """Return an object whose ``ids`` are the tokens of ``sequence``, and ``offsets`` their places."""
-
-
 class TokenCounter:
     """A callable that returns the number of tokens of a text, without ``[CLS]`` and ``[SEP]``.
 
@@ -43,8 +36,11 @@ class TokenCounter:
     the first case: the count of two texts joined by white space is the sum of their counts.
     """
 
-    def __init__(self, tokenizer: Tokenizer, description: Mapping[str, Any] | None = None) -> None:
-        """``description`` is the parsed ``tokenizer.json``; without it counts are not additive."""
+    def __init__(self, tokenizer: Any, description: Mapping[str, Any] | None = None) -> None:
+        """Wrap a ``tokenizers.Tokenizer``.
+
+        ``description`` is its parsed ``tokenizer.json``; without it counts are not additive.
+        """
         self.file: Path | None = None
         """The ``tokenizer.json`` that it was loaded from."""
         self._tokenizer = tokenizer

@@ -118,14 +118,14 @@ class Refusal:
     worst: tuple[str, float] | None
 
 
-def keyboard_noise(count: int = NOISE_QUERIES) -> list[str]:
+def keyboard_noise() -> list[str]:
     """Return queries of one to four words of random letters, always the same."""
     generator = random.Random(_SEED)
 
     def word() -> str:
         return "".join(generator.choice(ascii_lowercase) for _ in range(generator.randint(3, 9)))
 
-    return [" ".join(word() for _ in range(generator.randint(1, 4))) for _ in range(count)]
+    return [" ".join(word() for _ in range(generator.randint(1, 4))) for _ in range(NOISE_QUERIES)]
 
 
 def refusals(

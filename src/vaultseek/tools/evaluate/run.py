@@ -312,19 +312,19 @@ async def _timed(searcher: Searcher, request: SearchRequest, outage: _Outage) ->
             # Only for the time: users wait for the previews, too.
             respond(trace, "", start)
         milliseconds = (time.perf_counter() - start) * 1000
-        if not outage.may_end(trace):
+        if not outage.should_retry(trace):
             return trace, milliseconds
         await asyncio.sleep(limits.RETRY_SECONDS)
 
 
 class _Outage:
-    """The time for which the worker has answered nothing; one that stays away is not waited for twice."""
+    """The time since the worker last answered; one that stays away is waited for only once."""
 
     def __init__(self) -> None:
         self._since: float | None = None
 
-    def may_end(self, trace: Trace | None) -> bool:
-        """True if the search lacks the worker's answer and may have it if it is repeated."""
+    def should_retry(self, trace: Trace | None) -> bool:
+        """True if the worker's answer is missing and a repeated search may have it."""
         reasons = () if trace is None else trace.partial.values()
         if trace is not None and not any(
             reason.code in ("worker_unavailable", "loading") for reason in reasons

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,17 +165,9 @@ _HEADINGS = ["name", "kind", "dimension", "window", "size", "digest", ""]
 
 
 def _as_json(model: InstalledModel, used: Mapping[str, str]) -> JSON:
-    return {
-        "name": model.name,
-        "kind": model.kind,
-        "directory": str(model.directory),
-        "size": model.size,
-        "dimension": model.dimension,
-        "window": model.window,
-        "digest": model.digest,
-        "in_use": str(model.directory) in used,
-        "use": used.get(str(model.directory)),
-    }
+    directory = str(model.directory)
+    use = used.get(directory)
+    return {**asdict(model), "directory": directory, "in_use": use is not None, "use": use}
 
 
 def _row(model: JSON) -> list[str]:

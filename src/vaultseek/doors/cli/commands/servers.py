@@ -52,16 +52,16 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
         from vaultseek.doors.mcp.http import serve_http
 
         number = DEFAULT_PORT if port is None else port
-        serve_http(start, place, number, _announce, structured=structured)
+
+        def announce(address: str, token_file: Path) -> None:
+            click.echo(f"Serving notes to agents at {address} until Ctrl-C.")
+            click.echo(f'They send the header "Authorization: Bearer TOKEN", with the token in {token_file}')
+
+        serve_http(start, place, number, announce, structured=structured)
     else:
         from vaultseek.doors.mcp.server import serve
 
         serve(start, place, structured=structured)
-
-
-def _announce(address: str, token_file: Path) -> None:
-    click.echo(f"Serving notes to agents at {address} until Ctrl-C.")
-    click.echo(f'They send the header "Authorization: Bearer TOKEN", with the token in {token_file}')
 
 
 @click.command()

@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from vaultseek.doors.cli.exit_codes import SUCCESS
-from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import local_options
+from vaultseek.doors.cli.options import shared_options
 from vaultseek.errors import UsageError
 
 AGENTS = (
@@ -22,8 +21,8 @@ AGENTS = (
 @click.command()
 @click.option("--install", is_flag=True, help="Write the file where the agents on this computer look for it.")
 @click.option("--yes", is_flag=True, help="With --install, write without asking.")
-@local_options
-def skill(invocation: Invocation, /, install: bool, yes: bool) -> int:
+@shared_options
+def skill(install: bool, yes: bool) -> int:
     """Print instructions for agents that can run commands: when and how to search the notes.
 
     --install shows which files it would write, asks, and writes them. Agents that speak MCP need none:
