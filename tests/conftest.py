@@ -3,13 +3,14 @@
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
 
-from worlds import World, own_directories, write_files
+from worlds import World, own_directories, until, write_files
 
 # The time of an example depends on the machine; benchmarks measure time. The examples are the same each time,
 # so that a change is what makes a test fail; ``--hypothesis-profile random`` looks for others.
@@ -119,3 +120,8 @@ def _own_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the settings, indexes and sockets of whoever runs the tests."""
     for name, value in own_directories(tmp_path).items():
         monkeypatch.setenv(name, value)
+
+
+@pytest.fixture(name="until")
+def _until() -> Callable[[Callable[[], Any]], Awaitable[None]]:
+    return until

@@ -104,15 +104,3 @@ async def wire():
         wire = Wire(Path(folder))
         yield wire
         await wire.stop()
-
-
-@pytest.fixture
-def until():
-    """Waits until a condition holds, and fails if it never does."""
-
-    async def wait(condition) -> None:
-        async with asyncio.timeout(PATIENCE):
-            while not condition():
-                await asyncio.sleep(0.005)
-
-    return wait

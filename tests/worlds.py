@@ -1,7 +1,9 @@
 """Vaults and directories for tests, each made in one expression."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from semantic_here import open_here
 from vaultseek.core.notes.lookup import resolve_note
@@ -25,6 +27,13 @@ def own_directories(home: Path) -> dict[str, str]:
     runtime.mkdir(mode=0o700)
     homes = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return homes | {"XDG_RUNTIME_DIR": str(runtime)}
+
+
+async def until(condition: Callable[[], Any]) -> None:
+    """Wait until the condition holds, for at most a minute."""
+    async with asyncio.timeout(60):
+        while not condition():
+            await asyncio.sleep(0.01)
 
 
 class World:

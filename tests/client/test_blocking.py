@@ -306,16 +306,6 @@ def test_something_that_is_no_daemon_is_reported(listening, noise):
     playing.join(10)
 
 
-def test_late_answers_and_foreign_ones_are_passed_over(listening):
-    late = encode({"jsonrpc": "2.0", "id": 1, "result": "late"}) + encode(
-        {"jsonrpc": "2.0", "id": "x", "result": 0}
-    )
-    playing = play(listening, GREETING, late + encode({"jsonrpc": "2.0", "id": 2, "result": "right"}))
-    with Client() as client:
-        assert client.call("echo") == "right"
-    playing.join(10)
-
-
 def test_answers_may_hold_what_requests_may_not(listening):
     answer = b'{"jsonrpc":"2.0","id":2,"result":{"isbn":97802013616150000000000}}'
     playing = play(listening, GREETING, b"Content-Length: %d\r\n\r\n%b" % (len(answer), answer))
@@ -332,44 +322,6 @@ def test_nothing_is_said_to_the_daemon_of_another_user(tmp_path, monkeypatch):
         squatter.listen()
         with pytest.raises(Unavailable, match="belongs to another user"):
             Client(tmp_path / "s")
-
-
-def test_the_words_of_the_protocol(daemon):
-    asked = []
-
-    def recorder(method):
-        async def handler(params, context):
-            asked.append((method, params))
-
-        return handler
-
-    methods = [
-        "search",
-        "index/status",
-        "note/get",
-        "note/related",
-        "links/backlinks",
-        "complete",
-        "shutdown",
-    ]
-    daemon.start({method: recorder(method) for method in methods})
-    with Client() as client:
-        client.search("q", limit=3)
-        client.status()
-        client.note("a.md", start_line=1)
-        client.related("a.md")
-        client.backlinks("a.md")
-        client.complete("tag", "ho")
-        client.shutdown()
-    assert asked == [
-        ("search", {"query": "q", "limit": 3}),
-        ("index/status", {}),
-        ("note/get", {"note": "a.md", "start_line": 1}),
-        ("note/related", {"note": "a.md"}),
-        ("links/backlinks", {"note": "a.md"}),
-        ("complete", {"kind": "tag", "text": "ho"}),
-        ("shutdown", {}),
-    ]
 
 
 def test_importing_the_client_loads_nothing_heavy():

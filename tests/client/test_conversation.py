@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 
 from vaultseek.client.conversation import Answer, Conversation, Notification, attempts, pauses
-from vaultseek.errors import BadQuery, Busy, ProtocolError, Unavailable
+from vaultseek.errors import Busy, Unavailable
 from vaultseek.protocol.wire.frame import encode, examine
 from vaultseek.protocol.wire.loopback import Secrets
 
@@ -45,24 +45,6 @@ def test_answers_are_matched_in_any_order_and_however_the_bytes_arrive(conversat
     assert [(event.id, event.value()) for event in seen] == [(3, 30), (2, 20), (1, 10)]
 
 
-def test_notifications_come_between_answers(conversation):
-    id, _ = conversation.request("index/wait", {})
-    conversation.receive(encode({"jsonrpc": "2.0", "method": "index/progress", "params": {"notes": 3}}))
-    conversation.receive(answer(id, result={}))
-    progress, end = events(conversation)
-    assert (progress.method, progress.params) == ("index/progress", {"notes": 3})
-    assert end.value() == {}
-
-
-def test_an_error_is_raised_as_what_it_is_and_the_conversation_goes_on(conversation):
-    id, _ = conversation.request("search", {})
-    error = {"code": BadQuery.number, "message": "unbalanced quote", "data": {"code": "bad_query"}}
-    conversation.receive(answer(id, error=error))
-    with pytest.raises(BadQuery, match="unbalanced"):
-        conversation.next_event().value()
-    assert not conversation.broken
-
-
 def test_answers_to_cancelled_and_unknown_requests_are_ignored(conversation):
     id, _ = conversation.request("search", {})
     assert message(conversation.cancel(id))["params"] == {"id": id}
@@ -75,14 +57,6 @@ def test_an_error_without_an_id_refuses_the_connection(conversation):
     error = {"code": Busy.number, "message": "64 clients", "data": {"code": "busy"}}
     conversation.receive(answer(None, error=error))
     with pytest.raises(Busy, match="64 clients"):
-        conversation.next_event()
-    assert conversation.broken
-
-
-@pytest.mark.parametrize("noise", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"Content-Length: 2\r\n\r\n[]"])
-def test_noise_breaks_the_conversation(conversation, noise):
-    conversation.receive(noise)
-    with pytest.raises(ProtocolError):
         conversation.next_event()
     assert conversation.broken
 

@@ -1,10 +1,8 @@
 """An engine that is slow, hangs or is full, while the daemon keeps its ledger: nothing else waits for it."""
 
-import asyncio
 import contextlib
 import errno
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +24,7 @@ from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
-from worlds import write_files
+from worlds import until, write_files
 
 pytestmark = pytest.mark.long
 NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRoses."}
@@ -72,13 +70,6 @@ async def follow(tmp_path: Path, server: PostgresServer) -> AsyncIterator[Callab
 
     yield start
     await followers[-1].close()
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 async def paths_of(follower: VaultFollower, query: str) -> list[str]:

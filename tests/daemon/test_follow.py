@@ -1,9 +1,7 @@
 """The reports of a followed vault, and its recovery from failures."""
 
-import asyncio
 import errno
 import sqlite3
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from vaultseek.daemon import folder_source
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
+from worlds import until
 
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
 
@@ -61,13 +60,6 @@ async def follow(
     yield start
     for follower in followers:
         await follower.close()
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 @pytest.mark.fault("B1")

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import shutil
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.watch import SettingsFile
+from worlds import until
 
 
 @pytest.fixture
@@ -45,10 +45,7 @@ async def gone(registry: VaultRegistry, name: str) -> None:
     """Delete the vault's folder and wait until its follower has noticed."""
     found = next(each for each in registry.followers if each.vault.name == name)
     shutil.rmtree(found.vault.options.root)
-    deadline = time.monotonic() + 30
-    while not found.missing_seconds():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.02)
+    await until(found.missing_seconds)
 
 
 async def test_a_vault_that_only_a_request_named_is_closed_with_its_folder(registry, tmp_path, monkeypatch):

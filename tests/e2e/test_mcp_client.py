@@ -230,17 +230,6 @@ async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
 
 
 @pytest.mark.shared_daemon
-async def test_several_wordings_are_one_search(daemon, vault):
-    root = indexed(daemon, vault)
-    async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
-        asked = {"query": ["E-4107", "slugs lettuce", "asdfghjkl"]}
-        found = (await client.call_tool("search", asked)).structured_content["results"]
-        paths = [result["path"] for result in found]
-        assert len(paths) == len(set(paths))
-        assert {"Pump.md", "Garden.md"} <= set(paths[:2])
-
-
-@pytest.mark.shared_daemon
 async def test_notes_are_listed_by_change_and_by_path(daemon, vault):
     many = {f"log/{n:03}.md": "x" for n in range(250)}
     root = indexed(daemon, vault, {**NOTES, **many})

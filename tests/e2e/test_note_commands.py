@@ -228,20 +228,6 @@ def test_vaults_are_added_paused_and_removed_and_a_restart_knows(daemon, vault, 
 
 
 @pytest.mark.shared_daemon
-def test_the_client_s_shortcuts_speak_the_protocol(daemon, vault):
-    from vaultseek.client import Client
-
-    root = vault({"a.md": "# Alpha\n\nSee [[b]].\n", "b.md": "# Beta\n\nPlain.\n"})
-    daemon.run("index", "--wait", "--vault", str(root))
-    with Client() as client:
-        where = {"vault": str(root)}
-        assert "Alpha" in client.note("a", **where)["text"]
-        assert [link["path"] for link in client.backlinks("b", **where)["links"]] == ["a.md"]
-        assert client.related("a", **where)["results"]
-        assert client.complete("note", "Al", **where)["items"]
-
-
-@pytest.mark.shared_daemon
 def test_the_first_question_about_a_new_vault_waits_for_its_notes(daemon, vault):
     root = vault({"a.md": "[[b]]", "b.md": "x", ".obsidian/x": ""})
     assert [link["resolved"] for link in daemon.json("links", "a.md", cwd=root)["outgoing"]] == ["b.md"]

@@ -41,15 +41,6 @@ def test_places_are_printed_for_editors(notes):
     assert done.stdout.count("\n") == 1
 
 
-def test_the_editor_opens_at_the_line(notes, tmp_path):
-    editor = tmp_path / "editor"
-    editor.write_text('#!/bin/sh\necho "$@"\n')
-    editor.chmod(0o700)
-    environment = {"VISUAL": str(editor)}
-    done = notes.run("search", "53300", "--open", "--paths", env=environment)
-    assert f"+8 {notes.root / 'Errors.md'}" in done.stdout
-
-
 @pytest.mark.shared_daemon
 def test_a_known_name_comes_before_a_folder_of_that_name(daemon, vault, tmp_path):
     root = vault({"Pump.md": "The float switch."})

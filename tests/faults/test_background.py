@@ -28,6 +28,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.semantic.inference.embed import embed as embed_texts
 from vaultseek.semantic.models.catalogue import find_model
+from worlds import until
 
 Follow = Callable[..., VaultFollower]
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
@@ -57,13 +58,6 @@ async def follow(
     yield start
     for follower in followers:
         await follower.close()
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)
 
 
 async def test_a_reading_that_goes_on_counts_the_notes_that_are_there(follow, vault, monkeypatch):

@@ -23,6 +23,7 @@ from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.concept_vocabulary import FILE_NAME, ConceptVocabulary, write_vocabulary
+from worlds import until
 
 NOTES = {
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Float alarm]\n---\n# Cellar drain\n\nvalve water float",
@@ -340,12 +341,6 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vaultseek.core.indexing.concepts.CONCEPT_QUIET_SECONDS", 0.0)
     monkeypatch.setattr("vaultseek.core.indexing.concepts.RETRY_SECONDS", 0.01)
     monkeypatch.setattr("vaultseek.core.indexing.concepts.EMBED_RETRY_SECONDS", 0.01)
-
-
-async def until(condition: Callable[[], Any]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from mcp import Client
 from vaultseek.base import limits
 from vaultseek.doors.mcp.reply import WARNING
 from vaultseek.doors.mcp.server import Place, note_uri, server
-from vaultseek.errors import Busy, NotFound, NotRunning, VaultMissing
+from vaultseek.errors import Busy, NotFound, VaultMissing
 
 NAMES = ["Pump", "Pumpkin"]
 PATHS = [f"{n}.md" for n in range(25)]
@@ -189,15 +189,6 @@ async def test_a_folder_without_notes_brings_those_it_may_be(folder, told):
         answer = await agent.call_tool("list_notes", {"folder": folder})
     assert answer.is_error
     assert text_of(answer).endswith(f"; use one of {told}")
-
-
-async def test_no_shell_is_needed_to_understand_an_error():
-    async def ask(method, params):
-        raise NotRunning
-
-    async with client(ask) as agent:
-        answer = await agent.call_tool("search", {"query": "x"})
-    assert text_of(answer) == "vaultseek is not running on this computer; the user has to start it"
 
 
 async def test_a_server_for_one_vault_does_not_name_the_others():

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import psutil
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from vaultseek.base import limits
 from vaultseek.protocol.wire.http import serving_http
 from vaultseek.protocol.wire.loopback import listen_on
+from worlds import until
 
 PATIENCE = 20.0
 LARGE = b"x" * (16 << 20)
@@ -122,8 +123,8 @@ async def test_whoever_does_not_read_an_answer_is_disconnected(door, monkeypatch
     monkeypatch.setattr(limits, "SLOW_READER_SECONDS", 0.2)
     with socket.create_connection(("127.0.0.1", door.port)) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
-        await _until(lambda: door.served() > 0)
-        await _until(lambda: not door.served())
+        await until(lambda: door.served() > 0)
+        await until(lambda: not door.served())
 
 
 @pytest.mark.fault("K5")
@@ -145,9 +146,3 @@ async def test_requests_one_after_the_other_share_a_connection(door):
         async with asyncio.timeout(PATIENCE):
             assert b"200" in await reader.readuntil(b"\r\n\r\n")
             assert await reader.readexactly(4) == b"fine"
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE):
-        while not condition():
-            await asyncio.sleep(0.02)

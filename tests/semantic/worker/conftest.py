@@ -1,9 +1,8 @@
 """Workers for tests: real child processes that start quickly, and fake ones that misbehave."""
 
-import asyncio
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -77,15 +76,3 @@ async def workers() -> AsyncIterator[Workers]:
     factory = Workers()
     yield factory
     await factory.stop()
-
-
-@pytest.fixture
-def until() -> Callable[[Callable[[], object]], Awaitable[None]]:
-    """A function that waits until a condition holds, for at most a minute."""
-
-    async def wait(condition: Callable[[], object]) -> None:
-        async with asyncio.timeout(60):
-            while not condition():
-                await asyncio.sleep(0.01)
-
-    return wait
