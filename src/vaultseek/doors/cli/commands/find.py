@@ -18,7 +18,6 @@ from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, mode_option, unescaped
 from vaultseek.doors.cli.output import print_paths
-from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -84,7 +83,7 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
 
         folder = choose_vault()
         invocation.vaults = [folder]
-        print(f"Indexing {clean(folder)}. No note is changed, and nothing leaves this computer.")
+        print("Indexing. No note is changed, and nothing leaves this computer.")
         with progress(color=invocation.color) as show, connect(invocation) as client:
             client.call("vault/add", {"path": folder}, timeout=None)
             # Until words can be searched; vectors take minutes, and the search says how many are missing.

@@ -25,7 +25,7 @@ def choose_vault() -> str:
     known = obsidian_vaults()
     print("Which folder has your notes?\n")
     for number, folder in enumerate(known, 1):
-        print(f"  {number}  {clean(folder)}")
+        print(f"  {number}  {clean(_from_home(folder))}")
     expected = "Its number, or the path of another folder" if known else "The path of a folder"
     while answer := _answer(f"{expected} (Enter leaves): "):
         is_number = answer.isdecimal() and 0 < int(answer) <= len(known)
@@ -46,6 +46,11 @@ def obsidian_vaults() -> list[str]:
                 listed = json.loads(source.read(_MOST_BYTES))["vaults"].values()
             opened |= {str(vault["path"]): float(vault.get("ts") or 0) for vault in listed}
     return [path for path in sorted(opened, key=lambda path: -opened[path]) if os.path.isdir(path)]
+
+
+def _from_home(folder: str) -> str:
+    home = os.path.join(os.path.expanduser("~"), "")
+    return f"~/{folder.removeprefix(home)}" if folder.startswith(home) else folder
 
 
 def _answer(question: str) -> str:
