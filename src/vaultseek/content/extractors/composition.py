@@ -1,4 +1,4 @@
-"""Put the text of a file together from parts, each with its place, in the form that a note has."""
+"""Compose the text of a file from parts, each with its place, as a note."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -31,7 +31,7 @@ class Composition:
 
     @property
     def full(self) -> bool:
-        """True if no more text is taken."""
+        """True once the text has reached its limit."""
         return self._chars >= limits.EXTRACTED_CHARS
 
     @property
@@ -40,7 +40,7 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part of the file that ``name`` leads to, below the last headings of ``depth`` levels."""
+        """Begin the part of the file called ``name``, below the last headings of ``depth`` levels."""
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -83,7 +83,7 @@ class Composition:
         self.link_at(line, target, fragment, alias)
 
     def link_at(self, line: int, target: str, fragment: str = "", alias: str | None = None) -> None:
-        """Add a link in a line that is there already."""
+        """Add a link in an existing line."""
         fragment = fragment.removeprefix("#")
         block = fragment[1:] if fragment.startswith("^") else None
         heading = None if block is not None else fragment or None
@@ -100,7 +100,7 @@ class Composition:
             self._problems.append(Problem(code, message))
 
     def note(self, title: str = "", properties: JSON | None = None) -> Note:
-        """Return the whole; its title is the file's name unless it has one of its own."""
+        """Return the note, titled with the file's name unless there is a ``title``."""
         if self.full:
             message = "the text goes on, but no more of it is searched; split the file"
             self.problem("too_long", message)
@@ -129,12 +129,12 @@ class Composition:
 
 
 def name_of(path: str) -> str:
-    """Return the title of a file that has none of its own."""
+    """Return the title of a file without one."""
     return shown_name(file_stem(path))
 
 
 def named_only(path: str, code: str, message: str) -> Note:
-    """Return a file of which only the name is searched, because of a problem."""
+    """Return a note with only the name of a file and the problem of its content."""
     return Note(path, name_of(path), problems=(Problem(code, f"{message}; only its name is searched"),))
 
 

@@ -1,7 +1,7 @@
 """Confine a process that reads untrusted files: no file but libraries, no network, no other program.
 
 Landlock closes the file system, and a seccomp filter the system calls that lead elsewhere; both hold for all
-threads that are started later, and cannot be undone. What the kernel lacks is left out.
+later threads, and cannot be undone. Protection that the kernel lacks is left out.
 """
 
 import contextlib
@@ -81,7 +81,7 @@ def _close_files(libc: ctypes.CDLL) -> None:
 
 
 def _readable() -> Iterator[Path]:
-    """Yield the folders of Python and of shared libraries, and what tells of the processors."""
+    """Yield the folders of Python and of shared libraries, and those that describe the processors."""
     own = Path(__file__).parents[3]
     names = dict.fromkeys((sys.prefix, sys.base_prefix, *sys.path, str(own), *LIBRARIES, *PROCESSORS))
     return (path for path in map(Path, filter(None, names)) if path.is_absolute() and path != Path("/"))

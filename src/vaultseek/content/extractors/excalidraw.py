@@ -68,9 +68,9 @@ def read_markdown(text: str, path: str, problems: Sequence[Problem] = ()) -> Not
 
 
 def without_drawing(text: str) -> Iterator[str]:
-    """Yield the lines of a drawing in Markdown; blank ones stand for the drawing and what says nothing.
+    """Yield the lines of a drawing in Markdown, with blank ones for the drawing itself and its markers.
 
-    Above its data a drawing may have a note of its own, which is left as it is.
+    The note that a drawing may have above its data is left unchanged.
     """
     lines = _lines(text)
     began = _beginning(lines)

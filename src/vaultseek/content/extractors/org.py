@@ -53,7 +53,7 @@ def _properties(root: OrgBaseNode) -> JSON:
 
 
 def _keywords(lines: Sequence[str]) -> JSON:
-    """Return what the lines above the first heading say of the file, under names in small letters."""
+    """Return the keywords above the first heading, with lower-case names."""
     keywords = (match for line in lines if (match := _KEYWORD.match(line)))
     return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
 

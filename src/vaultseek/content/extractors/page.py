@@ -1,4 +1,4 @@
-"""HTML pages: what there is to read, without menus and advertisements, as Markdown."""
+"""HTML pages: their readable text, without menus and advertisements, as Markdown."""
 
 import re
 
@@ -21,7 +21,7 @@ _TAG = re.compile(r"[\w/-]{1,60}")
 
 
 def read(data: bytes, path: str) -> Note:
-    """Read an HTML file. Its lines are those of the Markdown that it is shown as."""
+    """Read an HTML file. Its lines are those of the resulting Markdown."""
     page = convert(_text(data), _OPTIONS)
     about = page.metadata.document if page.metadata else None
     text = _IMAGE.sub(

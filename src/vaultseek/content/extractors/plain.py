@@ -1,6 +1,6 @@
-"""Plain text: its lines, and nothing else, for it has neither headings nor links.
+"""Plain text: lines only, without headings or links.
 
-The encodings of before UTF-8 are named nowhere in a file: the likeliest one is guessed.
+A file does not name its encoding; if it is not Unicode, the likeliest encoding is guessed.
 """
 
 import re
@@ -25,12 +25,12 @@ _OF_LETTERS = ("cp1251", "koi8_r", "cp1253", "cp1255", "cp1256", "cp1250", "cp12
 _OF_SYLLABLES = ("cp932", "euc_jp", "gb18030", "big5", "cp949")
 _HALF_WIDTH = re.compile("[\uff61-\uff9f]")
 _EAST_OF_GERMANY = re.compile("[a-z][¹³¿¼¾Ÿ]|[¹³¿¼¾][a-zê]", re.ASCII)
-"""Signs within words: letters of Polish, Czech and others that were read as signs of Western Europe."""
+"""Signs within words: letters of Polish, Czech and other languages, decoded as Western European signs."""
 _NAMES = {"cp932": "Shift_JIS", "cp949": "EUC-KR", "gb18030": "GBK"}
 
 
 def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
-    """Return the text of a file and its problems; what is no Unicode is read in the likeliest encoding."""
+    """Return the text of a file and its problems, decoded in the likeliest encoding if it is not Unicode."""
     text, problems = decode(data)
     broken = text.count("\ufffd")
     if not broken or not any(problem.code == "bad_encoding" and problem.line for problem in problems):
@@ -40,8 +40,8 @@ def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     probe = data[:PROBE_BYTES]
     encoding = _likeliest(probe if len(data) == len(probe) else probe.rpartition(b"\n")[0] or probe)
     name = _NAMES.get(encoding, encoding.upper().replace("_", "-").replace("CP125", "windows-125"))
-    told = Problem("bad_encoding", f"read as {name}, which is a guess; save the file as UTF-8")
-    return data.decode(encoding, errors="replace"), (told,)
+    problem = Problem("bad_encoding", f"read as {name}, which is a guess; save the file as UTF-8")
+    return data.decode(encoding, errors="replace"), (problem,)
 
 
 def _likeliest(probe: bytes) -> str:
@@ -51,7 +51,7 @@ def _likeliest(probe: bytes) -> str:
         return "cp1250" if _EAST_OF_GERMANY.search(western) else "cp1252"
     best = _best(probe, (*_OF_LETTERS, *_OF_SYLLABLES))
     text = probe.decode(best, errors="replace")
-    # Nobody writes whole texts in half-width kana, which is how letters look that are none of Japanese.
+    # Nobody writes whole texts in half-width kana; letters of other languages are misread as these.
     return _best(probe, _OF_LETTERS) if len(_HALF_WIDTH.findall(text)) > len(text) / 4 else best
 
 

@@ -1,6 +1,6 @@
 """The process that reads files, and its caller's side: bytes in, the text as JSON or a page as a picture out.
 
-It is there while there is something to read, and has no other file and no connection.
+It runs while there is something to read, and can open no other file and no connection.
 """
 
 import contextlib
@@ -34,16 +34,16 @@ HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", failpoints.VARIABLE)
 """Variables of the environment that the process gets."""
 NICENESS = 10
 PATIENCE = 20
-"""Time that a file may take on a busy machine, as a multiple of the processor time that it may take."""
+"""Wall time allowed for a file on a busy machine, as a multiple of its processor time."""
 STOPPED = "vaultseek is stopping; the rest is read after the next start"
 
 
 class ReaderEnded(Exception):
-    """The process ended while it read a file, by the file or by somebody else."""
+    """The process ended while it read a file, because of the file or for another reason."""
 
 
 class ExtractionProcess:
-    """A process that reads one file after the other. What ends it costs the file that it was at."""
+    """A process that reads one file after the other. If it ends, only the current file is lost."""
 
     def __init__(self) -> None:
         self._process: ChildProcess | None = None
@@ -52,7 +52,7 @@ class ExtractionProcess:
         self._stopped = False
 
     def extract(self, kind: Kind, path: str, data: bytes, *, ocr: bool = False, alone: bool = False) -> Note:
-        """Return the text of a file; of one that cannot be read the name and a problem.
+        """Return the text of a file, or its name and a problem if it cannot be read.
 
         ``alone`` reads it in a process that has read no other file. Raises ReaderEnded, Cancelled after
         ``stop``, and OSError if no process can be started.
@@ -84,7 +84,7 @@ class ExtractionProcess:
         return None
 
     def stop(self) -> None:
-        """End the process, also in the middle of a file, whose reader gets Cancelled."""
+        """End the process, even in the middle of a file, whose ``extract`` raises Cancelled."""
         self._stopped = True
         process = self._process
         if process is not None:
@@ -124,13 +124,13 @@ class ExtractionProcess:
         return process
 
     def _end(self) -> int:
-        """End the process; return the status that it ended with by itself, or with which it was ended."""
+        """End the process and return its exit status."""
         process, self._process = self._process, None
         return 0 if process is None else process.end(0.2)
 
 
 def main() -> None:
-    """Serve jobs from standard input until it ends, or until there was none for a while."""
+    """Serve jobs from standard input until it ends or has been idle for a while."""
     incoming, outgoing = reserve_pipes()
     memory = limits.OCR_MEMORY_BYTES if sys.argv[2] == "ocr" else limits.EXTRACTION_MEMORY_BYTES
     apply_child_limits(NICENESS, memory)

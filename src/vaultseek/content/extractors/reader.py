@@ -26,7 +26,7 @@ class FileReader:
         self.cache = TextCache(cache)
         self.process = ExtractionProcess()
         self.ahead: dict[tuple[str, bytes], Note] = {}
-        """Texts that were extracted before they are read, by path and hash, as far as no cache has them."""
+        """Texts that ``prepare`` extracted and the cache does not have, by path and hash."""
         self._directory = cache
         self._suspects: set[tuple[str, bytes]] = set()
 
@@ -41,9 +41,9 @@ class FileReader:
         return cls(described["switches"], None if cache is None else Path(cache))
 
     def prepare(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> bool:
-        """Extract the text of a file, so that ``read`` has it at once.
+        """Extract the text of a file, so that ``read`` returns at once.
 
-        False if its process was ended, which may be no fault of the file: the caller tries once more, later.
+        False if its process ended, perhaps for another reason than the file: the caller retries once, later.
         Raises what ``read`` raises.
         """
         if sum(len(line) for note in self.ahead.values() for line in note.lines) >= EXTRACTED_CHARS:
@@ -63,7 +63,7 @@ class FileReader:
         return True
 
     def read(self, path: str, data: bytes, digest: bytes, problem: Problem | None = None) -> Note:
-        """Return the text of a file; of one with a problem its name.
+        """Return the text of a file, or only its name if it has a problem.
 
         Raises Cancelled after ``process.stop``, OSError if no process can be started.
         """
@@ -117,7 +117,7 @@ def most_bytes(path: str) -> int | None:
 
 
 def reading_version(switches: Collection[str]) -> str:
-    """Return what changes whenever the same file may give another text."""
+    """Return a version that changes whenever the same file may give another text."""
     versions = " ".join(f"{kind}{extractor.version}" for kind, extractor in EXTRACTORS.items())
     return f"{versions} ocr" if "ocr" in switches else versions
 

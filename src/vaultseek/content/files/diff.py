@@ -18,7 +18,7 @@ class FileState:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """The changes that bring the ledger up to the disk. ``moved`` holds pairs of old and new path.
+    """The changes that sync the ledger with the disk. ``moved`` holds pairs of old and new path.
 
     The files to ``read`` are those of the latest modification first, because they are the ones looked for,
     and notes before PDFs and pictures.

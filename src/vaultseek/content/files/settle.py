@@ -13,7 +13,7 @@ SETTLE_SECONDS = 0.05
 SETTLE_MAX_SECONDS = 2.0
 """Longest part of a burst that is handed over as one batch."""
 FREE_CHANGES = 2
-"""Changes of a path in a row that are taken at once: a save, and another one right after it."""
+"""Successive changes of a path that are handed over at once: a save, and another right after it."""
 FIRST_PAUSE_SECONDS = 2.0
 PAUSE_GROWTH = 1.5
 """Factor from one pause to the next, as long as the path keeps changing."""

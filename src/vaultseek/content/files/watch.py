@@ -89,7 +89,7 @@ class Watcher:
         return all(emitter.is_alive() for emitter in observer.emitters)
 
     def look(self) -> None:
-        """Notice that watches have run out, in which case newer folders are not watched."""
+        """Check whether the limit of watches is reached, so that newer folders are not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 
@@ -160,7 +160,7 @@ def _failure_reason(error: OSError) -> str:
 
 
 def _watch_limit_reason(root: Path) -> str | None:
-    """Return a reason if not one more watch can be had: watchdog leaves folders out without an error."""
+    """Return a reason if no watch is left: watchdog leaves folders out without an error."""
     if sys.platform != "linux":
         return None
     from watchdog.observers.inotify_c import inotify_add_watch, inotify_init

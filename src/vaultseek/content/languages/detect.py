@@ -1,8 +1,7 @@
 """The language of a note, by its script and its stop words, and the main language of a vault.
 
-A note's language depends on its own text alone, and a vault's on the notes that it has now: neither depends
-on what was there before. Where a text shows no language clearly (it is short, a list of names, or in two
-languages) it has none.
+A note's language depends on its own text alone, and a vault's on its present notes, never on earlier ones. A
+text without a clear language (short, a list of names, or in two languages) has none.
 """
 
 import re
@@ -14,9 +13,9 @@ from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 
 NO_LANGUAGE = ""
-"""Language of a text that does not show one clearly."""
+"""Language of a text without a clear one."""
 DEFAULT_LANGUAGE = "en"
-"""Language of a vault of which no note shows one."""
+"""Language of a vault in which no note has a clear one."""
 SAMPLE_CHARS = 2000
 """Characters of a text that are looked at."""
 
@@ -26,7 +25,7 @@ LEAST_SHARE = 0.08
 CLEAR_LEAD = 1.4
 """Weight of the stop words of a language compared with those of the next one, at least."""
 LEAST_LETTERS = 8
-"""Letters from which a script that one language alone uses tells it."""
+"""Least number of letters of a script that belongs to one language."""
 SCRIPT_SHARE = 0.4
 """Their least share of all letters."""
 
@@ -36,7 +35,7 @@ _SCRIPTS = {
     "el": "\u0370-\u03ff\u1f00-\u1fff", "he": "\u0590-\u05ff", "ka": "\u10a0-\u10ff", "hy": "\u0530-\u058f",
     "bn": "\u0980-\u09ff", "ta": "\u0b80-\u0bff", "te": "\u0c00-\u0c7f", "gu": "\u0a80-\u0aff",
 }  # fmt: skip
-"""Scripts that tell the language, as ranges for a character class. Han is Chinese without any kana."""
+"""Scripts of one language, as ranges for a character class. Han without kana is Chinese."""
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0903\u093a-\u094f"
 _WORD = re.compile(rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*")

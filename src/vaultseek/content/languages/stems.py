@@ -3,7 +3,7 @@
 A stem need not be a word; it has to be the same for the forms of one word, and rarely the same for two.
 Where Snowball has an algorithm, that one is used. The other languages lose their commonest endings, by a
 list. Outside of English a stem is cut after some letters: long words are compounds and derivations there,
-which share their beginning. This brought more than a better algorithm did (docs/ranking.md).
+which share their beginning. This improved ranking more than a better algorithm did (docs/ranking.md).
 """
 
 import re

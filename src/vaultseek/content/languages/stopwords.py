@@ -1,6 +1,6 @@
-"""Stop words: words of a language that join the others and say little by themselves.
+"""Stop words: words that join the others and carry little meaning of their own.
 
-They count less in a search, and they show the language of a text. The lists are lower case and keep their
+They count less in a search, and they reveal the language of a text. The lists are lower case and keep their
 accents. A language whose notes are known by their script alone has none.
 """
 

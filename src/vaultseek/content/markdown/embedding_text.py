@@ -166,7 +166,7 @@ _plain_heading = functools.lru_cache(4096)(plain_passage)
 
 
 def fit(text: str, count: TokenCount, room: int) -> str:
-    """Return the longest prefix of ``text`` of at most ``room`` tokens, cut between words if possible."""
+    """Return the longest prefix of ``text`` with at most ``room`` tokens, cut between words if possible."""
     text = text[: room * TOKEN_CHARS].strip()
     if count(text) <= room:
         return text

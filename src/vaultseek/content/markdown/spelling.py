@@ -103,7 +103,7 @@ def destination(target: str) -> str:
 
 
 def linkable_heading(text: str) -> str:
-    """Return the text of a heading without the signs that a link would take for its own."""
+    """Return the text of a heading without the signs of link syntax."""
     return " ".join(_LINK_SIGNS.sub(" ", text).split())
 
 
@@ -113,7 +113,7 @@ def is_wikilink(raw: str) -> bool:
 
 
 def can_be_linked(path: str) -> bool:
-    """False for a path with a sign that ends the target of a wikilink."""
+    """False for a path that contains a sign of link syntax."""
     return not _LINK_SIGNS.search(path)
 
 

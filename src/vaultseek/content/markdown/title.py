@@ -32,10 +32,10 @@ _TAG = re.compile(r"(?<!\S)#(?=[^\s#]*[^\W\d_])[\w/-]+(?!\S)")
 
 
 def note_name(path: str) -> str:
-    """Return what the file's name says: the name without its extension.
+    """Return the file's name without its extension.
 
-    Logseq writes the slash of a page's name as ``___``, and what no file name may hold as ``%3F``; both are
-    read as it means them.
+    The escapes of Logseq are decoded: ``___`` for a slash in a page's name, and ``%3F`` for a character that
+    no file name may have.
     """
     stem = file_stem(path)
     name = stem
@@ -58,7 +58,7 @@ def file_stem(path: str) -> str:
 
 
 def other_name(title: str, path: str) -> str | None:
-    """Return the name of the file at ``path`` if it says something else than the title."""
+    """Return the name of the file at ``path`` if it differs in words from the title."""
     name = note_name(path)
     return None if name == title or _words(name) == _words(title) else name
 

@@ -27,8 +27,8 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
-"""The fact that a condition is about, by its name in ``NoteFacts``, and texts that every value has which
-matches: an index looks for these first."""
+"""The fact of a condition, by its name in ``NoteFacts``, and texts that every matching value contains: an
+index looks for these first."""
 
 _folded = lru_cache(maxsize=256)(fold)
 """Folds the text of a condition once for thousands of notes."""

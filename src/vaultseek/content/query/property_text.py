@@ -37,7 +37,7 @@ def lines_of_text(properties: Mapping[str, Any]) -> str:
 
 
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
-    """Return the line of the file, from 1, at which each property stands, as far as their number tells.
+    """Return the 1-based line of each property, guessed from the number of properties and list items.
 
     ``last`` is the last line before the text. Lists have a line for each element, if there are so many lines.
     """

@@ -1,6 +1,6 @@
-"""A comparison of what an index has of some notes with what it would have if it were made now.
+"""A comparison of an index of some notes with one that would be built now.
 
-A search does not show a vector of a text that a note has no more, or a file that was not read; this does.
+It reveals what a search does not: outdated vectors, and files that were not read.
 """
 
 import random

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from vaultseek.engines.port import KeywordFollower
 
 FIRST_NOTES = 64
-"""Notes of the first batches, so that something can be found at once."""
+"""Notes in the first batches, so that searches find something at once."""
 MOST_NOTES = 1024
-"""Most notes of a batch."""
+"""Most notes in a batch."""
 BATCH_SECONDS = 1.0
 """Processor time that reading a batch should take."""
 ATTEMPTS = 8
@@ -109,7 +109,7 @@ class BatchReader:
             rest = chain(waiting.job.notes[result.done :], rest)
 
     def publish(self, batch: Batch) -> None:
-        """Make a committed batch searchable by word, and begin to merge segments if it is time to."""
+        """Make a committed batch searchable by word, and start a merge of segments if one is due."""
         notes = [number for number, _ in batch.indexed]
         segment = batch.segment
         if segment is None or not self._keyword.add(self._ledger, segment, notes):
@@ -140,7 +140,7 @@ class BatchReader:
             try:
                 return waiting.result.result(_LOOK_SECONDS)
             except NotYet:
-                self._handout.take_back_if_stalled()
+                self._handout.reclaim_if_stalled()
             except OSError as error:
                 log.warning("no process can read notes: %s", error.strerror)
                 return None

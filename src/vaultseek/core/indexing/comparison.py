@@ -1,7 +1,7 @@
-"""The numbers of a vault in its engine beside those of its ledger, by which a copy is verified.
+"""The counts of a vault in its engine beside those of its ledger, to verify a copy.
 
-A text that could not be embedded, or not yet in a paused vault, has no vector anywhere, and a note that broke
-the analysis no passage in the index of words, so neither is counted.
+Texts without a vector (not embeddable, or not embedded yet in a paused vault) and notes that the analysis
+cannot process are in neither count.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _WITH_PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """The number of something in the ledger, and in the engine; None if that cannot be asked now."""
+    """A count in the ledger and in the engine, which is None if the engine does not answer."""
 
     of: str
     ledger: int

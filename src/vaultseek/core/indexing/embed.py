@@ -75,7 +75,7 @@ class Embedding:
         self.store = directory / store_folder(spec.name)
         """The path of the store."""
         self.may_hold_removed = True
-        """True if the store may hold vectors of chunks and notes that the ledger no longer has."""
+        """True if the store may contain vectors of chunks and notes that are gone from the ledger."""
         self.ready = False
         self._ledger = ledger
         self._worker = worker
@@ -100,7 +100,7 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # None is left to say what the store has, if the engine that keeps it was found to be another one.
+            # The ledger names no store if the engine turned out to be another one.
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
@@ -135,7 +135,7 @@ class Embedding:
             await self._open_store()
 
     async def copy(self) -> bool:
-        """Store some of the vectors that the ledger has and embed nothing; false if the store has them all.
+        """Store some vectors of the ledger without embedding any; false if the store has them all.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
@@ -154,8 +154,8 @@ class Embedding:
     async def query(self, text: str, k: int, allowed: Any, deadline: float) -> SemanticAnswer:
         """Return the nearest passages and notes, from the previous store while this one is not full.
 
-        What the ledger no longer has may be among them, if ``may_have_removed``. Raises WorkerUnavailable, or
-        IndexDamaged, also if the vectors are gone.
+        Removed ones may be among them, if ``may_have_removed``. Raises WorkerUnavailable, or IndexDamaged,
+        also if the vectors are gone.
         """
         previous = self._migration.previous
         if previous is not None:
@@ -262,7 +262,7 @@ class Embedding:
         return True
 
     async def _store_handed_out(self, handout: OpenHandout) -> bool:
-        """Store what a client has brought, and embed what it has refused; false if there is neither."""
+        """Store submitted vectors, and embed the texts that the client refused; false if there is neither."""
         self._waiting = []
         refused, items = handout.refused(BATCH_TEXTS), handout.arrived(STORED_TEXTS)
         try:

@@ -1,7 +1,7 @@
-"""Texts that a client embeds in place of the worker, and the vectors that it has brought.
+"""Texts that a client embeds in place of the worker, and the vectors that it submits.
 
-Nothing of this is kept on disk: vectors that came back are in the ledger by the key of their text. What is
-out when the client goes away is handed out again, or embedded by the worker.
+The queue is in memory only: submitted vectors are in the ledger by the key of their text. Texts that are out
+when the client disconnects are handed out again, or embedded by the worker.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _LENGTH_ERROR = 1e-3
 
 
 class RemoteEmbeddingQueue:
-    """The door at which clients fetch texts and bring vectors, open while somebody waits for them.
+    """The texts for clients that embed, and the vectors that they submit; open while a client waits.
 
-    ``is_ready`` is true while the store is open; ``rate`` counts what is submitted, and ``wake`` is set for
-    whoever stores it.
+    ``is_ready`` returns true while the store is open; ``rate`` counts submitted vectors, and ``wake`` is set
+    when there are some to store.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class RemoteEmbeddingQueue:
         wake: asyncio.Event,
     ) -> None:
         self.current: OpenHandout | None = None
-        """The texts that are out; None if nobody has said that a client embeds."""
+        """The texts that are out; None unless a client embeds."""
         self._ledger = ledger
         self._worker = worker
         self._unembedded = unembedded
@@ -63,7 +63,7 @@ class RemoteEmbeddingQueue:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Have a client embed the texts, with ``take`` and ``submit``, until the context is left.
+        """Let a client embed the texts, by ``take`` and ``submit``, until the context is left.
 
         Only texts that the client refuses are embedded here meanwhile.
         """
@@ -81,8 +81,7 @@ class RemoteEmbeddingQueue:
     async def take(self, limit: int) -> dict[str, str]:
         """Return texts by key for the client that embeds them, of as many chunks or notes as ``limit``.
 
-        Empty while there are none, or the store is not open. Raises Unavailable if nobody has said that a
-        client embeds.
+        Empty while there are none, or the store is not open. Raises Unavailable unless ``opened``.
         """
         handout = self._open_handout()
         if not self._is_ready():
@@ -92,11 +91,11 @@ class RemoteEmbeddingQueue:
         return texts
 
     async def submit(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
-        """Keep the vectors that the client has computed; return how many were asked for and are usable.
+        """Accept the vectors that the client computed; return how many were requested and are usable.
 
-        Nothing waits here for the thread that writes: it may wait for notes that the same client reads.
-        Texts that it refuses, and those whose vectors are no unit vectors of the model's length, are embedded
-        here. Raises Unavailable as ``take`` does, or WorkerUnavailable.
+        It does not wait for the writer thread, which may wait for notes that the same client reads. Refused
+        texts, and those whose vectors are not unit vectors of the model's length, are embedded here. Raises
+        Unavailable as ``take`` does, or WorkerUnavailable.
         """
         handout = self._open_handout()
         if self._worker.state.dimension is None:
@@ -111,7 +110,7 @@ class RemoteEmbeddingQueue:
         return len(new)
 
     async def keep_submitted(self) -> None:
-        """Have the ledger keep what clients have brought."""
+        """Write the submitted vectors to the ledger."""
         new, self._submitted = self._submitted, {}
         if not new:
             return
@@ -128,7 +127,7 @@ class RemoteEmbeddingQueue:
 
 
 class OpenHandout:
-    """The texts of one vault that are out, and the items whose vectors are back and not in the store yet."""
+    """The texts of one vault that are out, and the items whose vectors have arrived but are not stored."""
 
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:
         self._ledger = ledger
@@ -156,26 +155,26 @@ class OpenHandout:
         return texts
 
     def is_out(self, key: str) -> bool:
-        """True if the text with this key was handed out and is not back."""
+        """True if the text with this key was handed out and is not completed."""
         return key in self._out
 
     def complete(self, vectors: Mapping[str, bytes], refused: Collection[str]) -> None:
-        """Take vectors, which the ledger has, and the keys of texts that the client does not embed."""
+        """Accept vectors by key, and the keys of texts that the client refuses."""
         for key, vector in vectors.items():
             self._arrived += (replace(item, vector=vector) for item in self._out.pop(key, ()))
         for key in refused:
             self._refused += self._out.pop(key, ())
 
     def arrived(self, limit: int) -> list[Item]:
-        """Take items that are to be stored."""
+        """Return and remove items to be stored."""
         return [self._arrived.popleft() for _ in range(min(limit, len(self._arrived)))]
 
     def refused(self, limit: int) -> list[Item]:
-        """Take items that the client does not embed."""
+        """Return and remove items that the client refused."""
         return [self._refused.popleft() for _ in range(min(limit, len(self._refused)))]
 
     def forget(self, items: Collection[Item]) -> None:
-        """Forget items that were stored; if their notes have changed meanwhile, they are listed again."""
+        """Forget stored items; if their notes have changed meanwhile, they are listed again."""
         self._held -= {_name(item) for item in items}
 
     def _hand_out(self, item: Item, texts: dict[str, str]) -> None:
@@ -195,7 +194,7 @@ class OpenHandout:
         return [item for item in items if _name(item) not in self._held]
 
     def _list(self) -> None:
-        """List what has no vector in the store, unless that is what is held."""
+        """List the items without a stored vector, unless all of them are held."""
         revision = self._ledger.revision
         if revision == self._listed and self._ledger.counts().pending <= len(self._held):
             return

@@ -93,22 +93,19 @@ class Indexer:
         return reconcile.compare_vault(root, self._ignore, self._ledger, self._stopped)
 
     def skips(self, path: str) -> bool:
-        """True if the vault's rules leave a file out."""
+        """True if the vault's rules exclude a file."""
         return self._ignore.skips(path)
 
     def _rules(self) -> Ignore:
         return Ignore(self._reader.root, self._exclude, self._reader.files.switches)
 
     def stop(self) -> None:
-        """Have all work end after the batch that it is at; the rest is done after the next start."""
+        """Stop all work after the current batch; the rest is done after the next start."""
         self._stopped.set()
         self._reader.files.process.stop()
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files, in any thread, so that ``apply`` finds them there.
-
-        Returns those to try once more, later.
-        """
+        """Extract the texts of files for ``apply``, in any thread; return the paths to retry later."""
         return self._reader.prepare(paths)
 
     def prune_texts(self) -> None:

@@ -26,7 +26,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
 _ASIDE = ".old-"
-"""Begin of what follows the name of an index that was moved aside."""
+"""Beginning of the suffix of an index that was moved aside."""
 
 log = logging.getLogger(__name__)
 MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], PreparedSegment]

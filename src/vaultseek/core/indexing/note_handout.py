@@ -1,8 +1,8 @@
 """Notes that a client parses, on other machines, in place of this machine's reader processes.
 
-These still take each note: they compare its bytes with those that the client was given, check what it made
-of them, and invert the words. A note that has changed meanwhile, or that the client did not bring, they read
-as they do without one. So whatever a client leaves undone, the index is the same.
+The reader processes still check each note: they compare its bytes with those that the client got, validate
+its result, and invert the words. They parse a note themselves if it has changed meanwhile or was not
+submitted. So the index is the same whatever a client leaves undone.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ from vaultseek.core.indexing.reader_pool import ReaderPool, ReadJob, ReadNotes
 from vaultseek.core.indexing.reading import NoteReader, ParsedText, content_digest
 
 JOBS = 8
-"""Jobs that are prepared ahead while a client reads: what is out or has come back is no more than these."""
+"""Most jobs that are prepared ahead while a client parses."""
 
 STALLED_SECONDS = 60.0
-"""Time without a note that the client brings, after which reader processes read all until it brings one."""
+"""Time without a submitted note after which reader processes read all, until the client submits one."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandedNote:
-    """A note for the client, by which it is brought back under ``key``."""
+    """A note for the client, to be submitted under ``key``."""
 
     key: str
     path: str
@@ -38,7 +38,7 @@ class HandedNote:
 
 @dataclass(eq=False, slots=True)
 class _Job:
-    """A job whose notes go to the client first; ``end`` are looked at, ``next`` is the one to look at."""
+    """A job whose notes go to the client first: those before ``end``, of which ``next`` is the next."""
 
     job: ReadJob
     pool: ReaderPool
@@ -58,7 +58,7 @@ class NoteHandout:
         self._lock = threading.Lock()
         self._taking = threading.Lock()
         self._clients = 0
-        self._last_brought = 0.0
+        self._last_submitted = 0.0
         self._is_stalled = False
         self._jobs: deque[_Job] = deque()
         self._out: dict[str, tuple[_Job, int, bytes]] = {}
@@ -77,7 +77,7 @@ class NoteHandout:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[None]:
-        """Hand notes out to a client until the context is left; reader processes then do what is out."""
+        """Hand notes out to a client until the context is left; reader processes then read the rest."""
         with self._lock:
             self._clients += 1
             self._is_stalled = False
@@ -87,22 +87,22 @@ class NoteHandout:
             with self._lock:
                 self._clients -= 1
                 if not self._clients:
-                    self._take_back()
+                    self._reclaim()
 
-    def take_back_if_stalled(self) -> None:
-        """Let the reader processes do what is out if the client has brought nothing for long."""
+    def reclaim_if_stalled(self) -> None:
+        """Let reader processes read the notes that are out if the client has submitted nothing for long."""
         with self._lock:
-            if self._jobs and time.monotonic() - self._last_brought > STALLED_SECONDS:
+            if self._jobs and time.monotonic() - self._last_submitted > STALLED_SECONDS:
                 self._is_stalled = True
-                self._take_back()
+                self._reclaim()
 
     def read(self, job: ReadJob, pool: ReaderPool) -> Future[ReadNotes]:
-        """Have the client parse notes, and then the pool do the rest."""
+        """Let the client parse notes, then the pool index them."""
         with self._lock:
             if not self.is_open:
                 return pool.read(job)
             if not self._jobs:
-                self._last_brought = time.monotonic()
+                self._last_submitted = time.monotonic()
             handed = _Job(job, pool, len(job.notes))
             self._jobs.append(handed)
             return handed.future
@@ -126,9 +126,9 @@ class NoteHandout:
         return taken
 
     def submit(self, texts: Mapping[str, str], refused: Collection[str]) -> int:
-        """Take what the client has parsed, and keys of notes that it refuses; return how many were out."""
+        """Accept parsed notes, and the keys of refused ones; return how many were out."""
         with self._lock:
-            self._last_brought = time.monotonic()
+            self._last_submitted = time.monotonic()
             self._is_stalled = False
             kept = 0
             for key in (*texts, *refused):
@@ -141,7 +141,7 @@ class NoteHandout:
                 self._done(job)
             return kept
 
-    def _take_back(self) -> None:
+    def _reclaim(self) -> None:
         self._out.clear()
         while self._jobs:
             self._start(self._jobs[0])

@@ -1,4 +1,4 @@
-"""An open vault: its ledger, indexes, graph and concept vocabulary, and what a search asks of them."""
+"""An open vault: its ledger, indexes, graph and concept vocabulary, and the queries of a search."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vaultseek.core.indexing.keyword_sync import EmbeddedEngine
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.second_space import SecondSpace
-from vaultseek.core.indexing.spaces import Patience, Spaces
+from vaultseek.core.indexing.spaces import EmbeddingSpaces, Patience
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
@@ -114,10 +114,7 @@ class VaultOptions:
 
 
 class OpenVault:
-    """The stores of one vault. It runs no tasks: a ``VaultFollower`` keeps it up to date, or nobody does.
-
-    ``activity`` is set by whoever keeps the vault up to date.
-    """
+    """The stores of one vault, without tasks; a ``VaultFollower`` syncs it and sets ``activity``."""
 
     def __init__(
         self,
@@ -127,7 +124,7 @@ class OpenVault:
         engine: Engine,
         indexer: Indexer,
         embedding: Embedding,
-        spaces: Spaces,
+        spaces: EmbeddingSpaces,
         concepts: Concepts,
         writer: WriterThread,
         patience: Patience,
@@ -210,7 +207,7 @@ class OpenVault:
                 engine,
                 Indexer(reader, ledger, keyword, crash_marker, options.exclude),
                 embedding,
-                Spaces(models, embedding, second, ledger, worker, patience),
+                EmbeddingSpaces(models, embedding, second, ledger, worker, patience),
                 Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
                 writer,
                 patience,
@@ -300,9 +297,9 @@ class OpenVault:
                 raise Unavailable(self.options.paused_reason.text, "paused") from None
             raise
 
-    def unread_reason(self, text: str) -> Reason | None:
+    def unsupported_language_reason(self, text: str) -> Reason | None:
         """Return why the semantic lane does not read the language of ``text``, or None."""
-        return self.spaces.unread_reason(text)
+        return self.spaces.unsupported_language_reason(text)
 
     def lag_reason(self, text: str) -> Reason | None:
         """Return why the space that answers ``text`` lacks notes that others have, or None."""

@@ -133,7 +133,7 @@ class _Server:
 
 
 class _Blocked:
-    """The notes that must not be parsed; that one is being parsed is known to the progress file."""
+    """The notes that must not be parsed. The progress file records the one that is being parsed."""
 
     def __init__(self, keys: frozenset[str]) -> None:
         self._keys = keys

@@ -31,7 +31,7 @@ from vaultseek.store.ledger import IndexedNote, UnchangedNote
 
 
 class CrashGuard(Protocol):
-    """The knowledge which notes crash their reader; ``CrashMarker`` is one."""
+    """A record of notes that crash their reader, such as ``CrashMarker``."""
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if this content must not be parsed."""

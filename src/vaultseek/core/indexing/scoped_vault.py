@@ -106,9 +106,9 @@ class ScopedVault:
         """Return why the semantic lane cannot answer ``text``, or None."""
         return general(self._vault.semantic_reason(text))
 
-    def unread_reason(self, text: str) -> Reason | None:
+    def unsupported_language_reason(self, text: str) -> Reason | None:
         """Return why the semantic lane does not read the language of ``text``, or None."""
-        return self._vault.unread_reason(text)
+        return self._vault.unsupported_language_reason(text)
 
     def lag_reason(self, text: str) -> Reason | None:
         """Return why the space that answers ``text`` lacks notes that others have, or None."""

@@ -1,4 +1,4 @@
-"""The vector spaces of a vault: which of them answers a question, how, and why one may be answered badly.
+"""The vector spaces of a vault: the choice of one for a question, its answer, and reasons for a poor one.
 
 A vault has the space of its own model. A vault in English may have a second one, of a model that reads other
 languages, for questions that the first does not read; a question is answered by exactly one of them, because
@@ -53,8 +53,8 @@ class Patience:
     """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
 
 
-class Spaces:
-    """Answers each question by the vault's own space or second, without what the ledger has no more."""
+class EmbeddingSpaces:
+    """Answers each question from the vault's own space or the second, without removed notes."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Spaces:
         """True if one of the texts is in another language than the first space reads."""
         return any(self._reads(text) != "well" for text in texts)
 
-    def unread_reason(self, text: str) -> Reason | None:
+    def unsupported_language_reason(self, text: str) -> Reason | None:
         """Return why no space can answer the text, or None."""
         if self._reads(text) != "not" or self.second_for(text) is not None:
             return None
@@ -184,7 +184,7 @@ class Spaces:
 
 
 LanguageSupport = Literal["well", "poorly", "not"]
-"""The success of a model of English with a text: ``poorly`` in another language of Latin letters, ``not`` in
+"""The support of a model of English for a text: ``poorly`` for another language in Latin letters, ``not`` for
 another script."""
 
 JUDGED_CHARS = 1000

@@ -1,4 +1,4 @@
-"""The change to another vector store, of another model, chunking or embedding text, or for a damaged one.
+"""The change to another vector store: for another model, chunking or embedding text, or after damage.
 
 Until a store of another spec is full, the previous one answers, with its own model.
 """
@@ -56,7 +56,7 @@ class StoreMigration:
 
     @property
     def is_same_model(self) -> bool:
-        """True if what answers is of the model of ``spec``."""
+        """True if the store that answers is of the model of ``spec``."""
         return self.previous is None or not self._is_foreign(self.previous)
 
     def begin(self) -> None:

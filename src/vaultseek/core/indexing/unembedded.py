@@ -48,7 +48,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpec:
-    """Everything but a text that determines its vector: the model, its window, and how texts are composed."""
+    """Everything that determines the vector of a text: model, window, and the composition of texts."""
 
     fingerprint: str
     count: Callable[[str], int]
@@ -234,7 +234,7 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
 
 
 def try_refused_again(ledger: Ledger, unembedded: Unembedded) -> int:
-    """Have the texts embedded that have no vector because the model failed; return of how many notes.
+    """Queue the texts again that the model failed to embed; return the number of their notes.
 
     A server of the user's own may change its mind. Runs in the writer thread, once after a start.
     """

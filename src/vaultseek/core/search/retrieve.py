@@ -115,7 +115,7 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     if not wants_semantic(parsed):
         return Retrieval()
     text = parsed.query.rank_text
-    reason, unread = vault.semantic_reason(text), vault.unread_reason(text)
+    reason, unread = vault.semantic_reason(text), vault.unsupported_language_reason(text)
     if reason is None and parsed.request.mode != "semantic":
         reason = unread
     if reason is not None:
