@@ -207,6 +207,13 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
         os._exit(0)
 
 
+def return_free_memory() -> None:
+    """Return to the system what this process has freed, where the C library can do that on request."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
 def _check_lengths(head: int, payload: int) -> None:
     if max(head, payload) > limits.CHILD_FRAME_BYTES:
         raise FrameTooLarge("a message to or from a child process is too large")

@@ -149,7 +149,7 @@ def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertPar
     tensors = Weights(weights)
     shape = BertShape.from_config(read_json(directory / "config.json"))
     prompts = read_json(directory / "config_sentence_transformers.json").get("prompts") or {}
-    words, positions = embeddings(shape, tensors)
+    words, positions = embeddings(shape, tensors, directory / WEIGHTS)
     if len(positions) < max_length(directory):
         raise ValueError(f"it has {len(positions)} positions, not {max_length(directory)}")
     tokenizer = tokenizer_of(directory)
@@ -157,7 +157,7 @@ def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertPar
         fingerprint,
         shape,
         tensors,
-        words.copy(),  # so that the file's bytes can be freed
+        words,
         positions,
         lambda texts: [encoding.ids for encoding in tokenizer.encode_batch_fast(texts)],
         (prompts.get("document") or prompts.get("passage") or "", prompts.get("query") or ""),

@@ -10,6 +10,7 @@ import math
 import os
 import struct
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,16 @@ class Weights:
         self._places: dict[str, Mapping[str, Any]] = {
             name.removeprefix("bert."): place for name, place in header.items() if name != "__metadata__"
         }
+
+    def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
+        """Return the tensor ``name``, of which the system reads from ``file`` what is used.
+
+        It is a copy if the file has it in another form than float32. Raises what `get` does.
+        """
+        array, place = self.get(name, *shape), self._places[name]
+        if place["dtype"] != "F32":
+            return array.copy()
+        return np.asarray(np.memmap(file, "<f4", "r", self._start + place["data_offsets"][0], shape))
 
     def get(self, name: str, *shape: int) -> NDArray[np.float32]:
         """Return the tensor ``name``.
@@ -89,10 +100,14 @@ Tensors = Weights | PackedFile
 """The tensors of a model by the names that BERT models give them."""
 
 
-def embeddings(shape: BertShape, weights: Tensors) -> tuple[Matrix, Matrix]:
-    """Return the vectors of the tokens, and those of the positions: ``(count, width)``."""
+def embeddings(shape: BertShape, weights: Weights, file: Path) -> tuple[Matrix, Matrix]:
+    """Return the vectors of the tokens, and those of the positions: ``(count, width)``.
+
+    Those of the tokens stay in the ``file`` of the weights: half of a small model, of which a query needs a
+    few rows.
+    """
     words = "embeddings.word_embeddings.weight"
-    return weights.get(words, weights.rows(words), shape.width), position_embeddings(shape, weights)
+    return weights.mapped(file, words, weights.rows(words), shape.width), position_embeddings(shape, weights)
 
 
 def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:

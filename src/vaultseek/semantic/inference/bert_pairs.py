@@ -66,8 +66,7 @@ class BertReranker:
         tensors = Weights((directory / WEIGHTS).read_bytes())
         shape = BertShape.from_config(read_json(directory / "config.json"))
         width = shape.width
-        words, self._positions = embeddings(shape, tensors)
-        self._words = words.copy()  # so that the file's bytes can be freed
+        self._words, self._positions = embeddings(shape, tensors, directory / WEIGHTS)
         kinds = tensors.get(_KINDS, tensors.rows(_KINDS), width)
         # The positions have the first kind in them already.
         self._kinds = kinds - kinds[0]

@@ -174,7 +174,7 @@ def read_parts(model: PackedModel) -> BertParts:
         model.fingerprint,
         file.shape,
         file,
-        file.words(),
+        file.words(model.file()),
         positions,
         lambda texts: [tokenizer.encode(text, len(positions)) for text in texts],
         model.prompts,

@@ -19,6 +19,7 @@ from __future__ import annotations
 import struct
 from array import array
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,9 +71,11 @@ class PackedFile:
         self.vocabulary = self._vocabulary()
         self._places = self._directory()
 
-    def words(self) -> QuantizedMatrix:
-        """Return the vectors of the tokens: ``(tokens, width)``."""
-        return self._matrix(WORDS, self.tokens, self.shape.width)
+    def words(self, file: Path) -> QuantizedMatrix:
+        """Return the vectors of the tokens, ``(tokens, width)``, which stay in the packed ``file``."""
+        place = self._places[WORDS]
+        data = np.memmap(file, np.uint8, "r", place.start, (place.size,))
+        return QuantizedMatrix(data.data, self.tokens, self.shape.width)
 
     def rows(self, name: str) -> int:
         """Return the number of rows of one of the tables of embeddings. Raises KeyError."""
@@ -152,11 +155,10 @@ _ZERO = 8
 
 
 class QuantizedMatrix:
-    """A matrix ``(rows, width)`` that stays in four bits; rows are given as float32. Copies ``data``."""
+    """A matrix ``(rows, width)`` that stays in four bits; rows are given as float32."""
 
     def __init__(self, data: memoryview | bytes, rows: int, width: int) -> None:
-        blocks = np.frombuffer(data, np.uint8).reshape(rows, width // BLOCK, BLOCK_BYTES)
-        self._blocks = blocks.copy()
+        self._blocks = np.frombuffer(data, np.uint8).reshape(rows, width // BLOCK, BLOCK_BYTES)
         self.shape = (rows, width)
 
     def __len__(self) -> int:

@@ -13,7 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from vaultseek.base.child_process import apply_child_limits, peak_bytes, reserve_pipes
+from vaultseek.base.child_process import (
+    apply_child_limits,
+    peak_bytes,
+    reserve_pipes,
+    return_free_memory,
+)
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.inference.masking import MASK, mask_output
@@ -50,6 +55,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
     encoder = _load(settings)
     with contextlib.suppress(WorkerUnavailable):  # a server may come back
         encoder.encode(["warm up"])
+    return_free_memory()  # of reading the model: half as much again as what it needs
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     reranker = Service.from_json(settings.get("reranker"))
     handlers = RequestHandlers(encoder, queues.yield_to_answers, reranker)
