@@ -96,4 +96,4 @@ for _name, _call in TABLE.items():
     setattr(Methods, _name, _method(*_call))
 
 AsyncMethods = Methods
-"""The same methods: what they return is to be awaited as ``call`` is."""
+"""The same methods; their results are awaited, like that of ``call``."""

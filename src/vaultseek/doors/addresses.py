@@ -15,7 +15,7 @@ from vaultseek.errors import NotFound
 SIGNS_READ = 5
 """Hash signs in a name that are tried as the beginning of a heading."""
 HEADINGS_NAMED = 10
-"""Headings in the error for one that a note does not have."""
+"""Headings listed in the error for a missing one."""
 _OPERATOR = re.compile(r"-?[a-z-]+:\S")
 """The beginning of a query such as ``path:a.md``, which is no file."""
 _LINES = re.compile(r"(.+):(\d{1,9})(?:(-)(\d{1,9})?)?")

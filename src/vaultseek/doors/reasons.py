@@ -1,4 +1,4 @@
-"""Say in words why a link is suggested."""
+"""The reasons for a suggested link, in words."""
 
 from __future__ import annotations
 

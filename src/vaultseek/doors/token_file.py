@@ -1,4 +1,4 @@
-"""The token of a door, in a file that nobody else can read."""
+"""The token of a door, in a file that only its owner can read."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
-"""Time for a daemon to greet a command; one that takes longer is frozen or hangs."""
+"""Time for a daemon to answer ``initialize``; one that takes longer is frozen or hangs."""
 DAEMON_STOP_SECONDS = 10.0
-"""Time to end after it was asked to; the daemon cuts off after 1.5 s whatever does not end."""
+"""Time for the daemon to end after ``shutdown``; it cancels after 1.5 s whatever still runs."""
 DAEMON_TERM_SECONDS = 2.0
 """Time to end after SIGTERM, before SIGKILL."""
 REBIND_SECONDS = 5.0

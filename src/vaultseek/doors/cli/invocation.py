@@ -66,7 +66,7 @@ class Invocation:
             page_text(text)
 
     def params(self, **more: Any) -> JSON:
-        """Return what is set of ``more``, the vault, and the folder by which the daemon chooses one."""
+        """Return the parameters in ``more`` that are set, the vault, and the folder that selects one."""
         vault = None if self.vault is None else vault_argument(self.vault)
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}

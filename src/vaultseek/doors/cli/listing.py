@@ -29,7 +29,7 @@ def file_of(item: JSON, answer: JSON) -> str:
 
 
 def title_and_name(note: JSON) -> str:
-    """Return a note's title, and in brackets the name of its file if that says something else."""
+    """Return a note's title, with the name of its file in brackets if that differs."""
     title, name = clean(note.get("title") or ""), clean(note.get("file_name") or "")
     return f"{title} ({name})" if name else title
 
@@ -51,6 +51,6 @@ def link_text(link: JSON) -> str:
 
 
 def remaining(answer: JSON) -> str:
-    """Return a line that says how many items were left out, or an empty string."""
+    """Return a line with the number of items left out, or an empty string."""
     left = int(answer.get("total") or 0) - int(answer.get("count") or 0)
     return f"\n… and {count(left, 'more', 'more')}" if answer.get("count") is not None and left > 0 else ""

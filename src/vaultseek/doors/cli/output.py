@@ -32,7 +32,7 @@ def print_error(message: str) -> None:
 
 
 def print_json(value: JSON) -> None:
-    """Print ``value`` as one line of JSON, in UTF-8 whatever the locale."""
+    """Print ``value`` as one line of JSON, in UTF-8 in every locale."""
     import json
 
     from vaultseek.doors.cli.terminal import clean_json

@@ -153,7 +153,7 @@ class SearchCall:
 
 
 def _standard_input() -> str:
-    """Return the text of standard input. Raises UsageError if there is none, or far too much."""
+    """Return the text of standard input. Raises UsageError if it is empty or too long."""
     data = sys.stdin.buffer.read(limits.FRAME_BYTES + 1)
     text = data.decode("utf-8", "replace").strip()
     if not text:

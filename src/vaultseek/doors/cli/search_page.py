@@ -249,7 +249,7 @@ def _index(answer: JSON, key: str) -> int | None:
 
 
 def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[str]:
-    """Yield the lines that say what each lane adds to a result's score, and what else goes into it."""
+    """Yield a table of what each lane and each later step contributes to a result's score."""
     rows = [["lane", "rank", "score", "weight", "adds", ""]]
     for name, lane in (result.get("lanes") or {}).items():
         if lane:
@@ -266,7 +266,7 @@ def lane_table(result: JSON, terminal: Terminal, margin: str = "") -> Iterator[s
 
 
 def _arithmetic(result: JSON) -> Iterator[list[str]]:
-    """Yield a row for each step from what the lanes add to the score."""
+    """Yield a row for each step from the sum of the lanes to the score."""
     steps = result.get("arithmetic") or {"recency": result.get("recency")}
     for name, sign, key, neutral in _STEPS:
         if steps.get(key) not in (None, neutral):

@@ -55,7 +55,7 @@ class BashLine:
         self._read(line, breaks)
 
     def offer(self, items: Sequence[CompletionItem[str]]) -> str:
-        """Return what the script expects: a line that says how to complete, then the words, one per line."""
+        """Return the script's input: a line with the kind of completion, then the words, one per line."""
         if items and items[0].type in ("file", "dir"):
             return "files" if items[0].type == "file" else "folders"
         values = [item.value for item in items]
@@ -133,7 +133,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s 2>/dev/null ||
         return self._line.words[1:], self._line.word
 
     def complete(self) -> str:
-        """Return a line that says how to complete, then the words, one per line."""
+        """Return a line with the kind of completion, then the words, one per line."""
         items = self.get_completions(*self.get_completion_args())
         return self._line.offer(items)
 
@@ -174,7 +174,7 @@ def script(shell: str, command: click.Command) -> str:
 
 
 def print_completions(command: click.Command) -> None:
-    """Print the completions that a shell's script asks for by the environment; print no errors."""
+    """Print the completions that a shell's script requests by the environment; print no errors."""
     for name, kind in _SHELLS.items():
         add_completion_class(kind, name)
     try:

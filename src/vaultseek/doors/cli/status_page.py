@@ -34,7 +34,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
 
 
 def other_version(version: str) -> str:
-    """Return what to do about a daemon whose version is not that of this command; nothing if they agree."""
+    """Return advice about a daemon of another version than this command; nothing if they agree."""
     if version in ("", __version__):
         return ""
     versions = f"the running daemon is {clean(version)}, this command {__version__}"

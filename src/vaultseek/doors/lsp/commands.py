@@ -28,7 +28,7 @@ Apply = Callable[[str, types.WorkspaceEdit], Awaitable[None]]
 
 
 class Commands:
-    """The commands of ``workspace/executeCommand``; each returns what it found, as JSON."""
+    """The commands of ``workspace/executeCommand``; each returns its results as JSON."""
 
     def __init__(self, session: Session, choose: Choose, show: Show, apply: Apply) -> None:
         self._session = session
@@ -76,7 +76,7 @@ class Commands:
         return results
 
     async def missing(self, *arguments: Any) -> list[JSON]:
-        """Return the notes that the document may want to link, and let the user open one."""
+        """Return notes that the document could link, and let the user open one."""
         spot = await self._spot(arguments, 0)
         links, _ = await missing_links(self._session, spot)
         results = [_located(item, {"vault_path": spot.root}) for item in links]

@@ -29,7 +29,7 @@ from vaultseek.doors.lsp.session import DRAFT, Session, Spot
 from vaultseek.doors.lsp.targets import names_of, targets
 
 COMPLETED = 50
-"""Items of one answer; another key asks again."""
+"""Items of one answer; each further key sends a new request."""
 PREVIEW_LINES = 24
 TRIGGERS = ("[", "#", "^", "(", "/", "!", ":", " ", "-")
 

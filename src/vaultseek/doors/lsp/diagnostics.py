@@ -1,6 +1,6 @@
 """Diagnostics: broken and ambiguous links, missing headings and blocks, and problems of the frontmatter.
 
-Those of open notes are read from the editor's text, those of all others from the index.
+Open notes are checked in the editor's text, all others in the index.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The texts of the editor's open notes, whose lines end as LSP says: at LF, CR LF or CR, nowhere else."""
+"""The texts of the editor's open notes. Lines end as in LSP: at LF, CR LF or CR, nowhere else."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ FileOperation = types.CreateFile | types.RenameFile
 
 
 def edits_of_answer(answer: JSON, without: Container[str]) -> list[Edit]:
-    """Return the edits of the daemon's answer to ``vault/rename``, of all paths but those ``without``."""
+    """Return the edits in an answer to ``vault/rename``, except those of the paths ``without``."""
     return [
         Edit(
             item["path"],

@@ -20,7 +20,7 @@ MISSING = "vaultseek.missing"
 SUGGESTED = 9
 """Suggestions that are requested."""
 LENS_SECONDS = 1.0
-"""Time that the number of backlinks waits for that of missing links."""
+"""Time that the other lenses wait for the number of missing links."""
 INSERTED = 3
 """Links that are offered at the cursor."""
 
@@ -50,7 +50,7 @@ async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Rang
 async def insertions(
     session: Session, spot: Spot, uri: str, text: Text, at: types.Range
 ) -> list[types.CodeAction]:
-    """Return actions that insert a link at the cursor, or behind what is selected."""
+    """Return actions that insert a link at the cursor, or behind the selection."""
     links, markdown = await missing_links(session, spot)
     line, column = text.place(at.end)
     place = text.position(line, column)

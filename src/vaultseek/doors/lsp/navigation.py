@@ -61,7 +61,7 @@ async def document_links(
 async def references(
     session: Session, spot: Spot, text: Text, params: types.ReferenceParams
 ) -> list[types.Location]:
-    """Return the links to what is at a position: the target of a link, a heading, a tag, or the note."""
+    """Return the links to the thing at a position: a link's target, a heading, a tag, or the note."""
     line, column = text.place(params.position)
     if tag := tag_at(text.note, line, column):
         return await _tagged(session, spot, tag.tag)
@@ -92,7 +92,7 @@ async def references(
 
 
 async def hover(session: Session, spot: Spot, text: Text, params: types.HoverParams) -> types.Hover | None:
-    """Return what a link leads to, its backlinks, and notes like it; of a tag the number of its notes."""
+    """Return a link's target with its backlinks and similar notes, or a tag's number of notes."""
     line, column = text.place(params.position)
     if link := link_at(text.note, line, column):
         return await _hover_link(session, spot, text, link)

@@ -50,7 +50,7 @@ async def prepare(
 async def rename(
     session: Session, spot: Spot, text: Text, params: types.RenameParams
 ) -> types.WorkspaceEdit | None:
-    """Return the edits that rename what is at a position, in all notes. Raises VaultseekError."""
+    """Return the edits in all notes that rename the thing at a position. Raises VaultseekError."""
     wanted = await _at(session, spot, text, params.position)
     if wanted is None:
         raise UsageError("nothing to rename here; put the cursor on a link, a heading or a tag")
@@ -128,7 +128,7 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
 
 
 async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
-    """Return the edits of the daemon; for notes with changes that are not saved, those of their own text."""
+    """Return the daemon's edits; those of open notes are made from the editor's text instead."""
     answer = await session.ask("vault/rename", spot.root, moves=list(moves))
     open_texts = await session.open_texts(spot.root)
     edits = edits_of_answer(answer, without=open_texts)

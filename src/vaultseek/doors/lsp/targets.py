@@ -1,4 +1,4 @@
-"""Where the links of an open note lead: to the index, and over that to what other editors' buffers hold."""
+"""The targets of an open note's links: from the index, overridden by the editor's other buffers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINKS_AT_ONCE = 1000
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a link leads: the file and the line in it, or what is wrong."""
+    """The target of a link: the file and the line in it, or the problem."""
 
     link: Link
     path: str | None
@@ -39,7 +39,7 @@ async def targets(
     moves: Sequence[JSON] = (),
     wait: bool = False,
 ) -> list[Target]:
-    """Return where links of the note at ``spot`` lead; with ``wait`` also to what was saved a moment ago."""
+    """Return the targets of links in the note at ``spot``; ``wait`` includes notes saved a moment ago."""
     answers: list[JSON] = []
     for start in range(0, len(links), LINKS_AT_ONCE):
         written = [

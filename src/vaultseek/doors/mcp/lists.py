@@ -17,7 +17,7 @@ from vaultseek.doors.reasons import reason_text
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
 FOLDERS_ALIKE = 3
-"""Spellings of folders that are suggested for one that there is not."""
+"""Similar spellings that are suggested for a missing folder."""
 VALUE_CHARS = 60
 """Longer values of properties are cut where several stand in a line."""
 

@@ -54,7 +54,7 @@ def note_text(answer: JSON) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Passage:
-    """Some lines of a note: the line that says which, the lines, and the remark if there are more."""
+    """Some lines of a note, below a line with their place, and a remark if there are more."""
 
     place: str
     rows: Sequence[str]

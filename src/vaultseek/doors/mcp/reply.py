@@ -74,7 +74,7 @@ def largest(reply: Callable[[int], Reply], limit: int, form: Form) -> Reply:
 
 
 def line(text: object) -> str:
-    """Return text of a note as a part of one line, without what a reader cannot see."""
+    """Return text of a note as part of one line, without invisible characters."""
     return " ".join(remove_hidden(str(text)).split())
 
 
@@ -89,7 +89,7 @@ def times(note: JSON) -> JSON:
 
 
 def head_of(answer: JSON) -> JSON:
-    """Return the fields that say where an answer comes from: the vault, and the note if it is of one."""
+    """Return the fields that name the source of an answer: the vault, and the note if it is about one."""
     note: JSON = {name: line(answer[name]) for name in ("path", "title", "file_name") if answer.get(name)}
     return {"untrusted": True, "vault": line(answer.get("vault") or ""), **note}
 
@@ -123,7 +123,7 @@ def without_commands(text: str) -> str:
 
 
 def wrong_argument(error: ValidationError) -> str:
-    """Return what is wrong with the first wrong argument of a tool."""
+    """Return the problem of the first wrong argument of a tool."""
     first, *others = error.errors(include_url=False, include_context=False, include_input=False)
     name = str(first["loc"][0]) if first["loc"] else "the arguments"
     # One argument of several types has a problem for each; the last is that of the longest type.

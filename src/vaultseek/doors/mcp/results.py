@@ -162,7 +162,7 @@ def _without_start(preview: str, names: list[str]) -> str:
 
 
 def _result_lines(result: JSON) -> list[str]:
-    """Return a result as a line that says where it is, and one of its text."""
+    """Return a result as a line with its place and a line of its text."""
     place, about = str(result["path"]), []
     if "place" in result:
         place += f"#{result['place']}"
@@ -208,9 +208,9 @@ def write_cursor(cursor: Cursor, *question: object) -> str:
 
 
 def read_cursor(text: str | None, *question: object) -> Cursor:
-    """Return the cursor; without a text, that of the first page.
+    """Return the cursor in ``text``; without one, that of the first page.
 
-    Raises UsageError if the text is no cursor, or that of another question.
+    Raises UsageError if it is not a cursor, or belongs to another question.
     """
     if text is None:
         return Cursor()

@@ -1,6 +1,6 @@
-"""The tools of the server for agents: each asks the daemon and returns a reply in the form of the call.
+"""The tools of the server for agents: each calls the daemon and returns a reply in the requested form.
 
-The agent reads their names, docstrings and parameters with every question, so these are short.
+Their names, docstrings and parameters are part of every prompt, so these are short.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ AGENT_LIST = 200
 WORDINGS = 5
 """Number of wordings of one question."""
 WORDING_RESULTS = 50
-"""Results that each of several wordings contributes, whatever the page, so that no page changes the order."""
+"""Results of each of several wordings, the same for every page, so that pages agree on the order."""
 NOTES_AT_ONCE = 20
 """Number of notes that are read in one call."""
 PROPERTIES_NAMED = 3

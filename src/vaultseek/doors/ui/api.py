@@ -60,7 +60,7 @@ class API:
         self._turns: dict[str, asyncio.Future[JSON]] = {}
 
     async def about(self, body: JSON) -> JSON:
-        """Return what the page shows first: the vaults, which of them is meant, the editor."""
+        """Return the page's first contents: the vaults, the selected one, the editor."""
         vaults = await self._ask("vault/list", {})
         return {
             "version": __version__,

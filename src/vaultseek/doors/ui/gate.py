@@ -1,4 +1,4 @@
-"""The rules that every request meets before anything of it is read.
+"""The checks on every request before its body is read.
 
 A web page can point a name of its own at this computer, or send requests here from elsewhere. So a request
 must name this computer and port, come from the page itself, be JSON, and bring the secrets of its session.

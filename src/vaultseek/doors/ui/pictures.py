@@ -74,5 +74,5 @@ def _read(root: Path, path: str, most: int = NOTE_READ_BYTES) -> bytes:
 
 
 def _type_of(data: bytes) -> str | None:
-    """Return the type that the first bytes show, whatever the file is called."""
+    """Return the type by the first bytes, regardless of the file's name."""
     return next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)

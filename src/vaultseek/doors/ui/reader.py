@@ -113,7 +113,7 @@ def _beginning(lines: list[str], last: int, *, alone: bool) -> int:
 
 
 def piece_of(line: str, column: int) -> str:
-    """Return a line, or of one that is too long to render the piece around ``column``."""
+    """Return a line; if it is too long to render, the piece around ``column``."""
     if len(line) <= LINE_CHARS:
         return line
     start = max(0, min(column - 1 - LINE_CHARS // 2, len(line) - LINE_CHARS))

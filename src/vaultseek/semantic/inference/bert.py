@@ -109,7 +109,7 @@ def is_plain_bert(config: Mapping[str, object]) -> bool:
 
 
 def _pooling(config: Mapping[str, object]) -> str | None:
-    """Return the pooling that the module's ``config.json`` asks for; None for others than ours."""
+    """Return the pooling in the module's ``config.json``; None if it is not supported."""
     if config.get("include_prompt") is False:
         return None
     modes = [
@@ -167,7 +167,7 @@ def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertPar
 
 
 def tokenizer_of(directory: Path) -> Any:
-    """Return the model's ``tokenizers.Tokenizer``, which cuts texts and pairs to what the model reads."""
+    """Return the model's ``tokenizers.Tokenizer``, which truncates texts and pairs to the model's window."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))

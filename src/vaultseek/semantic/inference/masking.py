@@ -96,7 +96,7 @@ class MaskedOutput(io.TextIOBase):
         return True
 
     def fileno(self) -> int:
-        """Return that of the stream below, for libraries that ask for it."""
+        """Return the descriptor of the stream below, which some libraries use."""
         return self._stream.fileno()
 
     def isatty(self) -> bool:
@@ -131,7 +131,7 @@ def mask_output() -> None:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield the secret as it is, and as JSON, Python, addresses and headers have it."""
+    """Yield the secret itself, and its forms in JSON, Python, addresses and headers."""
     yield secret
     others = {json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, ""), quote_plus(secret)}
     others |= {line.strip() for line in secret.splitlines()}

@@ -40,7 +40,7 @@ class Reranker(Protocol):
     all_at_once: bool
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
-        """Return the work in parts, the first texts first; each gives the relevance of its own, in (0, 1)."""
+        """Return the work in parts, the first texts first; each scores its own texts, in (0, 1)."""
 
 
 class TimedReranker:

@@ -243,7 +243,7 @@ class ServedEncoder:
         raise ValueError(self._server.line(failure)) from None
 
     def _ask(self, texts: Sequence[str], query: bool, seconds: float, attempts: Sequence[float] = ()) -> Any:
-        """Return the server's answer, which may be as long as vectors of so many texts; see `Server.ask`."""
+        """Return the server's answer, limited to the size of so many vectors; see `Server.ask`."""
         dimension = limits.SERVED_DIMENSION if self._probe is None else len(self._probe)
         most_bytes = _answer_bytes(texts, dimension)
         return self._server.ask(_calling(texts, query), seconds, most_bytes, attempts)
@@ -336,7 +336,7 @@ class ServedReranker:
 
 
 def _reranked(model: Any, query: str, texts: list[str]) -> list[tuple[int, float]]:
-    """Return position and score of the texts that the postprocessor gave back."""
+    """Return position and score of the texts that the postprocessor returned."""
     from llama_index.core.schema import NodeWithScore, TextNode
 
     if hasattr(model, "top_n"):
@@ -364,7 +364,7 @@ def _calling(texts: Sequence[str], query: bool) -> Callable[[Any], Any]:
 
 
 def _class_of(path: str, base: str) -> Any:
-    """Return the class at a dotted path. Raises ConfigError if there is none, or it is of another kind."""
+    """Return the class at a dotted path. Raises ConfigError if it is missing or of another kind."""
     module, _, name = path.rpartition(".")
     try:
         kind = getattr(importlib.import_module(module), name)

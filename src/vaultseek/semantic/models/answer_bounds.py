@@ -70,7 +70,7 @@ def bounded_answer(most_bytes: int, seconds: float) -> Iterator[None]:
 
 
 def _count_received(kind: type, name: str) -> None:
-    """Wrap a method of a socket class, which returns bytes or fills a buffer, to count what it received."""
+    """Wrap a receiving method of a socket class, which returns or fills a buffer, to count the bytes."""
     receive: Callable[..., Any] = getattr(kind, name)
 
     @wraps(receive)

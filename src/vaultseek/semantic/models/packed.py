@@ -118,7 +118,7 @@ class PackedCounter:
         self.model = model
 
     def __call__(self, text: str) -> int:
-        """Raises `ConfigError` if the file is missing or not the one that is known."""
+        """Return the number of tokens. Raises `ConfigError` if the file is missing or has another digest."""
         return self.tokenizer.count(text)
 
     def unknown_letters(self, text: str) -> int:

@@ -31,7 +31,7 @@ SECRET_NAME = re.compile(
 _CONNECTION_OPTIONS = frozenset(
     ["url", "base", "host", "endpoint", "timeout", "retries", "headers", "batch", "workers", "proxy", "keep"]
 )
-"""Words in the names of options that say how the server is reached, not what it computes."""
+"""Words in the names of options that concern the connection, not the computation."""
 _MODEL_OPTIONS = ("model_name", "model", "model_id", "deployment_name")
 
 

@@ -165,7 +165,7 @@ _CONTROLS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
 def _unknown_token(description: Mapping[str, Any]) -> int | None:
-    """Return the token for what the vocabulary does not have, if the tokenizer has one."""
+    """Return the token for unknown pieces, if the tokenizer has one."""
     model = description.get("model") or {}
     vocabulary = model.get("vocab")
     return vocabulary.get(model.get("unk_token")) if isinstance(vocabulary, dict) else None

@@ -90,8 +90,7 @@ class VectorIndex:
         return hits if hits is not None else snapshot.search(vector, k, allowed)
 
     def vectors(self, notes: Sequence[int] | NoteIds) -> tuple[NoteIds, Vectors]:
-        """Return those notes that have a vector, and the vector of each; of several, that of the least
-        number."""
+        """Return the notes that have a vector, and that vector; of several, the one with the least number."""
         snapshot = self._intact().snapshot
         rows = snapshot.rows_of(np.asarray(notes, dtype=np.int64))
         rows = rows[np.lexsort((snapshot.numbers[rows], snapshot.notes[rows]))]
@@ -99,7 +98,7 @@ class VectorIndex:
         return found, snapshot.vectors[rows[first]]
 
     def _intact(self) -> _Current:
-        """Return what is searched. Raises ``IndexDamaged`` if another program wrote its file."""
+        """Return the current vectors. Raises ``IndexDamaged`` if another program wrote their file."""
         current = self._current
         if not self._file.is_intact():
             raise IndexDamaged(

@@ -121,7 +121,7 @@ class Snapshot:
         return self.score(vector, rows[first], k)
 
     def score(self, vector: Vectors, rows: NDArray[np.int64], k: int) -> VectorHits:
-        """Return what a search in these rows only returns, scored in full precision."""
+        """Return the result of a search in these rows alone, scored in full precision."""
         scores = self._full_scores(vector, rows)
         return _cut(VectorHits(self.numbers[rows], self.notes[rows], scores), k)
 

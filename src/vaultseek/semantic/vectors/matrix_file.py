@@ -233,7 +233,7 @@ def _blocks(file: object, count: int, dimension: int) -> Iterator[Vectors]:
 
 
 def _write_at(path: Path, end: int, data: bytes | memoryview, header: bytes = b"") -> None:
-    """Write ``data`` at ``end``, and cut off what a write that failed left there; then a ``header``."""
+    """Write ``data`` at ``end`` in place of the rest of a failed write; then a ``header``."""
     with path.open("r+b") as file:
         file.truncate(end)
         file.seek(end)

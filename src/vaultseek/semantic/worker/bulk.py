@@ -88,7 +88,7 @@ Start = Callable[[], BulkProcess]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Speed of bfloat16 in times of float32's, and the cosines of its vectors to those of float32."""
+    """Speed of bfloat16 as a multiple of float32, and the cosines between their vectors."""
 
     gain: float
     cosine: float

@@ -35,7 +35,7 @@ from vaultseek.tools.cluster.run import Batch, Result
 LOCAL = "local"
 """The address that starts a cluster on this machine."""
 RETRIES = 3
-"""Times that Ray gives a task to another worker whose own ended."""
+"""Times that Ray retries a task whose worker ended."""
 STORE_BYTES = 128 * 2**20
 """Memory for objects of a cluster on this machine: notes, texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
@@ -201,7 +201,7 @@ def _line(error: BaseException) -> str:
 
 
 NOTE_SECONDS = 10.0
-"""Processor time for one note. The daemon gives more to one that needs it, as it tries it less often."""
+"""Processor time for one note. The daemon allows more for the few that need it."""
 TaskResult = dict[str, Any]
 """``answers``, one a part, and ``failed``, the places of parts that have none; or ``refusal``, in words."""
 

@@ -67,7 +67,7 @@ class Cluster(Protocol):
         """Give a batch to a worker, again if that ends before it has answered."""
 
     def results(self, seconds: float) -> list[Result]:
-        """Return what has been done, after ``seconds`` at the latest."""
+        """Return the finished batches, after ``seconds`` at the latest."""
 
 
 class Daemon(Protocol):
@@ -128,7 +128,7 @@ class ClusterRun:
                 )
 
     def _submit(self, work: Work, size: int, take: Callable[[int], Mapping[str, Any]]) -> None:
-        """Hand the cluster batches of what the daemon has, as many as there is room for."""
+        """Submit batches of the daemon's work to the cluster, as many as there is room for."""
         room = min(MOST_BATCHES, QUEUED_BATCHES * max(1, self._cluster.slots())) - self._in_flight
         parts = list(take(room * size).items()) if room > 0 else []
         for start in range(0, len(parts), size):

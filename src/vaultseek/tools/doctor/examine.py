@@ -129,7 +129,7 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
 
 
 def _models(vault: JSON) -> Iterator[Finding]:
-    """Yield the model of a vault and why it has that one, and a second one that fails."""
+    """Yield the model of a vault with the reason for it, and a failing second model."""
     models = vault.get("models") or {}
     if models.get("main"):
         why = f", {models['why']}" if models.get("why") else ""

@@ -153,7 +153,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
 
 
 def audit_vault(vault: KnownVault) -> Iterator[Finding]:
-    """Compare what the index has of the notes with what would be embedded now, for some seconds."""
+    """Compare the embedded texts in the index with the present notes, for some seconds."""
     check = f"audit of {vault.name}"
     directory = paths.vault_data_directory(vault.root)
     try:

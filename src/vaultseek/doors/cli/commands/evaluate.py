@@ -117,7 +117,7 @@ def evaluate(
 
 
 def _keep(root: Path, report: Report) -> None:
-    """Keep the measurement where ``vaultseek ui`` shows it; without it, it shows that there is none."""
+    """Store the measurement for ``vaultseek ui``."""
     import contextlib
     import json
 

@@ -60,7 +60,7 @@ def skill(install: bool, yes: bool) -> int:
 
 
 def skill_files(home: Path) -> list[Path]:
-    """Return where the skill goes for each agent found in ``home``. Raises UsageError if there is none."""
+    """Return the file of the skill for each agent found in ``home``. Raises UsageError if there is none."""
     folders = [folder for signs, folder in AGENTS if any((home / sign).is_dir() for sign in signs)]
     if not folders:
         raise UsageError(

@@ -133,7 +133,7 @@ def _summary_line(summaries: Sequence[JSON], table: JSON) -> str:
 
 
 def _total_line(table: JSON) -> str:
-    """Return the summaries of all rows, which stand apart from those of the groups."""
+    """Return the summaries of all rows, marked as such if there are groups with their own."""
     text = _summary_line(table["summaries"], table)
     return f"all · {text}" if table["groups"] else text
 
@@ -239,7 +239,7 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _written(row: JSON, id: str) -> str:
-    """Return a cell as it is written in a note: links stay links, and the name of a note becomes one."""
+    """Return a cell in Markdown: links stay links, and a note's name becomes one."""
     value = row["cells"].get(id)
     if id in ("file.name", "file.basename", "title"):
         target = row["path"].removesuffix(".md")
