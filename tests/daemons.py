@@ -39,6 +39,12 @@ class Daemon:
             command, cwd=cwd or self.home, env=environment, capture_output=True, text=True, timeout=90, **more
         )
 
+    def indexed(self, root: Path) -> Path:
+        """Index the vault at ``root`` and return it."""
+        done = self.run("index", "--wait", "--vault", str(root))
+        assert done.returncode == 0, done.stderr
+        return root
+
     def json(self, *arguments: str, **more: Any) -> Any:
         """Return what a command prints with ``--json``; assert that its exit code is 0 or 1."""
         done = self.run(*arguments, "--json", **more)

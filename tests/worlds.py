@@ -1,6 +1,9 @@
 """Vaults and directories for tests, each made in one expression."""
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +30,24 @@ def own_directories(home: Path) -> dict[str, str]:
     runtime.mkdir(mode=0o700)
     homes = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     return homes | {"XDG_RUNTIME_DIR": str(runtime)}
+
+
+def run_alone(
+    home: Path, *arguments: str, cwd: Path | None = None, input: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command without settings in the environment, except those in ``environment``."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
+    return subprocess.run(
+        [sys.executable, "-m", "vaultseek", *arguments],
+        cwd=cwd or home,
+        env={**ours, "HOME": str(home), "PYTHONIOENCODING": "utf-8", **environment},
+        input=input,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
 
 
 async def until(condition: Callable[[], Any]) -> None:

@@ -37,8 +37,7 @@ DAMAGES = [cut_off, halve, overwrite, replace, Path.unlink]
 def test_a_damaged_ledger_is_replaced(
     daemon, vault, eventually, tmp_path, suffix: str, damage: Callable[[Path], None]
 ) -> None:
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     pid = daemon.pid()
     (ledger,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/ledger.sqlite")
     damage(ledger.with_name(ledger.name + suffix))
@@ -69,8 +68,7 @@ def test_a_damaged_ledger_is_replaced(
 
 @pytest.mark.fault("B5")
 def test_a_ledger_that_is_a_folder_is_replaced(daemon, vault, tmp_path):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     daemon.stop()
     (ledger,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/ledger.sqlite")
     for name in ("ledger.sqlite", "vault.json", "reading"):

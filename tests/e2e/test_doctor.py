@@ -69,8 +69,7 @@ def test_the_bundled_model_is_loaded_for_real(daemon, doctor):
 
 @pytest.mark.shared_daemon
 def test_a_running_daemon_and_its_vault(daemon, doctor, vault):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    daemon.indexed(vault(NOTES))
     code, findings = doctor("--no-worker")
     assert code == 0
     assert findings["daemon"]["message"].startswith("version ")
@@ -100,8 +99,7 @@ def lose_a_passage(store: Path) -> None:
 def test_damaged_vectors_are_reported_and_the_advice_repairs_them(
     daemon, doctor, vault, spoil, status, message
 ):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     daemon.stop()
     (store,) = (data_directory(root) / "semantic").iterdir()
     spoil(store)
@@ -139,8 +137,7 @@ def test_a_broken_configuration_is_a_finding_and_the_other_checks_run(doctor, fi
     ids=["ledger", "keyword"],
 )
 def test_a_damaged_index_is_reported_and_the_advice_repairs_it(daemon, doctor, vault, name, message):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     daemon.stop()
     place = data_directory(root) / name
     for path in [place] if place.is_file() else [path for path in place.iterdir() if path.stat().st_size]:
@@ -253,8 +250,7 @@ def test_too_few_watches_or_instances_come_with_the_line_to_type(tmp_path, monke
 @pytest.mark.fault("K8")
 @pytest.mark.shared_daemon
 def test_an_audit_finds_a_vector_of_another_text(doctor, daemon, vault):
-    root = vault({f"{n}.md": f"Note {n} about granite and basalt." for n in range(3)})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({f"{n}.md": f"Note {n} about granite and basalt." for n in range(3)}))
     check = f"audit of {root.name}"
     code, findings = doctor("--audit", "--no-worker")
     assert (code, findings[check]["message"]) == (0, "3 notes with vectors of the present texts")

@@ -34,8 +34,7 @@ def vocabulary(daemon: Any) -> set[str]:
 
 
 def test_the_vocabulary_is_built_on_demand_and_survives_a_restart(daemon, vault, eventually):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     daemon.json("search", "lettuce", "--vault", str(root))
     data = Path(daemon.environment["XDG_DATA_HOME"], "vaultseek", "vaults")
     folder = data / vault_data_directory(root.resolve()).name

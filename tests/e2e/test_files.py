@@ -31,9 +31,8 @@ def files() -> dict[str, str | bytes]:
 
 @pytest.mark.shared_daemon
 def test_every_kind_is_found_filtered_read_and_linked(daemon, vault, files):
-    root = vault(files)
+    root = daemon.indexed(vault(files))
     here = ["--vault", str(root)]
-    daemon.run("index", "--wait", *here)
     results = daemon.json("search", '"float switch"', "--mode", "keyword", *here)["results"]
     found = {result["path"]: (result["kind"], result["place"]) for result in results}
     assert found == {

@@ -140,8 +140,7 @@ def test_a_note_that_ends_the_daemon_is_left_alone_the_third_time(daemon, vault)
 
 @pytest.mark.fault("K13")
 def test_a_client_that_waits_goes_on_waiting_if_the_worker_is_killed(daemon, vault, eventually):
-    root = vault({"first.md": "# First"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({"first.md": "# First"}))
     os.kill(daemon.json("status")["daemon"]["worker"]["pid"], signal.SIGSTOP)
     write_files(root, {f"{n}.md": f"# Note {n}\n\nAbout oar{n}.\n" for n in range(200)})
     command = [sys.executable, "-m", "vaultseek", "index", "--wait", "--vault", str(root)]

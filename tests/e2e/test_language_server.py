@@ -300,8 +300,7 @@ LACKING = {
 
 
 async def test_links_that_are_missing_are_counted_offered_and_inserted(daemon, vault):
-    root = vault(LACKING)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(LACKING))
     async with editor(daemon.environment, root, options={"codeLens": True}) as here:
         uri = here.open("Valve.md")
         lenses = await here.client.text_document_code_lens_async(types.CodeLensParams(document(uri)))

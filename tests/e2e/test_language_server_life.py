@@ -47,8 +47,7 @@ def test_its_end_is_no_failure_and_a_bad_request_has_an_answer(daemon, tmp_path)
 
 
 async def test_the_editor_is_told_of_changes_also_after_the_daemon_was_away(daemon, vault):
-    root = vault({"A.md": "# A\n[[B]]\n", "B.md": "# B\n"})
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    root = daemon.indexed(vault({"A.md": "# A\n[[B]]\n", "B.md": "# B\n"}))
     lenses = {"codeLens": True, "inlayHints": True}
     async with editor(daemon.environment, root, options=lenses, workspace=REFRESHED) as here:
         here.open("A.md")

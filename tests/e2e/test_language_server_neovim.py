@@ -61,8 +61,7 @@ finish()
 @pytest.mark.skipif(not shutil.which("nvim"), reason="needs nvim; apt-get install neovim")
 @pytest.mark.shared_daemon
 def test_neovim_completes_goes_to_definitions_and_renames_across_files(daemon, vault, tmp_path):
-    root = vault(NOTES)
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    root = daemon.indexed(vault(NOTES))
     script, answer = tmp_path / "test.lua", tmp_path / "out.json"
     script.write_text(SCRIPT)
     environment = daemon.environment | {"TEST_PYTHON": sys.executable, "TEST_OUT": str(answer)}

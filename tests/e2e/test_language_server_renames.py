@@ -23,9 +23,7 @@ def served(daemon, vault):
     """A daemon with an indexed vault of these files."""
 
     def serve(files):
-        root = vault(files)
-        assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
-        return root
+        return daemon.indexed(vault(files))
 
     return serve
 

@@ -35,17 +35,11 @@ async def agent(daemon, *arguments: str, cwd) -> AsyncIterator[Client]:
         yield client
 
 
-def indexed(daemon, vault, notes=None):
-    root = vault(NOTES if notes is None else notes)
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
-    return root
-
-
 @pytest.mark.fault("D12")
 @pytest.mark.parametrize("form", [[], ["--structured"]])
 @pytest.mark.shared_daemon
 async def test_every_answer_says_that_notes_are_untrusted(daemon, vault, form):
-    root = indexed(daemon, vault)
+    root = daemon.indexed(vault(NOTES))
     async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
         tools = (await client.list_tools()).tools
         assert {tool.name for tool in tools} == ASKED.keys()
@@ -96,8 +90,7 @@ TOLD = {
 @pytest.mark.shared_daemon
 async def test_a_base_is_a_table_for_an_agent(daemon, vault):
     base = "filters: file.hasTag('work')\nviews: [{type: cards, name: V, order: [file.name, aliases]}]\n"
-    root = vault({**NOTES, ".obsidian/app.json": "{}", "Work.base": base})
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    root = daemon.indexed(vault({**NOTES, ".obsidian/app.json": "{}", "Work.base": base}))
     async with agent(daemon, cwd=root) as client:
         text = (await client.call_tool("table", {"source": "Work.base"})).content[0].text
         assert "\ntable V: path | file name | aliases\n- Pump.md | Pump | Bilge | changed 20" in text
@@ -139,7 +132,7 @@ async def test_what_is_wrong_is_told_in_one_line(daemon, vault):
 
 @pytest.mark.shared_daemon
 async def test_a_server_for_one_vault_answers_for_no_other(daemon, vault, tmp_path):
-    root = indexed(daemon, vault)
+    root = daemon.indexed(vault(NOTES))
     other = tmp_path / "other"
     other.mkdir()
     (other / "Secret.md").write_text("secret")
@@ -157,9 +150,8 @@ async def test_a_server_for_one_vault_answers_for_no_other(daemon, vault, tmp_pa
 @pytest.mark.parametrize("form", [[], ["--structured"]])
 @pytest.mark.shared_daemon
 async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, vault, form):
-    root = indexed(
-        daemon, vault, {"Long.md": "\n".join(LONG)} | {f"{n}.md": f"The pump {n}. " * 30 for n in range(40)}
-    )
+    pumps = {f"{n}.md": f"The pump {n}. " * 30 for n in range(40)}
+    root = daemon.indexed(vault({"Long.md": "\n".join(LONG), **pumps}))
     async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
         asked = {"query": "pump", "limit": 40, "max_tokens": 800}
         seen, sizes = [], []
@@ -183,7 +175,7 @@ async def test_an_answer_stays_within_its_budget_and_says_what_was_cut(daemon, v
 @pytest.mark.parametrize("form", [[], ["--structured"]])
 @pytest.mark.shared_daemon
 async def test_evidence_fits_the_budget_of_the_call_in_either_form(daemon, vault, form):
-    root = indexed(daemon, vault, {"Long.md": "\n".join(LONG), "Pump.md": 'The "pump" leaks.\n' * 80})
+    root = daemon.indexed(vault({"Long.md": "\n".join(LONG), "Pump.md": 'The "pump" leaks.\n' * 80}))
     async with agent(daemon, "--vault", str(root), *form, cwd=root) as client:
         answer = await client.call_tool("context", {"query": "pump leaks", "max_tokens": 500})
         text, content = answer.content[0].text, answer.structured_content
@@ -195,7 +187,7 @@ async def test_evidence_fits_the_budget_of_the_call_in_either_form(daemon, vault
 
 @pytest.mark.shared_daemon
 async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, vault):
-    root = indexed(daemon, vault, {"Long.md": "\n".join(LONG)})
+    root = daemon.indexed(vault({"Long.md": "\n".join(LONG)}))
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         rows, address = [], "Long"
         while address:
@@ -209,7 +201,7 @@ async def test_a_long_note_is_read_to_its_end_by_the_addresses_it_names(daemon, 
 
 @pytest.mark.shared_daemon
 async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
-    root = indexed(daemon, vault, NOTES | {"Log.md": "# Log\n## May\nWet.\n## June\nDry.\n\nHot. ^heat\n"})
+    root = daemon.indexed(vault(NOTES | {"Log.md": "# Log\n## May\nWet.\n## June\nDry.\n\nHot. ^heat\n"}))
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         asked = ["Log#June", "Garden.md:3-4", "[[Tea]]", "sub/a b #1.md", "Garden.md:4"]
         text = (await client.call_tool("read_note", {"note": asked})).content[0].text
@@ -232,7 +224,7 @@ async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
 @pytest.mark.shared_daemon
 async def test_notes_are_listed_by_change_and_by_path(daemon, vault):
     many = {f"log/{n:03}.md": "x" for n in range(250)}
-    root = indexed(daemon, vault, {**NOTES, **many})
+    root = daemon.indexed(vault({**NOTES, **many}))
     os.utime(root / "sub/Tea.md", (2e9, 2e9))
     assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
     async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
@@ -259,7 +251,7 @@ LONG = [f"Line {number} of a pump, ünlike others." for number in range(1, 200)]
 async def test_a_note_with_many_links_is_listed_page_by_page(daemon, vault):
     many = {f"{n:03}.md": f"See [[Hub]] {n}." for n in range(450)}
     hub = "".join(f"[[{n:03}]]\n" for n in range(0, 450, 9))
-    root = indexed(daemon, vault, {"Hub.md": hub, **many})
+    root = daemon.indexed(vault({"Hub.md": hub, **many}))
     async with agent(daemon, "--vault", str(root), "--structured", cwd=root) as client:
         seen, first = [], 1
         while first:
@@ -279,7 +271,7 @@ async def test_a_note_with_many_links_is_listed_page_by_page(daemon, vault):
 
 
 async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
-    root = indexed(daemon, vault)
+    root = daemon.indexed(vault(NOTES))
     worker = psutil.Process(daemon.json("status")["daemon"]["worker"]["pid"])
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         worker.suspend()
@@ -290,7 +282,7 @@ async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
 
 @pytest.mark.shared_daemon
 def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
-    root = indexed(daemon, vault)
+    root = daemon.indexed(vault(NOTES))
     command = [sys.executable, "-m", "vaultseek", "mcp", "--http", "--port", "0", "--vault", str(root)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=daemon.environment, text=True) as process:
         address = re.search(r"http://127.0.0.1:(\d+)/mcp", process.stdout.readline())
@@ -318,7 +310,7 @@ async def use(address: str, token: str) -> None:
 
 @pytest.mark.shared_daemon
 async def test_notes_are_resources(daemon, vault):
-    root = indexed(daemon, vault)
+    root = daemon.indexed(vault(NOTES))
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         listed = {found.name: found for found in (await client.list_resources()).resources}
         assert listed.keys() == NOTES.keys()
@@ -371,7 +363,7 @@ def test_it_ends_with_its_parent_even_if_its_input_stays_open(daemon, tmp_path, 
 
 @pytest.mark.shared_daemon
 async def test_the_graph_of_all_notes_and_links_that_a_note_may_lack_are_lists(daemon, vault):
-    root = indexed(daemon, vault, NOTES)
+    root = daemon.indexed(vault(NOTES))
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         whole = (await client.call_tool("graph", {})).content[0].text
         assert "4 notes, " in whole

@@ -35,8 +35,7 @@ def test_keyword_search_works_and_the_answer_gives_the_reason(daemon, vault, tmp
 
 
 def test_embeddings_survive_the_absence_of_the_model(daemon, vault, tmp_path):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     before = daemon.json("status")["vaults"][0]
     daemon.stop()
     daemon.environment["VAULTSEEK_MODEL__NAME"] = str(tmp_path / "gone")

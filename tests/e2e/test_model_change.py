@@ -9,8 +9,7 @@ NOTES = {f"n{i}.md": f"# Stone {i}\n\nA note about granite number {i}.\n" for i 
 
 @pytest.mark.fault("I3")
 def test_the_old_store_answers_until_the_new_one_is_full(daemon, vault, eventually):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     daemon.stop()
     daemon.environment["VAULTSEEK_MODEL__NAME"] = "hashing-32"
     daemon.environment["VAULTSEEK_FAILPOINTS"] = "vectors.computed=kill@1"
@@ -32,8 +31,7 @@ def test_the_old_store_answers_until_the_new_one_is_full(daemon, vault, eventual
 
 
 def test_going_back_to_the_first_model_embeds_nothing(daemon, vault):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     computed = daemon.json("status")["vaults"][0]["embeddings_computed"]
     for model in ("hashing-32", "hashing"):
         daemon.stop()

@@ -13,9 +13,8 @@ NOTES = {
 
 @pytest.mark.shared_daemon
 def test_filters_as_options_and_paths_for_pipes(daemon, vault):
-    root = vault(NOTES)
+    root = daemon.indexed(vault(NOTES))
     here = ["--vault", str(root)]
-    daemon.run("index", "--wait", *here)
     assert daemon.paths("--tag", "work", *here) == ["pump.md"]
     assert daemon.paths("--not-tag", "work", "--path", "sub/", *here) == ["sub/tea.md"]
     assert daemon.paths("--property", "status=open", *here) == ["pump.md"]
@@ -178,9 +177,10 @@ def test_nothing_outside_the_vault_is_read(garden, path):
 
 @pytest.mark.shared_daemon
 def test_why_a_note_is_found_or_lost(daemon, vault):
-    root = vault(GARDEN | {f"n{number}.md": f"lettuce lettuce {number}" for number in range(30)})
+    root = daemon.indexed(
+        vault(GARDEN | {f"n{number}.md": f"lettuce lettuce {number}" for number in range(30)})
+    )
     here = ["--vault", str(root)]
-    daemon.run("index", "--wait", *here)
     found = daemon.json("why", "slugs", "Garden", *here)
     assert (found["verdict"], found["result"]["path"]) == ("found", "Garden.md")
     filtered = daemon.json("why", "slugs tag:drinks -path:x", "Garden", *here)
@@ -334,9 +334,8 @@ def test_a_saved_search_stands_for_its_query(daemon, vault):
 
 @pytest.mark.shared_daemon
 def test_evidence_of_several_notes_is_printed_within_a_budget(daemon, vault):
-    root = vault({**NOTES, "long.md": "# Long\n\n" + "The pump needs oil. " * 200})
+    root = daemon.indexed(vault({**NOTES, "long.md": "# Long\n\n" + "The pump needs oil. " * 200}))
     here = ["--vault", str(root)]
-    daemon.run("index", "--wait", *here)
     done = daemon.run("context", "pump", "--tokens", "300", *here)
     assert "\n- long.md:" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("[left out: ")

@@ -79,8 +79,7 @@ def test_a_vault_in_another_language_gets_the_other_model_and_changes_back(autom
 @pytest.mark.skipif(not has_multilingual(), reason="the multilingual model is not installed")
 def test_a_russian_question_finds_the_english_note_that_answers_it(daemon, vault, eventually):
     daemon.environment["VAULTSEEK_MODEL__NAME"] = "auto"
-    root = vault(ENGLISH)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(ENGLISH))
     eventually(lambda: models_of(daemon)["second_notes_left"] == 0, "the second space is filled")
     for question, path in (
         (RUSSIAN, "owl.md"),
@@ -94,8 +93,7 @@ def test_a_russian_question_finds_the_english_note_that_answers_it(daemon, vault
 @pytest.mark.model
 def test_a_foreign_question_without_a_model_for_it_is_answered_by_word_and_says_why(daemon, vault):
     daemon.environment |= {"VAULTSEEK_MODEL__NAME": "bundled", "VAULTSEEK_MODEL__OTHER_LANGUAGES": "off"}
-    root = vault({**ENGLISH, "сова.md": "# Сова\n\nСова охотится зимой.\n"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({**ENGLISH, "сова.md": "# Сова\n\nСова охотится зимой.\n"}))
     answer = daemon.json("search", RUSSIAN, "--vault", str(root))
     assert [(each["lane"], each["code"]) for each in answer["partial"]] == [("semantic", "unread_language")]
     assert answer["results"][0]["path"] == "сова.md"

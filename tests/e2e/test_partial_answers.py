@@ -30,8 +30,7 @@ def _complete(client, root):
 
 
 def test_an_answer_from_a_missing_vault_is_marked_partial(daemon, vault, eventually):
-    root = vault({f"{n}.md": f"The float switch number {n}." for n in range(30)})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({f"{n}.md": f"The float switch number {n}." for n in range(30)}))
     shutil.rmtree(root)
     with Client(validate=True) as client:
         params = {"query": "float switch", "vault": str(root)}

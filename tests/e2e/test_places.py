@@ -56,8 +56,9 @@ def test_a_known_name_comes_before_a_folder_of_that_name(daemon, vault, tmp_path
 
 @pytest.mark.shared_daemon
 def test_editors_get_the_line_that_matches_also_inside_a_comment(daemon, vault):
-    root = vault({"Pump.md": "# Pump\n\nA first line.\n\nThe float switch.\n\n%% walrus %%\n"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(
+        vault({"Pump.md": "# Pump\n\nA first line.\n\nThe float switch.\n\n%% walrus %%\n"})
+    )
     line = daemon.run("search", "float", "--format", "vimgrep", "--vault", str(root)).stdout
     assert line == f"{root}/Pump.md:5:5:The float switch.\n"
     line = daemon.run("search", "walrus", "--format", "vimgrep", "--vault", str(root)).stdout

@@ -10,8 +10,7 @@ SWITCHED_ON = {"VAULTSEEK_SEARCH__RERANK_ENABLED": "true"}
 
 
 def test_results_are_read_again_and_what_is_missing_is_said(daemon, vault, tmp_path):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     missing = daemon.json("search", "granite", "--vault", str(root), env=SWITCHED_ON)
     assert [part["lane"] for part in missing["partial"]] == ["rerank"]
     assert "vaultseek models fetch cross-encoder/ms-marco-MiniLM-L-6-v2" in missing["partial"][0]["reason"]

@@ -16,8 +16,7 @@ MANY = {f"n{i}.md": f"Note {i} about granite." for i in range(40)}
 @pytest.mark.fault("C10")
 @pytest.mark.shared_daemon
 def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_path):
-    root = vault(MANY)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(MANY))
     root.rename(tmp_path / "away")
     eventually(lambda: state(daemon)["state"] == "vault_missing", "noticed that it is gone")
     assert daemon.json("search", "granite", "--vault", "vault")["results"], "the index still answers"
@@ -33,8 +32,9 @@ def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_pa
 
 @pytest.mark.shared_daemon
 def test_skipped_files_appear_in_and_vanish_from_the_status(daemon, vault, eventually, tmp_path):
-    root = vault({"a.md": "granite", "inner/.obsidian/app.json": "{}", "inner/b.md": "basalt"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(
+        vault({"a.md": "granite", "inner/.obsidian/app.json": "{}", "inner/b.md": "basalt"})
+    )
     assert skipped(daemon) == {"inner": "nested_vault"}
     (root / "elsewhere").symlink_to(tmp_path)
     eventually(lambda: skipped(daemon) == {"inner": "nested_vault", "elsewhere": "link"})
@@ -50,8 +50,9 @@ def skipped(daemon) -> dict[str, str]:
 @pytest.mark.fault("C10")
 @pytest.mark.shared_daemon
 def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eventually):
-    root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(
+        vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
+    )
     shutil.rmtree(root / "folder")
     eventually(lambda: state(daemon)["state"] == "vault_missing")
     assert state(daemon)["notes"] == 41
@@ -64,8 +65,7 @@ def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eve
 @pytest.mark.fault("C1")
 @pytest.mark.shared_daemon
 def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
-    root = vault({"a.md": "granite"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({"a.md": "granite"}))
     pid = daemon.pid()
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -81,8 +81,7 @@ def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
 @pytest.mark.fault("B3")
 @pytest.mark.shared_daemon
 def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually):
-    root = vault(MANY)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(MANY))
     computed = state(daemon)["embeddings_computed"]
     shutil.rmtree(paths.vault_data_directory(root) / "keyword")
     (root / "new.md").write_text("basalt")
@@ -95,8 +94,7 @@ def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually
 
 
 def test_a_lost_vector_store_is_rebuilt_without_the_model(daemon, vault, tmp_path):
-    root = vault(MANY)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(MANY))
     computed = state(daemon)["embeddings_computed"]
     daemon.stop()
     (store,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/semantic")
@@ -177,8 +175,9 @@ def test_polling_takes_over_without_an_inotify_instance(daemon, vault, eventuall
 @pytest.mark.fault("C10")
 @pytest.mark.shared_daemon
 def test_a_save_does_not_hide_that_most_notes_are_gone(daemon, vault, eventually, tmp_path):
-    root = vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(
+        vault({f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"})
+    )
     (root / "folder").rename(tmp_path / "away")
     eventually(lambda: state(daemon)["state"] == "vault_missing")
     (root / "left.md").write_text("basalt")
@@ -193,8 +192,7 @@ def test_a_save_does_not_hide_that_most_notes_are_gone(daemon, vault, eventually
 
 @pytest.mark.fault("E6")
 def test_a_folder_whose_name_is_no_text_is_a_problem_and_no_failure(daemon, vault, eventually):
-    root = vault({"a.md": "granite"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({"a.md": "granite"}))
     folder = root / os.fsdecode(b"b\xff")
     folder.mkdir()
     eventually(lambda: skipped(daemon) == {"b\\xff": "bad_name"}, "the folder is reported")
@@ -211,8 +209,7 @@ def test_a_folder_whose_name_is_no_text_is_a_problem_and_no_failure(daemon, vaul
 @pytest.mark.parametrize("name", ["two\nlines.md", "a\ttab.md", "an\x1b[31mescape.md", "a\u202emark.md"])
 @pytest.mark.shared_daemon
 def test_a_note_with_an_odd_name_can_be_read(daemon, vault, name):
-    root = vault({name: "granite"})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({name: "granite"}))
     assert daemon.paths("granite", "--vault", str(root)) == [name]
     assert daemon.json("read", name, "--vault", str(root))["text"] == "granite"
 

@@ -38,8 +38,7 @@ def test_a_search_prints_the_contract(daemon, vault):
 @pytest.mark.shared_daemon
 def test_identifiers_filters_and_exit_codes(daemon, vault):
     assert daemon.run("search", "x").returncode == 2, "no vault is known"
-    root = vault(NOTES)
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    root = daemon.indexed(vault(NOTES))
     assert daemon.paths("E-4107", "--vault", str(root))[0] == "pump.md"
     assert daemon.paths("tag:work", "--vault", str(root)) == ["pump.md"]
     assert daemon.paths("tag:drinks lettuce", "--vault", str(root)) in ([], ["sub/tea.md"])
@@ -58,8 +57,7 @@ def test_a_folder_with_obsidians_settings_is_a_vault_from_anywhere_inside(daemon
 @pytest.mark.fault("H7")
 @pytest.mark.shared_daemon
 def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     (root / "new.md").write_text("A theodolite.")
     eventually(lambda: daemon.paths("theodolite", "--vault", str(root), "--mode", "keyword") == ["new.md"])
     (root / "new.md").rename(root / "sub" / "moved.md")
@@ -82,8 +80,7 @@ def test_saves_renames_and_deletions_are_seen(daemon, vault, eventually):
 
 @pytest.mark.fault("A1")
 def test_a_killed_daemon_comes_back_with_what_it_knew(daemon, vault):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     before = daemon.json("search", "slugs", "--vault", str(root), "--wait")
     computed = daemon.json("status")["vaults"][0]["embeddings_computed"]
     daemon.kill()
@@ -146,8 +143,7 @@ def test_a_stale_socket_is_replaced(daemon, vault):
 
 @pytest.mark.shared_daemon
 def test_settings_of_the_shell_hold_for_a_running_daemon(daemon, vault):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     one = daemon.paths("pump lettuce tea", "--vault", str(root), env={"VAULTSEEK_SEARCH__LIMIT": "1"})
     assert len(one) == 1
     wrong = daemon.run("search", "x", "--vault", str(root), env={"VAULTSEEK_SEARCH__LIMIT": "many"})
@@ -218,8 +214,7 @@ def test_the_bundled_model_finds_what_was_said_in_other_words(daemon, vault):
 
 
 def test_a_search_waits_only_for_the_vectors_that_it_needs(daemon, vault, eventually):
-    root = vault({"a.md": "#garden Slugs ate the salad."})
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault({"a.md": "#garden Slugs ate the salad."}))
     worker = eventually(lambda: daemon.json("status")["daemon"]["worker"]["pid"], "the worker runs")
     os.kill(worker, signal.SIGSTOP)  # no vector is computed from now on
     try:

@@ -55,8 +55,7 @@ def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
 
 @pytest.mark.fault("A14")
 def test_a_frozen_daemon_is_named_and_stopped(daemon, vault):
-    root = vault(NOTES)
-    daemon.run("index", "--wait", "--vault", str(root))
+    root = daemon.indexed(vault(NOTES))
     process = psutil.Process(daemon.pid())
     process.suspend()
     done = daemon.run("search", "granite", "--vault", str(root))

@@ -87,8 +87,7 @@ def test_g14_no_configuration_of_a_vault_is_read(vault, monkeypatch):
 @pytest.mark.fault("G14")
 @pytest.mark.shared_daemon
 def test_g14_no_code_of_a_vault_is_run(vault, daemon):
-    root = vault(HOSTILE)
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    root = daemon.indexed(vault(HOSTILE))
     done = subprocess.run(
         [
             Path(sys.executable).with_name("vaultseek"),
@@ -113,8 +112,7 @@ def test_g14_no_code_of_a_vault_is_run(vault, daemon):
 @pytest.mark.fault("G12")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can start it as root")
 def test_g12_root_can_use_it_and_the_log_says_so_once(vault, daemon):
-    root = vault({"note.md": "granite"})
-    assert daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
+    root = daemon.indexed(vault({"note.md": "granite"}))
     assert daemon.paths("granite", "--vault", str(root), "--mode", "keyword") == ["note.md"]
     assert daemon.log().count("started as root") == 1
 

@@ -4,9 +4,9 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from vaultseek.semantic.models.directories import BUNDLED_NAME, fetched_director
 from vaultseek.semantic.models.fetch import FetchedModel, fetch, recorded_digests
 from vaultseek.semantic.models.metadata import MODEL_SUFFIXES, digest, dimension_of, kind_of
 from vaultseek.settings.load import load
+from worlds import run_alone
 
 pytestmark = pytest.mark.model
 NAME = "owner/tiny"
@@ -165,20 +166,7 @@ def test_names_that_are_none_and_two_at_once(hub, tmp_path):
 @pytest.fixture
 def run(hub, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """``run("models", "list")`` in a process of its own, in an empty home, with the hub on the loopback."""
-
-    def run_with_hub(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
-        return subprocess.run(
-            [sys.executable, "-m", "vaultseek", *arguments],
-            cwd=tmp_path,
-            env={**ours, "HOME": str(tmp_path), **environment},
-            capture_output=True,
-            text=True,
-            timeout=100,
-            check=False,
-        )
-
-    return run_with_hub
+    return partial(run_alone, tmp_path)
 
 
 def test_fetch_then_use_then_list(run, hub, model, monkeypatch):

@@ -3,11 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from worlds import run_alone
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -15,20 +17,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """``run("config", "show")`` in an empty home; keywords are environment variables."""
-
-    def run_in_empty_home(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
-        return subprocess.run(
-            [sys.executable, "-m", "vaultseek", *arguments],
-            cwd=tmp_path,
-            env={**ours, "HOME": str(tmp_path), **environment},
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-    return run_in_empty_home
+    return partial(run_alone, tmp_path)
 
 
 @pytest.fixture

@@ -3,11 +3,12 @@
 import os
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from worlds import run_alone
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -33,22 +34,9 @@ def run(tmp_path: Path, notes: Path) -> Run:
     for name, text in (("systemctl", SYSTEMCTL), ("journalctl", '#!/bin/sh\necho "journal: $@"\n')):
         (tools / name).write_text(text)
         (tools / name).chmod(0o755)
-
-    def service(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
-        environment = ours | {"HOME": str(tmp_path), "NOTES": str(notes), "FAILS": "nothing at all"}
-        environment["PATH"] = f"{tools}:{environment['PATH']}"
-        return subprocess.run(
-            [sys.executable, "-m", "vaultseek", "service", *arguments],
-            env=environment | more,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-
-    return service
+    path = f"{tools}:{os.environ['PATH']}"
+    options = {"NOTES": str(notes), "FAILS": "nothing at all", "PATH": path}
+    return lambda *arguments, **more: run_alone(tmp_path, "service", *arguments, **(options | more))
 
 
 def folder() -> Path:
