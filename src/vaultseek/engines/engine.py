@@ -11,7 +11,7 @@ from pathlib import Path
 from vaultseek.base import paths
 from vaultseek.base.extras import require_extra
 from vaultseek.engines.heartbeat import Heartbeat, heartbeat_name
-from vaultseek.engines.port import ShardSource
+from vaultseek.engines.port import Engine, ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.engines.postgres.replica import LiveShard
@@ -30,9 +30,10 @@ SYNC_POLL_SECONDS = 0.02
 log = logging.getLogger(__name__)
 
 
-class OpenEngine:
+class OpenEngine(Engine):
     """An engine that keeps notes and vectors of a vault; ``folder`` has what is kept beside it."""
 
+    keyword: EngineSync
     is_remote = True
 
     def __init__(

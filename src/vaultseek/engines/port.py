@@ -280,50 +280,58 @@ class ShardSource(Protocol):
         """True if the indexer of the shard has stopped or is silent."""
 
 
-class Engine(Protocol):
-    """The engine of one open vault: its words, its vectors, and how far they are."""
+class Engine:
+    """The engine of one open vault: its words, its vectors, and how far they are.
 
-    @property
-    def keyword(self) -> KeywordFollower: ...
+    What is here is that of the embedded one, which the writer of the ledger keeps: always synced, and read by
+    nobody else.
+    """
+
+    keyword: KeywordFollower
+    is_remote = False
+    """True if it may not answer, and is written to beside the ledger."""
 
     @property
     def name(self) -> str:
         """The engine and the vault's part of it; "" for the embedded one."""
-
-    @property
-    def is_remote(self) -> bool:
-        """True if it may not answer, and is written to beside the ledger."""
+        return ""
 
     @property
     def is_shared(self) -> bool:
         """True if searchers can read it, so that they need a heartbeat."""
+        return False
 
     @property
     def outage(self) -> Unavailable | None:
         """The reason why it did not answer when it was asked last; None if it did. Asks nothing."""
+        return None
 
     @property
     def is_synced(self) -> bool:
         """True if the notes of the ledger are in the engine, or it is known why not."""
+        return True
 
     @property
     def synced_revision(self) -> int:
         """The revision of the ledger that the engine has."""
+        return 0
 
     def vector_store(self, worker: SemanticWorker) -> VectorStore:
-        """Return what keeps the vectors that a worker computes."""
+        """Return what keeps the vectors that a worker computes: by default the worker itself."""
+        return worker
 
     def replica(self, space: str) -> ShardSource | None:
         """Return what copies the shard into the ledger, if another daemon writes it; else None.
 
         ``space`` names the vectors.
         """
+        return None
 
     def start_background_writer(self) -> None:
         """Write notes in a thread of its own from now on."""
 
     def probe(self) -> None:
-        """Ask something small in the background, so that ``outage`` is of now."""
+        """Ask something small in the background, so that ``outage`` is current."""
 
     async def wait_until_synced(self, seconds: float) -> None:
         """Return when it is synced, or after ``seconds``. Raises what kept notes here, as a full disk."""
@@ -331,4 +339,6 @@ class Engine(Protocol):
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard for searchers. Raises Unavailable."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the keyword index, and the connection if there is one."""
+        self.keyword.close()

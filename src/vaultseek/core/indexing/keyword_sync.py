@@ -13,11 +13,8 @@ from vaultseek.base.failpoints import failpoint
 from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.core.indexing.reading import is_note_error, not_indexed
-from vaultseek.engines.heartbeat import Heartbeat
-from vaultseek.engines.port import ShardSource
+from vaultseek.engines.port import Engine
 from vaultseek.errors import IndexDamaged, Unavailable
-from vaultseek.semantic.worker import SemanticWorker
-from vaultseek.semantic.worker.state import VectorKeeper
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
@@ -225,38 +222,8 @@ def _position(ledger: Ledger, revision: int) -> str:
     return f"{ledger.generation}:{revision}"
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(Engine):
     """The keyword index in a folder, which the writer of the ledger keeps, and the store of the worker."""
-
-    name = ""
-    is_remote = False
-    is_shared = False
-    outage: Unavailable | None = None
-    is_synced = True
-    synced_revision = 0
 
     def __init__(self, directory: Path, language: str | None) -> None:
         self.keyword = KeywordSync(directory, language)
-
-    def vector_store(self, worker: SemanticWorker) -> VectorKeeper:
-        """Return the worker, which keeps what it computes."""
-        return worker
-
-    def replica(self, space: str) -> ShardSource | None:
-        """Return None: no other daemon writes to it."""
-
-    def start_background_writer(self) -> None:
-        """Do nothing, as writing waits for nobody."""
-
-    def probe(self) -> None:
-        """Do nothing, as it always answers."""
-
-    async def wait_until_synced(self, seconds: float) -> None:
-        """Return at once: it is synced when the ledger is committed."""
-
-    def publish(self, beat: Heartbeat) -> None:
-        """Do nothing, as there are no searchers."""
-
-    def close(self) -> None:
-        """Close the keyword index."""
-        self.keyword.close()

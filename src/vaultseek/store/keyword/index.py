@@ -152,7 +152,6 @@ class KeywordIndex:
         *,
         unfinished: bool = False,
         ties: int = 0,
-        condition: object = None,
         visible: Ints | None = None,
     ) -> KeywordAnswer:
         """Return the ``k`` best notes for the words of the text, none of which is required.
@@ -161,8 +160,8 @@ class KeywordIndex:
         df stay those of the vault, or of what is ``visible``. ``unfinished``: the last word is still being
         typed, and longer words match as well.
         ``ties``: most notes beyond ``k`` that are returned because they are as good as the ``k``-th.
-        ``condition`` is for engines that filter by themselves, and is ignored here. ``visible``: int64 ids
-        of the notes that the user may see; the others count nowhere, as if they did not exist.
+        ``visible``: int64 ids of the notes that the user may see; the others count nowhere, as if they did
+        not exist.
         """
         started = time.perf_counter()
         snapshot = self._state.snapshot
