@@ -89,7 +89,7 @@ class NoteReader:
         parsed = None if elsewhere is None else _checked(elsewhere, path, content, digest)
         if parsed is None or guard.is_blocked(path, digest):
             parsed = self._parse_guarded(path, content, digest, guard)
-        return self._indexed(path, content, digest, *parsed)
+        return self._indexed(content, digest, *parsed)
 
     def takes_elsewhere(self, path: str, content: NoteBytes) -> bool:
         """True if another machine can parse this file as well as this one."""
@@ -130,10 +130,10 @@ class NoteReader:
         if content is None:
             return None
         content = replace(content, problem=content.problem or problem)
-        return self._indexed(path, content, content_digest(content), *self._parse(path, content, b""))
+        return self._indexed(content, content_digest(content), *self._parse(path, content, b""))
 
     def _indexed(
-        self, path: str, content: NoteBytes, digest: bytes, note: Note, chunks: tuple[Chunk, ...]
+        self, content: NoteBytes, digest: bytes, note: Note, chunks: tuple[Chunk, ...]
     ) -> IndexedNote:
         modified = content.stat.mtime_ns / 1e9
         keys = tuple(link_key(link.target) for link in note.links)

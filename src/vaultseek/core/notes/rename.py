@@ -172,10 +172,10 @@ def note_edits(note: Note, targets: Moves) -> Iterator[Edit]:
         if target is None or link.written is None or link.written in seen:
             continue
         seen.add(link.written)
-        yield link_edit(note.path, link, link.written, target, note.lines)
+        yield link_edit(note.path, link.written, target, note.lines)
 
 
-def link_edit(path: str, link: Link, written: Place, target: str, lines: Sequence[str]) -> Edit:
+def link_edit(path: str, written: Place, target: str, lines: Sequence[str]) -> Edit:
     """Return the edit that gives a link another target."""
     old = lines[written.line - 1][written.start : written.end]
     return Edit(path, written, old, rewritten(old, target, markdown=not in_brackets(written, lines)))
@@ -197,7 +197,7 @@ def _quick_edit(path: str, link: Link, target: str, lines: Sequence[str]) -> Edi
     if span is None:
         return None
     written = Place(place.line, place.start + span[0], place.start + span[1])
-    return link_edit(path, link, written, target, lines)
+    return link_edit(path, written, target, lines)
 
 
 def _wiki_span(raw: str, link: Link) -> tuple[int, int] | None:
