@@ -107,7 +107,7 @@ async def index_vault(
     questions: Sequence[str] = (),
     vectors_in: Path | None = None,
 ) -> None:
-    """Bring the index up to what is on disk, vectors included; those of a second space for its ``questions``.
+    """Sync the index with the disk, vectors included; those of a second space if it has ``questions``.
 
     Vectors that the ledger ``vectors_in`` has are copied; it is only read.
     Raises VaultMissing, or WorkerUnavailable if the model cannot be used.

@@ -14,7 +14,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 GRAPH_MISSING = Reason("being_built", "the link graph is being built")
-"""Reason for what links cannot give yet."""
+"""Reason while the graph is not built."""
 PAGE_NOTES = 2000
 """Notes whose links are read at a time."""
 

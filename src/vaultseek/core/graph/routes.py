@@ -16,7 +16,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 
 
 class Leap(NamedTuple):
-    """A step between two notes that no link joins; ``cosine`` says how near they are in meaning."""
+    """A step between two notes without a link; ``cosine`` is their similarity in meaning."""
 
     source: int
     target: int

@@ -221,7 +221,7 @@ def _links_and_names(
 
 
 def _is_likely(reasons: Sequence[JSON]) -> bool:
-    """Say whether the note names the other, or two reasons of other kinds than the commonest speak for it.
+    """True if the note names the other, or two reasons support it beside the commonest kinds.
 
     Some note is always the nearest in meaning and has links, and a link back is no reason for a link.
     """

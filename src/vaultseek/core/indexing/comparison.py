@@ -42,7 +42,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The numbers of a vault; ``reason`` says why some of the engine's are missing."""
+    """The counts of a vault; ``reason`` is why some of the engine's are missing."""
 
     words: tuple[Number, ...]
     vectors: tuple[Number, ...]

@@ -52,7 +52,7 @@ CONCEPT_WORDS = 5
 CONCEPT_LEAST_CHARS = 3
 CONCEPT_NOTES_LEAST = 2
 CONCEPT_NOTES_SHARE = 0.1
-"""A word in a greater share of the notes does not tell them apart."""
+"""A word in a greater share of the notes does not distinguish them."""
 CONCEPT_QUIET_SECONDS = 2.0
 """Time for which changes are collected before they are counted."""
 CONCEPT_CHANGED_SHARE = 0.05
@@ -118,7 +118,7 @@ class Concepts:
             raise Unavailable(BEING_BUILT, "being_built") from None
 
     async def refresh(self) -> None:
-        """Bring the vocabulary up to the ledger; only new terms are embedded.
+        """Sync the vocabulary with the ledger; only new terms are embedded.
 
         Raises WorkerUnavailable or IndexDamaged, and changes nothing then.
         """

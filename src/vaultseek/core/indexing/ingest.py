@@ -298,7 +298,7 @@ class Indexer:
         return keys
 
     def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
-        """Store the new times of unchanged notes, which an engine has to have as well."""
+        """Store the new times of unchanged notes, also for an engine."""
         if self._keyword.keeps_rows:
             before = self._ledger.copies.times([note.path for note in unchanged])
             other = [note for note in unchanged if before[note.path][1] != note.modified]

@@ -342,7 +342,7 @@ class Advance:
         self._least = 0
 
     def wait(self) -> None:
-        """Note that what goes on now takes as long as it takes."""
+        """Restart the time, during work that has limits of its own."""
         self._moved = time.monotonic()
 
     def check(self, problem: str) -> None:

@@ -110,7 +110,7 @@ class NoteReader:
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files that are no Markdown, so that ``read`` does not take long.
+        """Extract the texts of files other than Markdown, so that ``read`` is quick.
 
         Returns those to try once more, later (`FileReader.prepare`).
         """
@@ -186,7 +186,7 @@ def _checked(
 
 
 def content_digest(content: NoteBytes) -> bytes:
-    """Return the hash of a note's bytes by which the ledger knows them."""
+    """Return the hash of a note's bytes, as the ledger stores it."""
     return hashlib.blake2b(content.data, digest_size=16).digest()
 
 

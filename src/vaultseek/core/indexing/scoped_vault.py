@@ -40,7 +40,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
     "disk_full": "the disk of the server is full; changes are not indexed",
     "failing": "changes cannot be indexed at the moment; ask whoever runs the server",
 }
-"""Words for the states of a vault that say nothing of the notes outside, nor of the server's files."""
+"""Words for the states of a vault that reveal neither notes outside nor the server's files."""
 
 
 def general(reason: Reason | None) -> Reason | None:

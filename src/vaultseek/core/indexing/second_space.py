@@ -29,7 +29,7 @@ from vaultseek.store.ledger import Ledger
 PAGE_NOTES = 500
 """Notes whose texts are composed at once, to be counted."""
 COLLECT_SECONDS = 300.0
-"""Time for which changes are collected once the space is full, unless it is asked."""
+"""Time for which changes are collected once the space is full, unless it is queried."""
 START_SECONDS = 30.0
 """Longest wait of background work for the worker to start."""
 _REMOTE = "-remote"
@@ -58,7 +58,7 @@ class SecondSpace(Embedding):
         """``vector_store`` returns what keeps the vectors of a worker, which may be in another program."""
         self.model = model
         self.asked = asyncio.Event()
-        """Set when the space was asked, so that its model is loaded."""
+        """Set when the space was queried, so that its model is loaded."""
         self.problem: str | None = None
         """Reason why its vectors cannot be computed or stored at the moment."""
         self._is_remote = is_remote
@@ -143,7 +143,7 @@ class SecondSpace(Embedding):
 
 
 class PooledKeeper:
-    """A worker that runs only while it is asked something, and whoever keeps its vectors.
+    """A worker that runs only while there are requests, and the store of its vectors.
 
     See ``VectorKeeper`` for the methods; each starts the worker if need be, and raises WorkerUnavailable if
     that takes longer than its deadline.

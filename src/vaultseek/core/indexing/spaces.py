@@ -36,7 +36,7 @@ LAGGING_SHARE = 0.02
 """Notes that a space may lack without a word about it, if they are also no more than this share of all."""
 LAGGING_PASSAGES = 20
 LAGGING_PASSAGES_SHARE = 0.2
-"""Passages without a vector of which answers say nothing, if they are no more than this share of all."""
+"""Passages without a vector that answers do not mention, if they are no more than this share of all."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by their words")
 
 
@@ -48,7 +48,7 @@ class Patience:
     second_seconds: float = SECOND_QUERY_SECONDS
     """The same for the model of the second space, which may have to be loaded."""
     rerank_seconds: float | None = None
-    """None: as long as the search's own settings say."""
+    """None: the time in the search settings."""
     complete: bool = False
     """Wait for a model that is starting and for the concept vocabulary, rather than answer without them."""
 
@@ -190,7 +190,7 @@ another script."""
 JUDGED_CHARS = 1000
 """Longest part of a text that is judged."""
 SAMPLED_LETTERS = 20
-"""Letters below which a note says nothing about the language of its vault; half of them in other scripts."""
+"""Least letters of a note that count for the language of its vault; half of them in other scripts."""
 FOREIGN_LETTERS = 0.3
 """Share of letters of other scripts from which a text is in one of them; a formula has fewer."""
 OWN_STOP_WORDS = 2
@@ -201,7 +201,7 @@ PIECES_WITH_ACCENT = 1.8
 """Pieces per word from which a word with an accent is enough."""
 
 _LANGUAGES = tuple(code for code in WITH_STOP_WORDS if code != "vi")
-"""Without its tones, Vietnamese looks like English: its letters tell it."""
+"""Without its tones Vietnamese looks like English, so it is detected by its letters."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LAST_LATIN = "\u024f"
 _VIETNAMESE = ("\u1e00", "\u1eff")
@@ -228,7 +228,7 @@ def language_support(text: str, count: Callable[[str], int]) -> LanguageSupport:
 
 
 def foreign_share(texts: Iterable[str], count: Callable[[str], int]) -> float:
-    """Return the share of the texts that a model of English does not read well; 0 if none says anything."""
+    """Return the share of the texts that a model of English does not read well; 0 if all are too short."""
     judged = []
     for text in (text[:JUDGED_CHARS] for text in texts):
         if sum(map(len, _WORD.findall(text))) >= SAMPLED_LETTERS / (1 if text.isascii() else 2):

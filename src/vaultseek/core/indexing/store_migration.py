@@ -100,7 +100,7 @@ class StoreMigration:
             self._pool.release(model)
 
     async def question(self, previous: PreviousStore, text: str) -> Any:
-        """Return what to ask a previous store: the text, or its vector by another model.
+        """Return the query for a previous store: the text, or its vector by another model.
 
         Raises WorkerUnavailable.
         """
@@ -150,7 +150,7 @@ class StoreRebuilds:
         self._repeated = 0
 
     def request(self, damage: str) -> None:
-        """Note damage for which the store has to be rebuilt."""
+        """Request a rebuild of the store because of damage."""
         if self.damage is not None:
             return
         now = time.monotonic()
@@ -164,7 +164,7 @@ class StoreRebuilds:
         return self.damage is not None and time.monotonic() >= self._due
 
     def begin(self) -> None:
-        """Note that a new store takes the place of the damaged one."""
+        """Record that a new store replaces the damaged one."""
         self.damage, self._last = None, time.monotonic()
 
     def check(self) -> None:

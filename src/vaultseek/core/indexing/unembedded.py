@@ -26,7 +26,7 @@ from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 4
-"""Raise it when the store has to be made anew from the vectors that the ledger keeps."""
+"""Raise it when the store has to be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
 """Texts that are composed at once, to be counted."""

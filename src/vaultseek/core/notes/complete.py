@@ -212,7 +212,7 @@ def _as_json(match: Match) -> JSON:
 
 
 _WITH_PLACES = ("pdf", "base")
-"""Kinds whose parts have names that people know; those of canvases are numbers."""
+"""Kinds of files whose parts have readable names; those of canvases are numbers."""
 _GRADES = ("prefix", "word", "inside", "fuzzy")
 
 

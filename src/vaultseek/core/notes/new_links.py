@@ -1,4 +1,4 @@
-"""New links and notes as a vault wants them: Obsidian's own settings, where there are any."""
+"""The style of new links and notes in a vault, from Obsidian's own settings if there are any."""
 
 import posixpath
 from pathlib import Path
@@ -32,7 +32,7 @@ class Manner(NamedTuple):
 
 
 def manner_of(root: Path) -> Manner:
-    """Return what Obsidian's settings in the vault say; the usual where they say nothing."""
+    """Return the style of Obsidian's settings in the vault, or the defaults."""
     settings = app_settings(root)
     style = LinkStyle(
         _FORMATS.get(str(settings.get("newLinkFormat")), "shortest"),

@@ -28,7 +28,7 @@ from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
 NAME_BYTES = 255
-"""Bytes of a file's name that file systems take."""
+"""Most bytes of a file's name on common file systems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,7 @@ def note_edits(note: Note, targets: Moves) -> Iterator[Edit]:
 
 
 def link_edit(path: str, written: Place, target: str, lines: Sequence[str]) -> Edit:
-    """Return the edit that gives a link another target."""
+    """Return the edit that replaces the target of a link."""
     old = lines[written.line - 1][written.start : written.end]
     return Edit(path, written, old, rewritten(old, target, markdown=not in_brackets(written, lines)))
 
@@ -188,7 +188,7 @@ def in_brackets(written: Place, lines: Sequence[str]) -> bool:
 
 
 def _quick_edit(path: str, link: Link, target: str, lines: Sequence[str]) -> Edit | None:
-    """Return the edit of a link that is where the index says; None if it is not."""
+    """Return the edit of a link at its place in the index; None if it is not there."""
     place = link.place
     if place is None or place.line > len(lines):
         return None

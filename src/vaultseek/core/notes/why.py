@@ -1,4 +1,4 @@
-"""Say why a note is where it is in the answer to a query, or at which stage it was lost.
+"""Explain the rank of a note in the answer to a query, or the stage at which it was lost.
 
 The search runs once; everything is read from its trace. Only for a note that is further down a lane than the
 search looked is that lane asked for its place.

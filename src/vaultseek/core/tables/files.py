@@ -98,7 +98,7 @@ class File:
 
     @property
     def created(self) -> Date | None:
-        """The date that the note or its name gives, else the time of the last change."""
+        """The date in the note or its name, else the time of the last change."""
         return None if self._stat[2] is None else of_timestamp(self._stat[2])
 
     @cached_property
@@ -124,7 +124,7 @@ class File:
         return self._files.backlinks_of(self)
 
     def has_link(self, other: Value) -> bool:
-        """True if the note links to a file, given as one, as a link or by its name."""
+        """True if the note links to ``other``: a file, a link or a name."""
         if isinstance(other, str):
             other = self.link(str(other).removeprefix("[[").removesuffix("]]"))
         path = other.path if isinstance(other, File | Link) else None
@@ -156,7 +156,7 @@ class File:
         return None if path is None else self._files.at(path)
 
     def _value(self, name: str, stored: Any) -> Value:
-        """Return a property's value, of the type that the settings give it; else by what it looks like."""
+        """Return a property's value, of its type in the settings, or else of the likeliest type."""
         type = self._files.types.get(fold(name))
         stored = as_listed(name, type, stored)
         if (typed := of_type(type, stored)) is not None:
@@ -225,7 +225,7 @@ class VaultFiles:
 
     @cached_property
     def types(self) -> Mapping[str, str]:
-        """The types that Obsidian's settings give to properties."""
+        """The types of properties in Obsidian's settings."""
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
@@ -257,7 +257,7 @@ class VaultFiles:
         return self._keep(sorted(files, key=lambda file: file.path) if by_path else files)
 
     def at(self, path: str) -> File | None:
-        """Return the file at a path, None if the index knows none."""
+        """Return the file at a path, None if it is not in the index."""
         if path not in self._at:
             rows = self.ledger.select(f"SELECT {_COLUMNS} FROM notes WHERE path = ?", path)
             known = bool(rows) or self.ledger.attachments.contains(path)
@@ -359,7 +359,7 @@ def as_listed(name: str, type: str | None, stored: Any) -> Any:
 
 
 def of_type(type: str | None, stored: Any) -> Value | None:
-    """Return a stored value as its property's type has it; None if the type says nothing about it."""
+    """Return a stored value in its property's type; None if it has none."""
     convert = _CONVERSIONS.get(type or "")
     return convert(stored) if convert is not None and isinstance(stored, str) else None
 

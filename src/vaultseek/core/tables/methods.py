@@ -317,5 +317,5 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "matches": lambda value, text: patterns.matches(value, text_of(text)),
     },
 }
-"""The functions of each kind of value; those of lists that take an expression are in ``expression.py``."""
+"""The functions of each kind of value; those of lists with an expression are in ``expression.py``."""
 EVERY_METHOD = frozenset(name for methods in METHODS.values() for name in methods)

@@ -1,4 +1,4 @@
-"""The place of a base file: its path by its name, as the index knows it."""
+"""The path of a base file by its name, from the index."""
 
 from collections.abc import Callable
 from pathlib import Path

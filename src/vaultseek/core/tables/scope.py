@@ -1,4 +1,4 @@
-"""The place where an expression is evaluated: the file, the time, the formulas, and how long it may take."""
+"""The scope in which an expression is evaluated: the file, the time, the formulas, and a budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STEPS_BETWEEN_CHECKS = 256
 
 
 class Budget:
-    """The time that one table may take, and the values that it may keep; it ends as soon as nobody waits."""
+    """The time and the number of values that one table may use; it ends when the request is cancelled."""
 
     def __init__(self, seconds: float = TABLE_SECONDS, cancelled: Callable[[], bool] = lambda: False) -> None:
         self._seconds = seconds

@@ -1,4 +1,4 @@
-"""The syntax of filters and formulas: a text becomes a tree, or an error that says where it is wrong."""
+"""The syntax of filters and formulas: parse a text into a tree, or raise an error with its position."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vaultseek.core.tables.values import Pattern
 
 
 class BadExpression(Exception):
-    """A text that is no expression, or that uses what is not supported; the message says which."""
+    """A text that is not a valid or supported expression; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ EXACT_INTEGERS = 2**53
 
 
 class FormulaError(Exception):
-    """An expression that has no value for a note; the message says why."""
+    """An expression without a value for a note; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ class Link:
 
 
 def kind_of(value: Value) -> str:
-    """Return the name of a value's kind, as ``isType`` takes it."""
+    """Return the name of a value's kind, as in ``isType``."""
     for kind, types in _KINDS:
         if isinstance(value, types):
             return kind

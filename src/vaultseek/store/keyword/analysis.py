@@ -36,7 +36,7 @@ from vaultseek.content.languages.stopwords import folded_stop_words
 from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
 
 ANALYZER_VERSION = 3
-"""Version of the rules. Raise it when any note gives other terms: indexes made before are then rebuilt."""
+"""Version of the rules. Raise it when a note may have other terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "date"]
 """The part that a term plays in its token: the word itself, a whole compound, a part of one, a single
@@ -310,7 +310,7 @@ def _is_identifier(token: str, terms: list[Term]) -> bool:
 
 
 _GIVEN = 0x80
-"""Bit of a note whose language was given by the vault."""
+"""Bit of a note with the language of the vault."""
 _NUMBERS = {language: number for number, language in enumerate(LANGUAGES)}
 _NONE = 0x7F
 """Number of no language, whose words are not stemmed."""

@@ -38,7 +38,7 @@ from vaultseek.store.keyword.segment import (
 from vaultseek.store.keyword.snapshot import Floats, SegmentView, Snapshot, joined
 
 K1 = 1.2
-"""Saturation: the term frequency that gives half of the highest score."""
+"""Saturation: the term frequency with half of the highest score."""
 FIELD_WEIGHTS = {
     "title": 2.5, "aliases": 2.5, "headings": 1.0, "tags": 1.0, "path": 0.5, "body": 1.0, "code": 0.8,
 }  # fmt: skip

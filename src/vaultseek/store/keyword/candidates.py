@@ -20,7 +20,7 @@ from vaultseek.store.keyword.term_index import TermIndex
 
 
 class Vocabulary(Protocol):
-    """The facts about all notes that the ranking by words has to know."""
+    """The facts about all notes that the ranking by words needs."""
 
     @property
     def count(self) -> int:

@@ -13,7 +13,7 @@ from vaultseek.store.ledger.notes import LAST_NOTE
 
 
 class RemovalsPruned(Exception):
-    """The ledger has forgotten removals after the position: the index has to be filled from the beginning."""
+    """Removals after the position were pruned from the ledger: the index has to be filled anew."""
 
 
 class Position(NamedTuple):

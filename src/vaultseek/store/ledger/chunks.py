@@ -63,7 +63,7 @@ class ChunkTable:
             self.outdate_vectors(note)
 
     def outdate_vectors(self, note: int) -> None:
-        """Have the vectors of a note's chunks be stored again, in every space."""
+        """Mark the vectors of a note's chunks to be stored again, in every space."""
         self._database.run(
             "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 0, c.number, c.note FROM spaces s, chunks c"
             " WHERE c.note = ?",

@@ -80,12 +80,12 @@ class NoteRow:
 
     @property
     def other_name(self) -> str | None:
-        """The name of the file, if it says something else than the title."""
+        """The name of the file, if it differs in words from the title."""
         return None if self.title_is_name else other_name(self.title, self.path)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the note: title, name of the file if it says something else, aliases."""
+        """The names of the note: title, name of the file if it differs, aliases."""
         name = self.other_name
         return (self.title, name, *self.aliases) if name else (self.title, *self.aliases)
 

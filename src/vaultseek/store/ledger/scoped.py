@@ -27,7 +27,7 @@ class Scope(NamedTuple):
 
 
 _WITHOUT_NOTES = frozenset(["meta"])
-"""Tables that say nothing of single notes, and are shared."""
+"""Tables without data of single notes, which are shared."""
 _OF_PATH = "EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {column} < s.high)"
 _OF_NOTE = (
     "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
@@ -41,7 +41,7 @@ LINKS_OUTSIDE = (
 
 
 class ScopedConnections:
-    """A connection for each thread with the views; the scope is set whenever another is asked for."""
+    """A connection for each thread with the views; the scope is set whenever it changes."""
 
     def __init__(self, file: Path) -> None:
         self._connections = Connections(lambda: _connect(file))

@@ -83,7 +83,7 @@ class SpaceTable:
     # -- texts to be stored ----------------------------------------------------------------------------
 
     def pending_counts(self) -> tuple[int, int]:
-        """Return how many chunks and notes have to be stored; it takes as long for any vault."""
+        """Return how many chunks and notes have to be stored, in constant time."""
         sql = "SELECT pending_chunks, pending_notes FROM spaces WHERE space = ?"
         row = self._database.one(sql, self._space)
         return (0, 0) if row is None else (row[0], row[1])
