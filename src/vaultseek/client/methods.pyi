@@ -51,6 +51,21 @@ class Methods:
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Why:
         """Return the rank of a note in the answer to a query, or the stage at which it was lost."""
 
+    def opened(self, query: str, path: str, position: int, *, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Kept:
+        """Return the outcome of a report that a note was opened."""
+
+    def history(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.History:
+        """Return the notes that were opened from queries, the latest first."""
+
+    def forget(self, *, what: str | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Forgotten:
+        """Return the number of opened notes that are forgotten."""
+
     def note(self, path: str, *, start_line: int | None = None, end_line: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Note:
@@ -271,6 +286,15 @@ class AsyncMethods:
         settings: dict[str, Any] | None = None, filters: dict[str, Any] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Why: ...
+    async def opened(self, query: str, path: str, position: int, *, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Kept: ...
+    async def history(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.History: ...
+    async def forget(self, *, what: str | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Forgotten: ...
     async def note(self, path: str, *, start_line: int | None = None, end_line: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Note: ...

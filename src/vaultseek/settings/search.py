@@ -102,6 +102,8 @@ class SearchSettings(Section):
     """No results if none of the top ten reaches this confidence; 0 turns this off."""
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
     """Factor for notes that contain an identifier from the query."""
+    learn: bool = True
+    """Record which notes are opened from which queries, in the index, and rank these notes higher."""
     rerank_enabled: bool = False
     """Rerank the first results with a cross-encoder, which is slow."""
     rerank_model: str = Field(default="cross-encoder/ms-marco-MiniLM-L-6-v2", min_length=1)

@@ -1,5 +1,7 @@
 """Judgement of cosines by the model that computed them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tiny_packed import TinyPacked, installed_package
@@ -15,9 +17,9 @@ ANSWER = SemanticAnswer(vector=VECTOR)
 
 async def test_an_answer_of_the_previous_model_is_judged_by_its_curve() -> None:
     spec = EmbeddingSpec(MULTILINGUAL.fingerprint, len, 254)
-    own = await spec.judged(ANSWER, "the text")
+    own = await spec.judged(replace(ANSWER, model=spec.fingerprint), "the text")
     assert own.meaning_curve == calibration_of(MULTILINGUAL.fingerprint).curve(VECTOR)
-    previous = await spec.judged(ANSWER, "the text", "another-model")
+    previous = await spec.judged(replace(ANSWER, model="another-model"), "the text")
     assert previous.meaning_curve == DEFAULT.meaning_curve
 
 
@@ -26,5 +28,5 @@ async def test_the_vocabulary_of_a_packed_model_is_read_when_it_is_needed(tmp_pa
         count = find_model(model.name).counter()
         spec = EmbeddingSpec(model.fingerprint, count, 20)
         assert not count.is_loaded
-        assert (await spec.judged(ANSWER, "the note")).reading == 1.0
+        assert (await spec.judged(replace(ANSWER, model=model.fingerprint), "the note")).reading == 1.0
         assert count.is_loaded

@@ -162,7 +162,7 @@ class Embedding:
             query = await self._migration.question(previous, text)
             with contextlib.suppress(IndexDamaged):
                 answer = await self._worker.query(previous.path, query, k, allowed=allowed, deadline=deadline)
-                return await self._judged(answer, text, previous.fingerprint)
+                return await self._judged(replace(answer, model=previous.fingerprint), text)
             await self._migration.end(self._worker.drop)
         answer = await self._worker.query(self.store, text, k, allowed=allowed, deadline=deadline)
         searched_all = allowed is None and previous is None
@@ -173,7 +173,7 @@ class Embedding:
             and self._expected()[0] > 0
         ):
             raise IndexDamaged("the vectors are gone; search again when they are stored anew")
-        return await self._judged(answer, text, self.spec.fingerprint)
+        return await self._judged(replace(answer, model=self.spec.fingerprint), text)
 
     @property
     def may_have_removed(self) -> bool:
@@ -185,8 +185,8 @@ class Embedding:
         """True if the store has vectors of passages or notes that the ledger no longer has."""
         return any(self._space.orphans(1))
 
-    async def _judged(self, answer: SemanticAnswer, text: str, fingerprint: str) -> SemanticAnswer:
-        return await self.spec.judged(answer, text, fingerprint)
+    async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
+        return await self.spec.judged(answer, text)
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
         """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""

@@ -126,9 +126,9 @@ class SecondSpace(Embedding):
     def _new_version(self) -> str:
         return super()._new_version() + (_REMOTE if self._is_remote else "")
 
-    async def _judged(self, answer: SemanticAnswer, text: str, fingerprint: str) -> SemanticAnswer:
+    async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
         # It is asked what it reads; counting pieces would load its vocabulary.
-        return replace(answer, meaning_curve=calibration_of(fingerprint).curve(answer.vector))
+        return replace(answer, meaning_curve=calibration_of(answer.model).curve(answer.vector))
 
     def _is_stored(self) -> bool:
         """True if the store, here on disk, has all that the ledger has, as far as the ledger shows."""

@@ -66,13 +66,10 @@ class EmbeddingSpec:
         """The chunking version: notes that were chunked by another one are read again."""
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
-    async def judged(self, answer: SemanticAnswer, text: str, fingerprint: str = "") -> SemanticAnswer:
-        """Return the answer to ``text`` with how well the model read it and what its cosines mean.
-
-        ``fingerprint`` is that of the model that answered, if it was another one.
-        """
-        calibration = calibration_of(fingerprint or self.fingerprint)
-        if fingerprint not in ("", self.fingerprint) or calibration.reads_all:
+    async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
+        """Return the answer to ``text`` with how well the model read it and what its cosines mean."""
+        calibration = calibration_of(answer.model)
+        if answer.model != self.fingerprint or calibration.reads_all:
             return replace(answer, meaning_curve=calibration.curve(answer.vector))
         if isinstance(self.count, PackedCounter) and not self.count.is_loaded:
             await asyncio.to_thread(self.count, "")  # a third of a second, once

@@ -76,7 +76,8 @@ class Candidate(NamedTuple):
     ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
     ceiling, and one without any word of the query under those with rare ones; ``joined`` the factor for a
     note that a link joins to a better one; ``regularization`` the gain or loss by similar candidates.
-    ``name_bonus`` is added for the note's name; all scores are divided by ``best``.
+    ``name_bonus`` is added for the note's name, ``opened`` for having been opened before; all scores are
+    divided by ``best``.
     """
 
     note: str
@@ -92,6 +93,7 @@ class Candidate(NamedTuple):
     via_graph: bool = False
     name_bonus: float = 0.0
     best: float = 0.0
+    opened: float = 0.0
 
     @property
     def gain(self) -> float:
@@ -107,7 +109,7 @@ class Candidate(NamedTuple):
     def recomputed(self) -> float:
         """The score, made of the other figures."""
         value = final_score(self.gain, self.regularization, self.recency, self.anchor)
-        return shown_score(value * self.bound * self.joined + self.name_bonus, self.best)
+        return shown_score(value * self.bound * self.joined + self.name_bonus + self.opened, self.best)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, TypeVar
 
 from vaultseek.base.model import JSON
@@ -23,6 +24,8 @@ from vaultseek.core.search import formula
 from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes
+from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.opened import opened_before, raised
 from vaultseek.core.search.passages import (
     choose_passages,
     further_passages,
@@ -72,10 +75,11 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """The values of ranking and selection."""
+    """The values of ranking and selection, and the results with those raised that were opened before."""
 
     ranking: Ranking
     selection: Selection
+    results: Sequence[Candidate]
     index_state: JSON
 
 
@@ -204,10 +208,11 @@ class Searcher:
             )
             index_state = vault.index_state()
             selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
-        return _Selected(ranking, selection, index_state)
+            opened = opened_before(parsed, evidence.retrieval, vault.ledger)
+        return _Selected(ranking, selection, raised(selection.results, opened), index_state)
 
     async def _rerank(self, evidence: _Evidence, selected: _Selected, clock: _StageClock) -> Reranking:
-        parsed, results = evidence.parsed, selected.selection.results
+        parsed, results = evidence.parsed, selected.results
         if not wants_reranking(parsed, results):
             return Reranking(results)
         with clock.stage("rerank"):
@@ -218,13 +223,17 @@ class Searcher:
     ) -> Trace:
         parsed, retrieval = evidence.parsed, evidence.retrieval
         ranking, selection = selected.ranking, selected.selection
-        reranking = reranking or Reranking(selection.results)
+        reranking = reranking or Reranking(selected.results)
         results = reranking.results[: parsed.limit]
+        # No note is less certain because another one was opened before.
+        judged = reranking.results if reranking.scores else selection.results
         certain = certainties(
-            [each.alone for each in reranking.results],
-            [ranking.confidence[each.note] for each in reranking.results],
+            [each.alone for each in judged],
+            [ranking.confidence[each.note] for each in judged],
             weak=selection.weak,
         )
+        by_note = dict(zip((each.note for each in judged), certain, strict=True))
+        lifted = accumulate((by_note[each.note] for each in reversed(reranking.results)), max)
         rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
@@ -249,7 +258,7 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
             shared=boilerplate(self._vault.ledger),
-            certainties=dict(zip((each.note for each in reranking.results), certain, strict=True)),
+            certainties=dict(zip((each.note for each in reversed(reranking.results)), lifted, strict=True)),
             weak=selection.weak,
         )
 

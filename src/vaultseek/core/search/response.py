@@ -224,6 +224,7 @@ def _arithmetic(candidate: Candidate) -> JSON:
         "bound": candidate.bound,
         "joined": candidate.joined,
         "name": candidate.name_bonus,
+        "opened": candidate.opened,
         "best": candidate.best,
     }
 

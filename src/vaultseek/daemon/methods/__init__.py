@@ -14,6 +14,7 @@ from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
 from vaultseek.daemon.methods.access import Handlers, about_vault
 from vaultseek.daemon.methods.graph import GRAPH_METHODS
+from vaultseek.daemon.methods.history import HistoryMethods
 from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
 from vaultseek.daemon.methods.links import LINK_METHODS
 from vaultseek.daemon.methods.notes import NOTE_METHODS
@@ -65,6 +66,7 @@ class Methods:
         self._parts = (
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
+            HistoryMethods(self._find, lambda: registry.settings),
             TableMethods(self._find, lambda: registry.settings),
             IndexMethods(
                 registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon

@@ -35,6 +35,7 @@ from vaultseek.daemon.methods.access import (
     whole,
     with_degraded,
 )
+from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.protocol.messages.params import (
@@ -174,6 +175,8 @@ class SearchMethods:
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:
         settings = with_overrides(self._settings().search, call.settings)
+        if CURRENT_GRANT.get() is not None:  # what the user opened is no business of a token
+            settings = settings.model_copy(update={"learn": False})
         plain = isinstance(call, SearchOptions) and call.plain
         return SearchRequest(
             query=call.query if plain else with_saved_searches(call.query, self._settings().searches),

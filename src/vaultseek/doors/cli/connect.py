@@ -11,6 +11,7 @@ from vaultseek.errors import Cancelled, NotRunning, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
     from typing import Any
 
@@ -48,6 +49,19 @@ def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> 
     if file and invocation.vault is None:
         invocation.folder = os.path.dirname(file)
     return call_vault(invocation, method, note=file or note, **params)
+
+
+def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
+    """Report that results are opened, each with its query and its vault's folder; a failure is no matter."""
+    from contextlib import suppress
+
+    from vaultseek.errors import VaultseekError
+
+    for result in results:
+        opened = {"query": result["query"], "position": result["rank"]}
+        place = {"vault": result["vault_path"], "note": result["path"]}
+        with suppress(VaultseekError):
+            call_daemon(invocation, "search/opened", {**opened, **place})
 
 
 def find_part(invocation: Invocation, name: str) -> tuple[JSON, Address]:

@@ -67,9 +67,14 @@ class SearchCall:
         answer = self._ask(invocation)
         self._print(answer, invocation)
         if self.open and answer.get("results"):
+            from vaultseek.doors.cli.connect import record_open
             from vaultseek.doors.cli.editor import open_notes
 
-            open_notes([{"vault_path": answer.get("vault_path"), **answer["results"][0]}])
+            best = [
+                {"vault_path": answer.get("vault_path"), **answer["results"][0], "query": answer["query"]}
+            ]
+            record_open(invocation, best)
+            open_notes(best)
         return SUCCESS if answer.get("results") else NO_MATCH
 
     def _params(self) -> JSON:

@@ -163,6 +163,8 @@ TABLES = (
 class ShardLedger(Ledger):
     """The ledger of an indexer as the server has it, for a searcher: nothing of it is on this disk."""
 
+    keeps_opens = False
+
     def __init__(self, database: PostgresDatabase) -> None:
         self.database = database
         self._begin(database)

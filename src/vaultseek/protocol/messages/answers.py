@@ -100,8 +100,8 @@ class Reranked(Answer):
 class Arithmetic(Answer):
     """The figures that a score is made of.
 
-    ``score = min(1, (max(0, gain + company) * recency * anchors * bound * joined + name) / best)``; 1
-    if ``best`` is 0.
+    ``score = min(1, (max(0, gain + company) * recency * anchors * bound * joined + name + opened) / best)``;
+    1 if ``best`` is 0.
     """
 
     gain: float
@@ -118,6 +118,8 @@ class Arithmetic(Answer):
     """Factor for a note that a link joins to a better one, if the two have much of the query together."""
     name: float
     """Gain of a note whose name is the query."""
+    opened: float
+    """Gain of a note that was opened from this query before."""
     best: float
     """The value that all scores are divided by."""
 
@@ -451,6 +453,40 @@ class Counted(Answer):
 
     count: int
     total: int
+
+
+class Kept(OfVault):
+    """The outcome of a report that a note was opened."""
+
+    kept: bool
+    """True if it is in the history; false where nothing is recorded."""
+
+
+class OpenedNote(Answer):
+    """A note that was opened from the answer to a query."""
+
+    query: str
+    path: str
+    position: int
+    """Place of the note among the results, from 1."""
+    time: str
+    """Time of the opening: ISO 8601 in UTC."""
+    client: str
+    """Name of the client that it was opened with."""
+
+
+class History(OfVault, Counted):
+    """The notes that were opened from queries, the latest first."""
+
+    opened: list[OpenedNote]
+    learn: bool
+    """True if opened notes are recorded."""
+
+
+class Forgotten(OfVault):
+    """The number of opened notes that are forgotten."""
+
+    forgotten: int
 
 
 class Outgoing(OfNote, Counted):

@@ -97,6 +97,22 @@ class WhyParams(Query, NoteParams):
     """A query and a note that may be in its answer."""
 
 
+class OpenedParams(NoteParams):
+    """A note that was opened from the answer to a query."""
+
+    query: str = Field(max_length=limits.QUERY_CHARS)
+    """The query, as it was asked."""
+    position: int = Field(ge=1, le=limits.RESULTS)
+    """Place of the note among the results, from 1."""
+
+
+class ForgetParams(VaultParams):
+    """The part of the history to forget."""
+
+    what: str | None = None
+    """A query, or else a note; by default everything."""
+
+
 class GetParams(NoteParams):
     """A note and the range of its lines."""
 

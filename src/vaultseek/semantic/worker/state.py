@@ -97,6 +97,8 @@ class SemanticAnswer:
     """Degree to which the model reads the query, in [0, 1]."""
     meaning_curve: tuple[float, float] = DEFAULT.meaning_curve
     """Intercept and slope of the model's logistic curve from cosine to confidence."""
+    model: str = ""
+    """Fingerprint of the model that made ``vector``."""
 
     def with_chunks(self, numbers: Collection[int]) -> SemanticAnswer:
         """Return the answer with the passages of these chunks only."""

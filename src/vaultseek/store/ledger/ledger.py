@@ -20,6 +20,7 @@ from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
+from vaultseek.store.ledger.opens import OpenTable
 from vaultseek.store.ledger.rows import Counts, LinkTarget
 from vaultseek.store.ledger.schema import close_database, open_database
 from vaultseek.store.ledger.scoped import Folders, Scope, ScopedConnections, ScopedDatabase
@@ -28,6 +29,9 @@ from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTabl
 
 class Ledger:
     """One vault's ledger, by its tables. One thread writes; any thread reads."""
+
+    keeps_opens = True
+    """False for a ledger without the table ``opens``."""
 
     def __init__(self, file: Path) -> None:
         """Open or create the ledger at ``file``; one that is damaged or of another schema is replaced."""
@@ -44,6 +48,7 @@ class Ledger:
         self.attachments = AttachmentTable(self._database)
         self.problems = ProblemTable(self._database)
         self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
+        self.opens = OpenTable(self._database)
         self.vectors = VectorTable(self._database)
         self.space = SpaceTable(self._database, FIRST)
         self.second_space = SpaceTable(self._database, SECOND)

@@ -21,6 +21,7 @@ _GROUPS = {
         "open",
         "related",
         "why",
+        "history",
         "tags",
         "properties",
         "table",

@@ -12,7 +12,7 @@ from itertools import chain
 import click
 
 from vaultseek.doors.cli.completion_values import complete_query
-from vaultseek.doors.cli.connect import call_daemon, call_vault, connect, ensure_running
+from vaultseek.doors.cli.connect import call_daemon, call_vault, connect, ensure_running, record_open
 from vaultseek.doors.cli.editor import open_notes
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
@@ -65,6 +65,7 @@ def find(
     if choice is None:
         return SUCCESS if sys.stdout.isatty() else NO_MATCH
     results, in_obsidian = choice
+    record_open(invocation, results)
     if sys.stdout.isatty():
         open_notes(results, obsidian=obsidian or in_obsidian)
     else:
@@ -96,7 +97,7 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
 
 
 async def _search(invocation: Invocation, query: str, mode: str | None, *, all_vaults: bool) -> Choice | None:
-    """Show the search and return what is chosen, each result with its vault's folder."""
+    """Show the search and return what is chosen, each result with its query and its vault's folder."""
     from vaultseek.client.asynchronous import AsyncClient, OnDemand
     from vaultseek.doors.cli.live.filters import suggest
     from vaultseek.doors.cli.live.finder import Finder

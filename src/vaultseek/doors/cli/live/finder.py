@@ -105,7 +105,7 @@ class Finder:
         """The marked results, else the selected one."""
         if self.marked or self.result is None:
             return list(self.marked.values())
-        return [{**self.result, "vault_path": self.vault_path(self.result)}]
+        return [self._chosen(self.result)]
 
     def is_marked(self, result: JSON) -> bool:
         """True if a result is marked."""
@@ -116,9 +116,13 @@ class Finder:
         if self.result is not None:
             place = self._place(self.result)
             if self.marked.pop(place, None) is None:
-                self.marked[place] = {**self.result, "vault_path": self.vault_path(self.result)}
+                self.marked[place] = self._chosen(self.result)
             self.move(1)
             self.on_change()
+
+    def _chosen(self, result: JSON) -> JSON:
+        """Return a result with its vault's folder, and the query that it answers."""
+        return {**result, "vault_path": self.vault_path(result), "query": self._answered}
 
     def _place(self, result: JSON) -> tuple[str, str]:
         return self.vault_path(result), result["path"]

@@ -1,0 +1,80 @@
+"""``vaultseek history``: the notes that were opened from searches."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from vaultseek.doors.cli.connect import call_vault
+from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.listing import remaining
+from vaultseek.doors.cli.options import daemon_options, json_option, limit_option
+from vaultseek.doors.cli.output import print_answer, print_result
+from vaultseek.doors.cli.terminal import Terminal, age, clean, count, table
+from vaultseek.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+
+@click.command()
+@click.argument("what", required=False, metavar="[QUERY|NOTE]")
+@click.option("--forget", is_flag=True, help="Forget a query or a note; without one, everything.")
+@click.option("--off/--on", "off", default=None, help="Stop to record what is opened, or begin again.")
+@limit_option("Show at most N.")
+@json_option()
+@daemon_options
+def history(
+    invocation: Invocation, /, what: str | None, forget: bool, off: bool | None, limit: int | None
+) -> int:
+    """Show which notes you opened from which searches, the latest first.
+
+    Notes that you open come higher when you ask the same again. All of this stays in the index of the vault.
+
+    \b
+    vaultseek history
+    vaultseek history --forget "invoice june"
+    vaultseek history --off
+    """
+    if off is not None:
+        return _switch(invocation, learn=not off)
+    if forget:
+        answer = call_vault(invocation, "search/forget", what=what)
+        print_result(answer, invocation, f"forgot {count(answer['forgotten'], 'opened note')}")
+        return SUCCESS if answer["forgotten"] or what is None else NO_MATCH
+    if what is not None:
+        raise UsageError("history shows everything; add --forget to forget a query or a note")
+    answer = call_vault(invocation, "search/history", limit=limit)
+    return print_answer(answer, invocation, "opened", _table)
+
+
+def _switch(invocation: Invocation, *, learn: bool) -> int:
+    from vaultseek.base import paths
+    from vaultseek.settings.toml import set_key
+
+    file = invocation.config or paths.config_file()
+    set_key(file, "search", "learn", learn)
+    line = f"set search.learn = {str(learn).lower()} in {clean(file)}"
+    kept = "" if learn else "; `vaultseek history --forget` deletes what was recorded"
+    return print_result({"learn": learn, "file": str(file)}, invocation, line + kept)
+
+
+def _table(answer: JSON, terminal: Terminal) -> str:
+    off = "" if answer["learn"] else "\nNothing is recorded: search.learn is off."
+    if not answer["opened"]:
+        return f"No note was opened from a search yet.{off}"
+    now = time.time()
+    rows = [
+        [
+            clean(each["query"]),
+            clean(each["path"]),
+            f"{each['position']}.",
+            clean(each["client"]).removeprefix("vaultseek."),
+            age(each["time"], now),
+        ]
+        for each in answer["opened"]
+    ]
+    return "\n".join(table(rows, right=(2,))) + remaining(answer) + off

@@ -1,0 +1,100 @@
+"""The table ``opens``: which notes were opened from which queries."""
+
+import sys
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vaultseek.store.ledger.database import Database
+
+KEPT_OPENS = 5000
+"""Rows kept; the oldest go."""
+READ_OPENS = 500
+"""Rows, the latest, that are read for one search."""
+
+
+class Open(NamedTuple):
+    """A note opened from a query: its path, its place among the results from 1, the time and the client."""
+
+    query: str
+    path: str
+    position: int
+    time: float
+    client: str
+
+
+class Meaning(NamedTuple):
+    """The unit vector of a query, and the model that made it: cosines of two models cannot be compared."""
+
+    model: str
+    vector: Any
+
+
+class OpenTable:
+    """The table ``opens``. Notes are named by their paths, so that rows follow a rename and outlive an index.
+
+    Writing makes no revision: nothing that follows the ledger depends on these rows. ``words`` are those of a
+    query in the order of the alphabet.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._vectors: dict[tuple[str, int], tuple[list[str], Any]] = {}
+
+    def add(self, words: str, opened: Open, meaning: Meaning | None = None) -> None:
+        """Add a row; the oldest goes where there are too many."""
+        model = meaning.model if meaning else ""
+        vector = np.asarray(meaning.vector, "<f2").tobytes() if meaning else b""
+        with self._database.transaction():
+            self._database.run(
+                "INSERT INTO opens (words, query, path, position, time, client, model, vector)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                words, *opened, model, vector,
+            )  # fmt: skip
+            oldest = "(SELECT max(number) FROM opens) - ?"
+            self._database.run(f"DELETE FROM opens WHERE number <= {oldest}", KEPT_OPENS)
+        self._vectors.clear()
+
+    def matching(self, words: Collection[str], beginning: str = "") -> list[Open]:
+        """Return the latest rows of queries with these words, or that begin with a text if there is one."""
+        marks = ", ".join("?" * len(words))
+        selected = f"SELECT number, {_COLUMNS} FROM opens WHERE words IN ({marks})"
+        values: list[object] = [*words]
+        if beginning:
+            selected += f" UNION SELECT number, {_COLUMNS} FROM opens WHERE query >= ? COLLATE NOCASE"
+            selected += " AND query < ? COLLATE NOCASE"
+            values += [beginning, beginning + chr(sys.maxunicode)]
+        return self._read(f"({selected})", READ_OPENS, *values)
+
+    def near(self, meaning: Meaning, least: float) -> list[str]:
+        """Return the words of the queries whose vectors have at least this cosine with one."""
+        key = meaning.model, len(meaning.vector)
+        if key not in self._vectors:
+            sql = "SELECT words, vector, max(number) FROM opens WHERE model = ? AND length(vector) = ?"
+            sql += " GROUP BY words"
+            rows = self._database.all(sql, key[0], 2 * key[1])
+            vectors = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
+            self._vectors[key] = [row[0] for row in rows], vectors.reshape(len(rows), key[1])
+        words, matrix = self._vectors[key]
+        return [words[place] for place in np.flatnonzero(matrix @ meaning.vector >= least)]
+
+    def latest(self, most: int) -> list[Open]:
+        """Return the last rows, the latest first."""
+        return self._read("opens", most)
+
+    def forget(self, words: str = "", path: str = "") -> int:
+        """Delete the rows of a query or of a note, or without either all; return their number."""
+        with self._database.transaction():
+            sql = "DELETE FROM opens WHERE (?1 = '' OR words = ?1) AND (?2 = '' OR path = ?2)"
+            deleted = self._database.run(sql, words, path).rowcount
+        self._vectors.clear()
+        self._database.empty_log()
+        return deleted
+
+    def _read(self, table: str, most: int, *values: object) -> list[Open]:
+        sql = f"SELECT {_COLUMNS} FROM {table} ORDER BY number DESC LIMIT ?"
+        return [Open(*row) for row in self._database.all(sql, *values, most)]
+
+
+_COLUMNS = ", ".join(Open._fields)
