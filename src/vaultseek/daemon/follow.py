@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 
 from vaultseek.base.limits import RETRY_SECONDS
-from vaultseek.base.model import JSON
+from vaultseek.base.model import JSON, Reason, reason_json
 from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import VaultStatus
@@ -18,11 +18,11 @@ from vaultseek.daemon.folder_source import FolderSource
 from vaultseek.daemon.heartbeat import HeartbeatWriter
 from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.daemon.scans import Backlog, Scans
-from vaultseek.daemon.snapshot import progress_of, status_of
 from vaultseek.daemon.sources import PausedSource, ReplicaSource
 from vaultseek.daemon.tasks import Work, keep_running
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
+from vaultseek.store.graph import GRAPH_MISSING
 
 PROBE_SECONDS = 5.0
 """Interval at which an engine is probed."""
@@ -135,11 +135,34 @@ class VaultFollower:
 
     def status(self) -> VaultStatus:
         """Return a snapshot of the vault and its index. Reads the ledger, so call it in a thread."""
-        return status_of(self.vault, self.worker)
+        vault, ledger, options = self.vault, self.vault.ledger, self.vault.options
+        try:
+            computed, problems = ledger.vectors.embeddings_computed(), ledger.problems.all()
+        except Unavailable:  # the ledger of a searcher is where the engine is
+            computed, problems = 0, []
+        return VaultStatus(
+            name=options.name,
+            path=str(options.root),
+            activity=vault.activity,
+            counts=ledger.counts(),
+            embeddings_computed=computed,
+            rate=vault.embedding.rate.per_second(),
+            revision=ledger.revision,
+            problems=problems,
+            lanes=_lanes(vault, self.worker),
+            models=vault.spaces.as_json(),
+        )
 
     def progress(self, *, vectors: bool = True) -> JSON:
         """Return the vault's ``index/progress`` notification; without ``vectors`` they are not waited for."""
-        return progress_of(self.vault, self.worker, vectors=vectors)
+        vault, reason = self.vault, self._backlog.waiting_reason()
+        return vault.activity.progress_json(
+            vault.name,
+            vault.ledger.counts(),
+            vault.embedding.rate.per_second(),
+            vectors=vectors,
+            waiting_for=reason.text if reason else None,
+        )
 
     async def refresh_concepts(self) -> None:
         """Sync the concept vocabulary with the ledger, unless the vault is busy.
@@ -176,3 +199,21 @@ class VaultFollower:
 
 OnProgress = Callable[[VaultFollower, list[str]], None]
 OnDamage = Callable[[VaultFollower], None]
+
+
+def _lanes(vault: OpenVault, worker: SemanticWorker) -> JSON:
+    state = worker.state
+    semantic_up = vault.embedding.ready and state.status == "ready"
+    unready = Reason("being_built", "the vectors are not ready yet")
+    away = None  # what is known of an engine without asking it
+    if vault.engine.outage is not None:
+        away = Reason.of(vault.engine.outage)
+    elif vault.activity.state == "shard_missing":
+        away = vault.activity.reason
+    reasons = {
+        "keyword": away or vault.keyword_reason(),
+        "semantic": away
+        or (None if semantic_up else vault.activity.embed_problem or state.reason or unready),
+        "graph": None if vault.graph else GRAPH_MISSING,
+    }
+    return {lane: {"up": reason is None, **reason_json(reason)} for lane, reason in reasons.items()}

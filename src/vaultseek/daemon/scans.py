@@ -5,8 +5,8 @@ import contextlib
 import time
 from collections.abc import Callable
 
+from vaultseek.base.model import Reason
 from vaultseek.core.indexing.open_vault import Advance, OpenVault
-from vaultseek.daemon.snapshot import waiting_reason
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticWorker
 
@@ -118,6 +118,16 @@ class Backlog:
         """Notes not yet read plus vectors not yet stored."""
         return self._vault.activity.pending(self._vault.ledger.counts())
 
+    def waiting_reason(self) -> Reason | None:
+        """Return why the index cannot be completed now, or None."""
+        vault, state = self._vault, self._worker.state
+        if vault.activity.embed_problem is not None:
+            return vault.activity.embed_problem
+        if state.status != "ready":
+            return state.reason or Reason("loading", "the model is being loaded")
+        behind = vault.keyword_reason()
+        return behind if behind is not None and behind.code == "behind" else None
+
     def is_empty(self) -> bool:
         """True if everything is read and embedded, so that there is time for the concept vocabulary."""
         reason = self._vault.keyword_reason() or self._vault.semantic_reason()
@@ -152,7 +162,7 @@ class Backlog:
         vault, worker = self._vault, self._worker.state
         if worker.reason is not None and worker.reason.code == "model_unusable":
             raise WorkerUnavailable(worker.reason.text)
-        reason = waiting_reason(vault, self._worker)
+        reason = self.waiting_reason()
         is_computing = reason is None and worker.doing
         if is_computing or worker.status == "starting" or vault.embedding.handout.current is not None:
             advance.wait()  # that has limits of its own

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vaultseek.store.keyword.memory_segment import MemorySegment
 from vaultseek.store.keyword.segment import (
     FIELD_BITS,
     FIELD_MASK,
     FIELD_SLOTS,
     Block,
     Ints,
+    MemorySegment,
     Tables,
     run_indexes,
     run_lengths,

@@ -22,8 +22,8 @@ from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules
 from vaultseek.store.keyword.candidates import segment_of
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon
-from vaultseek.store.keyword.memory_segment import MemorySegment
 from vaultseek.store.keyword.merge import PreparedSegment
+from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 

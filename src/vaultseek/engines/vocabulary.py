@@ -17,8 +17,7 @@ import numpy as np
 from vaultseek.base.limits import SQL_VARIABLES
 from vaultseek.engines.postings import NotePostings, postings_of, segment_of_postings
 from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
-from vaultseek.store.keyword.memory_segment import MemorySegment
-from vaultseek.store.keyword.segment import FIELD_SLOTS, run_lengths, sum_lengths
+from vaultseek.store.keyword.segment import FIELD_SLOTS, MemorySegment, run_lengths, sum_lengths
 from vaultseek.store.keyword.snapshot import Floats
 from vaultseek.store.keyword.term_index import is_one_edit
 

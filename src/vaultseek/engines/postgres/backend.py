@@ -37,7 +37,7 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.keyword.bm25f import K1, FieldNorms
-from vaultseek.store.keyword.memory_segment import MemorySegment
+from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger.rows import NOTE_VALUES
 from vaultseek.store.ledger.schema import read_tables
 

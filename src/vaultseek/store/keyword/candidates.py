@@ -14,7 +14,7 @@ import numpy as np
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.bm25f import TermScores, idf
 from vaultseek.store.keyword.inverter import KeywordDocument, Lexicon, invert
-from vaultseek.store.keyword.memory_segment import MemorySegment
+from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
 from vaultseek.store.keyword.term_index import TermIndex
 

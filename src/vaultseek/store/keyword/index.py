@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -32,10 +33,9 @@ from vaultseek.store.keyword.commits import (
 from vaultseek.store.keyword.inverter import KeywordChunk, KeywordDocument
 from vaultseek.store.keyword.merge import MergeSource, SegmentPreparer, choose_segments
 from vaultseek.store.keyword.searcher import Searcher
-from vaultseek.store.keyword.segment import Ints, Segment
-from vaultseek.store.keyword.snapshot import Snapshot
+from vaultseek.store.keyword.segment import FIELD_BITS, Ints, Segment
+from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
 from vaultseek.store.keyword.spans import SpanFinder, span_finder
-from vaultseek.store.keyword.vocabulary import list_words
 
 MERGE_INLINE_NOTES = 512
 """Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
@@ -180,7 +180,7 @@ class KeywordIndex:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
-            return list_words(snapshot, least)
+            return _list_words(snapshot, least)
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
         """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
@@ -308,3 +308,35 @@ def _deleted_since(sources: Sequence[MergeSource], now: Sequence[SegmentEntry | 
     ]
     still = np.concatenate([after[source.alive] for source, after in zip(sources, alive, strict=True)])
     return np.flatnonzero(~still).tolist()
+
+
+def _list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
+    """Return the shortest word of each term and the term's number of living notes, if ``least`` or more.
+
+    Terms of several languages with the same shortest word are one.
+    """
+    counts: Counter[bytes] = Counter()
+    words: dict[bytes, bytes] = {}
+    for view in snapshot.views:
+        tables = view.segment.tables
+        terms = tables.vocabulary[:]
+        counts.update(dict(zip(terms, _note_counts(view).tolist(), strict=True)))
+        for word, number in zip(tables.words[:], tables.word_terms.tolist(), strict=True):
+            shortest = words.setdefault(terms[number], word)
+            words[terms[number]] = min(shortest, word, key=lambda each: (len(each), each))
+    of_words: Counter[str] = Counter()
+    for term, count in counts.items():
+        if term in words:
+            of_words[words[term].decode()] += count
+    return sorted((word, count) for word, count in of_words.items() if count >= least)
+
+
+def _note_counts(view: SegmentView) -> Ints:
+    tables = view.segment.tables
+    keys = view.segment.keys()
+    notes = keys >> FIELD_BITS
+    first = np.ones(len(keys), np.bool_)
+    first[1:] = notes[1:] != notes[:-1]
+    first[tables.first_rows[:-1]] = True
+    running = np.cumsum(first & view.alive[notes], dtype=np.int64)
+    return np.diff(running[tables.first_rows[1:].astype(np.int64) - 1], prepend=0)

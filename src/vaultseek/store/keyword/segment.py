@@ -386,3 +386,29 @@ def run_indexes(starts: Ints, lengths: Ints) -> Ints:
     ends = np.cumsum(lengths, dtype=np.int64)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - (ends - lengths), lengths) + np.arange(total, dtype=np.int64)
+
+
+class MemorySegment(Segment):
+    """The segment of a few documents in memory, as ``inverter.invert`` returns it."""
+
+    def __init__(self, tables: Tables, block: Block) -> None:
+        self.tables = tables
+        self.types = ("<u4", "<u4")
+        self._arrays: dict[str, Ints] = {
+            "keys": block.keys,
+            "counts": block.counts,
+            "positions": block.positions,
+        }
+
+    def verify(self) -> None:
+        """Do nothing: what is in memory has no checksum."""
+
+    def keys(self) -> Ints:
+        """Return the keys of all rows, term by term."""
+        return self._arrays["keys"]
+
+    def _positions_at(self, term: int, starts: Ints, sizes: Ints) -> Ints:
+        return self.positions(term)[run_indexes(starts, sizes)]
+
+    def _read(self, name: str, first: int, last: int) -> Ints:
+        return self._arrays[name][first:last]
