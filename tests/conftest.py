@@ -20,7 +20,7 @@ hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, m
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vaultseek")
 
-pytest_plugins = ["raw_server", "daemons"]
+pytest_plugins = ["raw_server", "daemons", "postgres_server"]
 SLOW = {
     "content/extractors": "process",
     "core/indexing": "engine note_handout reader_pool second_space shard_copy",

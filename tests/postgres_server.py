@@ -131,3 +131,10 @@ def postgres_server() -> Iterator[PostgresServer]:
             yield server
         finally:
             server.stop()
+
+
+@pytest.fixture(scope="module", name="server")
+def _server() -> Iterator[PostgresServer]:
+    """A server that the tests of a module share."""
+    with postgres_server() as server:
+        yield server

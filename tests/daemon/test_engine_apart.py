@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from postgres_server import PostgresServer, postgres_server
+from postgres_server import PostgresServer
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -28,12 +28,6 @@ from worlds import until, write_files
 
 pytestmark = pytest.mark.long
 NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRoses."}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from postgres_server import PostgresServer, postgres_server
+from postgres_server import PostgresServer
 from semantic_here import WorkerHere
 from team_calls import CALLS, HIDDEN, OF_ALL, WIKI
 from vaultseek.base import paths
@@ -49,12 +49,6 @@ NAMES = ("boats", "garden", "wiki")
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "REFRESH_SECONDS", 0.05)
     monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +185,7 @@ def go_on(vault: OpenVault) -> None:
     for _ in range(3):
         with contextlib.suppress(Unavailable):
             say(vault, "ready")
-        vault.indexer.catch_up_again()
+        vault.indexer.sync_again()
     say(vault, "ready")
 
 

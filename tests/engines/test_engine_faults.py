@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from postgres_server import PostgresServer, postgres_server
+from postgres_server import PostgresServer
 from semantic_here import WorkerHere, index_here
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -41,12 +41,6 @@ QUERIES = ("sump pump", "lighthouse lamp", "pump tag:work", "tram", "[[garden]]"
 CATCH_UP_SECONDS = 20.0
 BEHIND_SECONDS = 3.0
 """Longest time for which an engine may be behind before a test looks at it as it is."""
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture
@@ -86,7 +80,7 @@ def catch_up(vault: OpenVault) -> None:
     vault.indexer.apply(vault.indexer.reconcile())
     began = time.monotonic()
     while True:  # an engine that was away may take longer than a request has
-        vault.indexer.catch_up_again()
+        vault.indexer.sync_again()
         seconds = time.monotonic() - began
         with contextlib.suppress(*([WorkerUnavailable] if seconds < CATCH_UP_SECONDS else [])):
             embed(vault)

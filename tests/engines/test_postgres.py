@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from postgres_server import PostgresServer, postgres_server
+from postgres_server import PostgresServer
 from semantic_here import WorkerHere, index_here
 from vaultseek.base.paths import folder_bytes
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -40,12 +40,6 @@ QUERIES = (
     "text:/sw[iI]tch/ pump", "STRASSE", 'title:"Straße"',
 )  # fmt: skip
 MODES = ("hybrid", "keyword", "semantic")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[PostgresServer]:
-    with postgres_server() as server:
-        yield server
 
 
 @pytest.fixture
@@ -161,7 +155,7 @@ def test_a_server_that_ends_or_freezes_is_caught_up_with(tmp_path, engine, serve
             with pytest.raises(Unavailable):
                 indexer.keyword_index.search("late", 10)
             mend()
-            indexer.indexer.catch_up_again()
+            indexer.indexer.sync_again()
             assert indexer.keyword_reason() is None
             assert len(indexer.keyword_index.search(break_.__name__, 10).columns.scores) == 1
 

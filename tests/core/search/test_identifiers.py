@@ -29,14 +29,6 @@ NOTES = {
 }
 
 
-@pytest.fixture
-def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
-    """The notes, indexed by word, link and meaning."""
-    index = index_here(vault(NOTES), tmp_path / "index")
-    yield index
-    index.close()
-
-
 def ask(index: OpenVault, query: str, **options: Any) -> dict[str, Any]:
     settings = options.pop("settings", SearchSettings())
     return asyncio.run(Searcher(index).search(SearchRequest(query, settings, **options)))

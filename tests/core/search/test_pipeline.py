@@ -2,17 +2,14 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from keyword_answers import content_of, hits_of
-from semantic_here import WorkerHere, index_here
-from vaultseek.core.indexing.open_vault import OpenVault
+from semantic_here import WorkerHere
 from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.ranking import rank
@@ -30,14 +27,6 @@ NOTES = {
     "Garden.md": "---\ntags: [outside]\n---\n# Garden\n\nSlugs eat the lettuce beside the pump.",
     "Soup.md": "# Soup\n\nTomato soup with basil.",
 }
-
-
-@pytest.fixture
-def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
-    """The notes, indexed by word, link and meaning."""
-    index = index_here(vault(NOTES), tmp_path / "index")
-    yield index
-    index.close()
 
 
 def request(query: str, **options: Any) -> SearchRequest:

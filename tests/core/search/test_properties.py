@@ -1,13 +1,10 @@
 """Property text is text: words, phrases and meaning know it, and a result says that a property matched."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from semantic_here import index_here
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
@@ -19,13 +16,6 @@ NOTES = {
     "Cy.md": "# Cy\n\nA product manager told me about pumps, and another product manager did not.\n",
     "Di.md": "---\nphone: 555-0199\n---\n",
 }
-
-
-@pytest.fixture
-def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
-    index = index_here(vault(NOTES), tmp_path / "index")
-    yield index
-    index.close()
 
 
 def search(index: OpenVault, query: str, **options: Any) -> list[dict[str, Any]]:

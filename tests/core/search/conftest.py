@@ -1,0 +1,19 @@
+"""A vault of the notes of a module."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from semantic_here import index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+
+
+@pytest.fixture
+def opened(
+    request: pytest.FixtureRequest, vault: Callable[[Mapping[str, str]], Path], tmp_path: Path
+) -> Iterator[OpenVault]:
+    """The ``NOTES`` of the module, indexed by word, link and meaning."""
+    index = index_here(vault(request.module.NOTES), tmp_path / "index")
+    yield index
+    index.close()
