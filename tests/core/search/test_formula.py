@@ -41,9 +41,22 @@ def test_a_note_answers_if_a_passage_or_the_whole_of_it_means_the_query():
 
 
 def test_words_are_trusted_as_far_as_their_score_does_not_arise_by_chance():
-    assert formula.keyword_trust(math.log(1000), 1000) == formula.keyword_trust(99.0, 1000) == 1.0
+    assert formula.keyword_trust(math.log(1000), 1000) == 1.0
+    assert formula.keyword_trust(99.0, 1000) == formula.MOST_TRUST
     assert formula.keyword_trust(math.log(1000) / 2, 1000) == pytest.approx(0.5)
     assert formula.keyword_trust(0.0, 0) == 0.0
+
+
+def test_a_few_words_by_chance_add_little_to_the_meaning_and_certain_ones_add_up():
+    chance, certain = formula.agreement_norm(0.3), formula.agreement_norm(30.0)
+    assert formula.agreement([0.4, 0.1], certain) == pytest.approx(1.0, abs=1e-3)
+    assert 0.4 < 0.5 * formula.agreement([0.4, 0.1], chance) < 0.45
+
+
+@given(st.lists(st.floats(0, 1), max_size=3), st.floats(1, 2))
+def test_what_the_lanes_give_together_lies_between_the_most_and_the_sum(gains, norm):
+    together = math.fsum(gains) * formula.agreement(gains, norm)
+    assert max(gains, default=0.0) - 1e-9 <= together <= math.fsum(gains) + 1e-9
 
 
 def test_the_unit_of_a_score_by_word_does_not_depend_on_the_other_scores():

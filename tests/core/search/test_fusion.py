@@ -261,6 +261,7 @@ fusions = st.builds(
     ranks=st.sampled_from(["score", "integer"]),
     rrf_k=st.floats(1, 100),
     rrf_min_score=st.sampled_from([0.0, 0.01, 0.02]),
+    norm=st.floats(1, 2),
 )
 signals_ = st.builds(
     Signals,

@@ -10,11 +10,10 @@ import pytest
 from keyword_answers import KeywordHit, answer_of
 from semantic_answers import answer_of_hits
 from vaultseek.core.search import formula
-from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.scoring import (
     ScoredLane,
-    ScoredLanes,
     judge,
     keyword_scores,
     lane_weights,
@@ -44,9 +43,12 @@ def by_meaning(passages: dict[int, list[float]], notes: dict[int, float]) -> Sem
     return answer_of_hits(chunks, list(notes.items()))
 
 
+def asked(query: str, **settings: Any) -> ParsedRequest:
+    return parse_request(SearchRequest(query, SearchSettings(**settings)))
+
+
 def weights(query: str, retrieval: Retrieval, population: int = 1000, **settings: Any) -> tuple[float, float]:
-    parsed = parse_request(SearchRequest(query, SearchSettings(**settings)))
-    by_name = lane_weights(parsed, retrieval, population)
+    by_name = lane_weights(asked(query, **settings), retrieval, population)
     return by_name["keyword"], by_name["semantic"]
 
 
@@ -99,15 +101,24 @@ def test_a_lane_proposes_its_first_notes_and_knows_the_scores_of_other_candidate
 
 
 def test_both_lanes_are_scored_and_weighed():
-    parsed = parse_request(SearchRequest("pump", SearchSettings()))
+    parsed = asked("pump")
     retrieval = Retrieval(by_word(hit(1, 10.0)), by_meaning({1: [0.8]}, {1: 0.5}))
     lanes = score_lanes(parsed, retrieval, 10)
     weights = lane_weights(parsed, retrieval, 10)
     scored = (keyword_scores(retrieval.keyword, 10), semantic_scores(retrieval.semantic))
-    assert lanes == ScoredLanes([replace(lane, weight=weights[lane.name]) for lane in scored], certain=[1])
+    assert list(lanes) == [replace(lane, weight=weights[lane.name]) for lane in scored]
+    assert lanes.certain == [1]
     few, many = (by_word(*(hit(note, 1.0) for note in range(count))) for count in (3, 4))
     assert score_lanes(parsed, Retrieval(few), 10).certain == [0, 1, 2]
     assert not score_lanes(parsed, Retrieval(many), 10).certain
+
+
+def test_the_lanes_add_up_where_the_words_are_no_chance_or_the_user_chose_the_weights():
+    retrieval = Retrieval(by_word(hit(1, 1.0)), by_meaning({1: [0.8]}, {1: 0.5}))
+    assert score_lanes(asked("pump"), retrieval, 10).norm == 1.5
+    assert score_lanes(asked("pump"), Retrieval(by_word(hit(1, 99.0)), retrieval.semantic), 10).norm < 1.01
+    for chosen in ({"semantic_weight": 2.0}, {"fusion": "linear"}, {"rrf_ranks": "integer"}):
+        assert score_lanes(asked("pump", **chosen), retrieval, 10).norm == 1.0
 
 
 def test_linear_fusion_weighs_by_alpha():

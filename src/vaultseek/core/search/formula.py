@@ -9,9 +9,10 @@ In the order in which a search uses it:
 2. **Trust.** Words count in full if the best score could hardly arise by chance (:func:`keyword_trust`);
    meaning counts in full if the model reads the query's language (:func:`semantic_trust`); the weights
    themselves come from the kind of query (``content/query/profile.py``).
-3. **Fusion.** ``weight / (k + rank)`` summed over the lanes (weighted reciprocal rank fusion: Cormack, Clarke
-   and Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
-   or a weighted mean of min-max normalised scores (:func:`normalized`).
+3. **Fusion.** ``weight / (k + rank)`` of each lane (weighted reciprocal rank fusion: Cormack, Clarke and
+   Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
+   joined by a p-norm between sum and maximum (:func:`agreement`; Lee, *Combining multiple evidence*, SIGIR
+   1995, compares both ends), or a weighted mean of min-max normalised scores (:func:`normalized`).
 4. **Score regularization.** The best candidates share their scores with those most similar to them
    (:func:`affinities`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
 5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
@@ -56,6 +57,10 @@ both counts."""
 
 CERTAIN_DEVIATIONS = 4.0
 """Deviations by meaning that weigh as much as a score by word that singles out one note."""
+MOST_TRUST = 1.25
+"""Weight of words that are certain beyond any chance, as many words of a long question are."""
+CHANCE_NORM = 0.5
+"""How far the p-norm of the lanes is above their sum, where a few words decide."""
 READING_EXPONENT = 3
 """Above 1, since what a model reads in part it understands less than in part."""
 RARE_CERTAINTY = 0.85
@@ -176,8 +181,24 @@ def keyword_scale(scores: Sequence[float], population: int) -> Scale:
 
 
 def keyword_trust(score: float, population: int) -> float:
-    """Return how far to trust the keyword lane, in [0, 1], by its best ``score``."""
-    return min(1.0, certainty(score, population))
+    """Return how far to trust the keyword lane, in [0, 1.25], by its best ``score``."""
+    return min(MOST_TRUST, certainty(score, population))
+
+
+def agreement_norm(certainty: float) -> float:
+    """Return p for :func:`agreement`: 1 with words that chance does not give, above it with fewer.
+
+    A note that means the query and has a word of it by chance is hardly better than one that means it.
+    """
+    return 1 + CHANCE_NORM / max(1.0, certainty) ** 3
+
+
+def agreement(gains: Sequence[float], norm: float) -> float:
+    """Return the p-norm of what the lanes give a note, as a share of their sum, in (0, 1]; 1 without any."""
+    total = math.fsum(gains)
+    if norm == 1.0 or total <= 0:
+        return 1.0
+    return float(math.fsum((gain / total) ** norm for gain in gains) ** (1 / norm))
 
 
 def certainty(score: float, population: int) -> float:

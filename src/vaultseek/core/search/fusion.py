@@ -41,6 +41,7 @@ from vaultseek.core.search.lanes import (
     Fusion,
     Lane,
     Parts,
+    agreeing,
     contributions,
     finite_scores,
     weight_of,
@@ -244,7 +245,9 @@ def _passing(
     lane_sum = {note: _raw(each) for note, each in parts.items()}
     least = fusion.rrf_min_score if fusion.method == "rrf" else -math.inf
     passing = {
-        note: each for note, each in parts.items() if lane_sum[note] >= least or note in signals.exactly_named
+        note: agreeing(each, fusion.norm)
+        for note, each in parts.items()
+        if lane_sum[note] >= least or note in signals.exactly_named
     }
     lane_gain = {note: _gain(each) for note, each in passing.items()}
     return passing, {note: lane_sum[note] for note in passing}, lane_gain

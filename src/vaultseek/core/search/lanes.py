@@ -10,7 +10,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from vaultseek.core.search.formula import Scale, interpolated_rank, normalized, reciprocal_rank, scale_of
+from vaultseek.core.search.formula import (
+    Scale,
+    agreement,
+    interpolated_rank,
+    normalized,
+    reciprocal_rank,
+    scale_of,
+)
 
 DIRECT_LANES = ("keyword", "semantic")
 """Names of the lanes that search by the query itself, in the order in which answers list them."""
@@ -43,13 +50,15 @@ class Lane:
 class Fusion:
     """Options of the fusion. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
 
-    ``regularization`` is the share of a score that comes from similar candidates.
+    ``norm`` is that of :func:`formula.agreement`, 1 for the sum. ``regularization`` is the share of a score
+    that comes from similar candidates.
     """
 
     method: Literal["rrf", "linear"] = "rrf"
     ranks: Literal["score", "integer"] = "score"
     rrf_k: float = 60.0
     rrf_min_score: float = 0.0
+    norm: float = 1.0
     regularization: float = 0.3
     anchor_boost: float = 1.5
     tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
@@ -59,7 +68,8 @@ class Contribution(NamedTuple):
     """One lane's part in a note's score: 1-based place, rank that entered the formula, result.
 
     ``rank`` is None for a note that the lane knows and did not propose. ``gain`` is what counts: the
-    contribution less what the lane gives to a note that it does not know.
+    contribution less what the lane gives to a note that it does not know, and less what the other lane gives
+    already (:func:`agreeing`).
     """
 
     rank: int | None
@@ -71,7 +81,7 @@ class Contribution(NamedTuple):
 
     @property
     def baseline(self) -> float:
-        """The part of the contribution that a note gets of which the lane knows nothing."""
+        """The part of the contribution that does not count."""
         return self.contribution - self.gain
 
 
@@ -87,6 +97,12 @@ def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: 
     """
     contribute = _reciprocal if fusion.method == "rrf" else _linear
     return contribute(lane, proposed, fusion, total)
+
+
+def agreeing(parts: Parts, norm: float) -> Parts:
+    """Return the contributions with gains that add up to their p-norm."""
+    share = agreement([each.gain for each in parts.values()], norm)
+    return {lane: each._replace(gain=each.gain * share) for lane, each in parts.items()}
 
 
 def finite_scores(lane: Lane) -> dict[str, float]:

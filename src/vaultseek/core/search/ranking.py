@@ -91,7 +91,8 @@ def rank(
     keyword, settings = retrieval.keyword, parsed.request.settings
     with_name = _notes_named(parsed, allowed, ledger)
     prefix_named = _notes_prefix_named(parsed, allowed, ledger)
-    fusion = _fusion(settings, 1.0 if retrieval.semantic is None else retrieval.semantic.reading)
+    reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
+    fusion = _fusion(settings, reading, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
     proposed = {*best, *lanes.first(REGULARIZED_NOTES), *with_name, *prefix_named}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
@@ -178,7 +179,7 @@ def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
     return tuple(row[0] for row in ledger.select(sql, month, *days, DAYS_OF_MONTH))
 
 
-def _fusion(settings: SearchSettings, reading: float) -> Fusion:
+def _fusion(settings: SearchSettings, reading: float, norm: float) -> Fusion:
     """Return the options of the fusion; vectors of notes in a language that the model does not read, as far
     as that of the query tells, say little about which are similar."""
     tiers = tuple((tier.days, tier.factor) for tier in settings.recency.tiers)
@@ -187,6 +188,7 @@ def _fusion(settings: SearchSettings, reading: float) -> Fusion:
         ranks=settings.rrf_ranks,
         rrf_k=settings.rrf_k,
         rrf_min_score=settings.rrf_min_score,
+        norm=norm,
         regularization=settings.company * reading,
         anchor_boost=settings.anchor_boost,
         tiers=tiers if settings.recency.enabled else (),

@@ -18,6 +18,7 @@ from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.segment import Ints
 from vaultseek.store.ledger import NoteRow
@@ -69,10 +70,12 @@ class ScoredLane:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLanes:
-    """All lanes, scored. ``certain`` are the notes, by id, whose words could hardly be there by chance."""
+    """All lanes, scored. ``certain`` are the notes, by id, whose words could hardly be there by chance;
+    ``norm`` is that of the fusion."""
 
     lanes: Sequence[ScoredLane] = ()
     certain: Collection[int] = ()
+    norm: float = 1.0
 
     def __iter__(self) -> Iterator[ScoredLane]:
         return iter(self.lanes)
@@ -96,9 +99,11 @@ class ScoredLanes:
         total = sum(lane.weight for lane in self.lanes) or 1.0
         for lane in self.lanes:
             if lane.scores:
-                for note, gain in zip(lane.scores, lane.gains(depth, fusion, total).tolist(), strict=True):
+                # A sum of powers orders the notes as the norm does.
+                powers = lane.gains(depth, fusion, total) ** fusion.norm
+                for note, power in zip(lane.scores, powers.tolist(), strict=True):
                     if note in proposed:
-                        proposed[note] += gain
+                        proposed[note] += power
         return heapq.nlargest(count, proposed, key=proposed.__getitem__)
 
 
@@ -113,7 +118,8 @@ def score_lanes(
     semantic = semantic_scores(retrieval.semantic, paths)
     weights = lane_weights(parsed, retrieval, population)
     lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
-    return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, population))
+    norm = _fusion_norm(parsed, retrieval, population)
+    return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, population), norm)
 
 
 def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> ScoredLane:
@@ -153,18 +159,34 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -
     In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
     """
     settings, weights = parsed.request.settings, parsed.profile.weights
+    semantic = retrieval.semantic
+    if semantic is not None and _is_trust_measured(settings):
+        return {
+            "keyword": weights.keyword * keyword_trust(retrieval.keyword, population),
+            "semantic": weights.semantic * formula.semantic_trust(semantic.reading),
+        }
     if settings.fusion == "linear" and not settings.has_explicit_weights:
         fixed = not settings.adaptive or settings.has_explicit_alpha
         alpha = settings.alpha if fixed else weights.alpha
         return {"keyword": 1 - alpha, "semantic": alpha}
     if not settings.adaptive or settings.has_explicit_weights:
         return {"keyword": settings.keyword_weight, "semantic": settings.semantic_weight}
-    if settings.profile != "auto" or retrieval.semantic is None:
-        return {"keyword": weights.keyword, "semantic": weights.semantic}
-    return {
-        "keyword": weights.keyword * keyword_trust(retrieval.keyword, population),
-        "semantic": weights.semantic * formula.semantic_trust(retrieval.semantic.reading),
-    }
+    return {"keyword": weights.keyword, "semantic": weights.semantic}
+
+
+def _is_trust_measured(settings: SearchSettings) -> bool:
+    """True unless a setting says how much each lane counts."""
+    is_open = settings.adaptive and not settings.has_explicit_weights and settings.profile == "auto"
+    return is_open and settings.fusion == "rrf"
+
+
+def _fusion_norm(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> float:
+    """Return the norm of the fusion; 1 where the user chose weights or plain ranks."""
+    answer, settings = retrieval.keyword, parsed.request.settings
+    if settings.rrf_ranks == "integer" or not _is_trust_measured(settings):
+        return 1.0
+    best = float(answer.columns.scores[0]) if answer is not None and len(answer) else 0.0
+    return formula.agreement_norm(formula.certainty(best, population))
 
 
 def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
