@@ -121,6 +121,19 @@ def test_the_lanes_add_up_where_the_words_are_no_chance_or_the_user_chose_the_we
         assert score_lanes(asked("pump", **chosen), retrieval, 10).norm == 1.0
 
 
+def test_words_of_a_language_that_few_notes_are_in_are_judged_among_those():
+    retrieval = Retrieval(by_word(hit(1, 4.0)), by_meaning({1: [0.8]}, {1: 0.5}))
+    japanese = asked("パン種に灰色の水が浮いたらどうする")
+
+    def keyword_weight(parsed: ParsedRequest, **languages: int) -> float:
+        return score_lanes(parsed, retrieval, 100, languages=languages).named("keyword").weight
+
+    assert keyword_weight(japanese, en=99, ja=1) < keyword_weight(japanese, en=51, ja=49)
+    # Words that match although no note is in the language are names.
+    assert keyword_weight(japanese, en=99, de=1) == keyword_weight(japanese, ja=100)
+    assert keyword_weight(asked("pump"), en=99, ja=1) == keyword_weight(asked("pump"), en=100)
+
+
 def test_linear_fusion_weighs_by_alpha():
     settings = {"fusion": "linear", "adaptive": False, "alpha": 0.3}
     assert weights("pump", Retrieval(), **settings) == (0.7, 0.3)

@@ -180,7 +180,7 @@ def keyword_scale(scores: Sequence[float], population: int) -> Scale:
     return Scale(math.log(max(population, 2)) / CERTAIN_DEVIATIONS, minimum)
 
 
-def keyword_trust(score: float, population: int) -> float:
+def keyword_trust(score: float, population: float) -> float:
     """Return how far to trust the keyword lane, in [0, 1.25], by its best ``score``."""
     return min(MOST_TRUST, certainty(score, population))
 
@@ -201,7 +201,18 @@ def agreement(gains: Sequence[float], norm: float) -> float:
     return float(math.fsum((gain / total) ** norm for gain in gains) ** (1 / norm))
 
 
-def certainty(score: float, population: int) -> float:
+def chance_population(population: int, notes: int) -> float:
+    """Return the population by which to judge words of a language that only ``notes`` of it are in.
+
+    A rare word says first that a note is in that language. Only ``ln(1 + notes)`` of what singles out one
+    note, ``ln(population)``, is left to tell these notes apart.
+    """
+    everything = max(population, 2)
+    share = math.log(1 + notes) / math.log(everything)
+    return float(everything ** (1 / min(share, 1.0)))
+
+
+def certainty(score: float, population: float) -> float:
     """Return the ``score`` of a note by word as a share of what singles out one note in so many by chance.
 
     A word's idf is the logarithm of how rare it is, so it takes a score of ``ln(population)``.

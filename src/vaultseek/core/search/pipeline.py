@@ -196,8 +196,9 @@ class Searcher:
     ) -> _Evidence:
         retrieval = combine_lanes(keyword, semantic)
         clock.milliseconds.update(retrieval.milliseconds)
-        population = self._vault.ledger.counts().notes if filtered is None else len(filtered.ids)
-        lanes = score_lanes(parsed, retrieval, population, self._vault.ledger.paths_of)
+        ledger = self._vault.ledger
+        population = ledger.counts().notes if filtered is None else len(filtered.ids)
+        lanes = score_lanes(parsed, retrieval, population, ledger.paths_of, ledger.languages())
         return _Evidence(parsed, filtered, retrieval, lanes)
 
     def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vaultseek.content.languages.detect import detect_language, main_language
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import SCALE_NOTES, Floats, Scale, scale_of
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
@@ -108,18 +109,36 @@ class ScoredLanes:
 
 
 def score_lanes(
-    parsed: ParsedRequest, retrieval: Retrieval, population: int, paths: Paths | None = None
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    population: int,
+    paths: Paths | None = None,
+    languages: Mapping[str, int] | None = None,
 ) -> ScoredLanes:
     """Score what was retrieved. ``population`` counts the notes that could have matched.
 
     Notes of equal scores are in the order of their ``paths``: their ids depend on when they were indexed.
+    ``languages`` has the number of notes by language.
     """
     keyword = keyword_scores(retrieval.keyword, population, paths)
     semantic = semantic_scores(retrieval.semantic, paths)
-    weights = lane_weights(parsed, retrieval, population)
+    chance = _chance_population(parsed, population, languages or {})
+    weights = lane_weights(parsed, retrieval, chance)
     lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
-    norm = _fusion_norm(parsed, retrieval, population)
-    return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, population), norm)
+    norm = _fusion_norm(parsed, retrieval, chance)
+    return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, chance), norm)
+
+
+def _chance_population(parsed: ParsedRequest, population: int, languages: Mapping[str, int]) -> float:
+    """Return the population by which words are judged: larger in a language that few notes are in, where
+    every word is rare."""
+    if len(languages) < 2:
+        return population
+    language = detect_language(parsed.query.rank_text)
+    count = languages.get(language, 0)
+    if not language or not count or language == main_language(languages):
+        return population
+    return formula.chance_population(population, count)
 
 
 def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> ScoredLane:
@@ -153,7 +172,7 @@ def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -
     return ScoredLane("semantic", scores, _scale(scores))
 
 
-def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> dict[str, float]:
+def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: float) -> dict[str, float]:
     """Return each lane's weight by its name: as set, else by the kind of query and how far to trust it.
 
     In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
@@ -180,7 +199,7 @@ def _is_trust_measured(settings: SearchSettings) -> bool:
     return is_open and settings.fusion == "rrf"
 
 
-def _fusion_norm(parsed: ParsedRequest, retrieval: Retrieval, population: int) -> float:
+def _fusion_norm(parsed: ParsedRequest, retrieval: Retrieval, population: float) -> float:
     """Return the norm of the fusion; 1 where the user chose weights or plain ranks."""
     answer, settings = retrieval.keyword, parsed.request.settings
     if settings.rrf_ranks == "integer" or not _is_trust_measured(settings):
@@ -189,14 +208,14 @@ def _fusion_norm(parsed: ParsedRequest, retrieval: Retrieval, population: int) -
     return formula.agreement_norm(formula.certainty(best, population))
 
 
-def keyword_trust(answer: KeywordAnswer | None, population: int) -> float:
+def keyword_trust(answer: KeywordAnswer | None, population: float) -> float:
     """Return how far to trust the keyword lane, in [0, 1]; see :func:`formula.keyword_trust`."""
     if answer is None or not len(answer):
         return 1.0
     return formula.keyword_trust(float(answer.columns.scores[0]), population)
 
 
-def _certain(scores: ScoredLane, answer: KeywordAnswer | None, population: int) -> Collection[int]:
+def _certain(scores: ScoredLane, answer: KeywordAnswer | None, population: float) -> Collection[int]:
     """Return those of the best notes by word whose words are certain; no lane proposes fewer.
 
     Words are certain by their score, or where very few notes have all of them.

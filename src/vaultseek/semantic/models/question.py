@@ -18,7 +18,7 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 MEANS = {MULTILINGUAL.fingerprint: Path(__file__).with_name("multilingual-e5-small-questions.npy")}
 """Files of the mean vectors of questions, a row for each language, by the model's fingerprint;
 ``scripts/language_means.py`` writes them."""
-COMMON_SHARE = 0.5
+COMMON_SHARE = 0.6
 """Share of the mean of all questions that is taken off: with all of it, questions in the language of the
 notes would be answered worse."""
 
