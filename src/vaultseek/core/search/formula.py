@@ -60,7 +60,7 @@ CERTAIN_DEVIATIONS = 4.0
 MOST_TRUST = 1.25
 """Weight of words that are certain beyond any chance, as many words of a long question are."""
 CHANCE_NORM = 0.5
-"""How far the p-norm of the lanes is above their sum, where a few words decide."""
+"""Distance of the p of the norm from 1, the sum, where words may match by chance."""
 READING_EXPONENT = 3
 """Above 1, since what a model reads in part it understands less than in part."""
 RARE_CERTAINTY = 0.85
