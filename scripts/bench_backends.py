@@ -94,7 +94,7 @@ async def measure_speed(passages: int, folder: Path, engines: Mapping[str, Engin
             copy_ledger(folder / "embedded", cache)
         began = time.monotonic()
         options = VaultOptions("bench", vault, engine=engine)
-        async with indexed_vault(options, cache, choose_models("hashing", "off"), quiet) as open_vault:
+        async with indexed_vault(options, cache, choose_models("hashing-384", "off"), quiet) as open_vault:
             counts = open_vault.ledger.counts()
             loaded = time.monotonic() - began
             disk = sum(folder_bytes(each) for each in parts_of(cache, engine))

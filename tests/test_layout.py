@@ -25,7 +25,7 @@ ENGINES = {
     "chromadb": {"semantic/vectors/chroma.py"},
     "llama_index": {"llama.py", "semantic/inference/served.py"},
     "huggingface_hub": {"semantic/models/fetch.py"},
-    "psycopg": {"engines/postgres/server.py", "engines/postgres/database.py"},
+    "psycopg": {"engines/postgres/server.py"},
     "mcp": {"doors/mcp/http.py", "doors/mcp/server.py"},
     "uvicorn": {"doors/ui/application.py", "protocol/wire/http.py"},
     "starlette": {"doors/mcp/http.py", "doors/ui/application.py", "doors/ui/gate.py"},

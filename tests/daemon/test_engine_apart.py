@@ -34,14 +34,14 @@ NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRose
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """While it is set, an engine takes notes and never answers."""
     frozen, thawed = threading.Event(), threading.Event()
-    apply = PostgresBackend.apply
+    replace = PostgresBackend.replace
 
-    def apply_when_thawed(backend: PostgresBackend, batch: Any) -> None:
+    def replace_when_thawed(backend: PostgresBackend, *what: Any) -> None:
         while frozen.is_set():
             thawed.wait(0.02)
-        apply(backend, batch)
+        replace(backend, *what)
 
-    monkeypatch.setattr(PostgresBackend, "apply", apply_when_thawed)
+    monkeypatch.setattr(PostgresBackend, "replace", replace_when_thawed)
     monkeypatch.setattr(server_module, "PAUSE_SECONDS", 0.0)
     yield frozen
     frozen.clear()
@@ -122,7 +122,7 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
         raise full
 
     with monkeypatch.context() as during:
-        during.setattr(PostgresBackend, "apply", refuse)
+        during.setattr(PostgresBackend, "replace", refuse)
         write_files(tmp_path / "vault", {"lamp.md": "# Lamp\n\nA lighthouse."})
         await until(lambda: follower.state == "disk_full")
         assert "the disk is full" in follower.vault.keyword_reason().text

@@ -117,7 +117,7 @@ async def searcher(settings: Settings, indexers: dict[str, OpenVault]) -> AsyncI
 
 async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers, server):
     assert await searcher.partial() == (set(NAMES), {})
-    await asyncio.to_thread(indexers["boats"].engine.backend.drop)
+    await asyncio.to_thread(indexers["boats"].engine.backend.empty)
     being_read = Reason("being_read", "40 of 90 notes are still to be read")
     await asyncio.to_thread(say, indexers["garden"], "indexing", being_read)
     await searcher.look()
@@ -186,6 +186,7 @@ def go_on(vault: OpenVault) -> None:
         with contextlib.suppress(Unavailable):
             say(vault, "ready")
         vault.indexer.sync_again()
+    asyncio.run(index_vault(vault))
     say(vault, "ready")
 
 
@@ -211,7 +212,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
         await searcher.call("vault/remove", vault="boats", delete_index=True)
     with pytest.raises(VaultMissing):
         await searcher.call("vault/remove", vault="no such")
-    await asyncio.to_thread(indexers["boats"].engine.backend.drop)
+    await asyncio.to_thread(indexers["boats"].engine.backend.empty)
     await searcher.look()
     assert "boats" in (await searcher.partial())[1]
     answer = await searcher.call("vault/remove", vault="boats")

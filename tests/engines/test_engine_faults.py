@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -18,9 +19,13 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
+from vaultseek.engines import shard_file
 from vaultseek.engines import sync as engine_sync
+from vaultseek.engines import writer as shard_writer
+from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.backend import PostgresBackend
+from vaultseek.engines.postgres.server import Server
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
@@ -118,8 +123,8 @@ class Trouble:
         self.happened = False
         put = getattr(PostgresBackend, written)
 
-        def with_trouble(backend: PostgresBackend, connection: Any, what: Any) -> None:
-            put(backend, connection, what)
+        def with_trouble(backend: PostgresBackend, *what: Any) -> None:
+            put(backend, *what)
             if not self.happened:
                 self.happened = True
                 begin()
@@ -127,7 +132,7 @@ class Trouble:
         monkeypatch.setattr(PostgresBackend, written, with_trouble)
 
 
-@pytest.mark.parametrize("written", ["_replace", "_put_vectors"])
+@pytest.mark.parametrize("written", ["replace", "put_vectors"])
 def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, engine, server, monkeypatch, written):
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "index", engine) as vault:
@@ -149,7 +154,7 @@ def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, engine, serve
         assert vault.ledger.vectors.embeddings_computed() == embedded + 4
 
 
-@pytest.mark.parametrize("written", ["_replace", "_put_vectors"])
+@pytest.mark.parametrize("written", ["replace", "put_vectors"])
 def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, engine, server, monkeypatch, written):
     root = write_files(tmp_path / "vault", NOTES)
     engine = replace(engine, seconds=1.0, write_seconds=1.0)
@@ -160,7 +165,7 @@ def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, engine, server, m
             trouble = Trouble(during, written, server.freeze)
             index(vault)
             assert trouble.happened
-        if written == "_replace":
+        if written == "replace":
             reason = vault.keyword_reason()
             assert reason is not None
             assert "does not answer" in reason.text
@@ -179,12 +184,59 @@ def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, engine, mon
         index(vault)
         write_files(root, LATER)
         assert vault.keyword_reason() is None
-        Trouble(monkeypatch, "_replace", lambda: said.append(search(vault, "lighthouse", "keyword")))
+        Trouble(monkeypatch, "replace", lambda: said.append(search(vault, "lighthouse", "keyword")))
         index(vault)
         [(notes, partial)] = said
         assert notes == []
         assert "some changes are not in the engine yet: syncing to the engine for" in partial["keyword"].text
         assert search(vault, "lighthouse", "keyword") == (["lamp.md"], {})
+
+
+def test_a_full_disk_of_the_server(tmp_path, engine, monkeypatch):
+    def refuse(server: Server, *_: object) -> None:
+        with server.connection():
+            raise psycopg.errors.DiskFull("could not extend file: No space left on device")
+
+    psycopg = pytest.importorskip("psycopg")
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "index", engine) as vault:
+        with monkeypatch.context() as full:
+            full.setattr(Server, "copy", refuse)
+            index(vault)
+            reason = vault.keyword_reason()
+            assert reason is not None
+            assert f"the disk of PostgreSQL at {engine.place} is full" in reason.text
+            assert search(vault, "path:garden")[0] == ["garden.md"]
+        catch_up(vault)
+        assert vault.keyword_reason() is None
+        assert is_as_fresh(vault, tmp_path / "fresh")
+
+
+@pytest.mark.parametrize(("lost", "is_closed"), [("some", False), ("all", True)])
+def test_an_engine_that_is_restored_as_it_was_before(tmp_path, engine, server, lost, is_closed):
+    root = write_files(tmp_path / "vault", NOTES)
+    with contextlib.ExitStack() as closing:
+        vault = closing.enter_context(opened(root, tmp_path / "index", engine))
+        if lost == "all":
+            server.back_up(tmp_path / "backup")
+        index(vault)
+        if lost == "some":
+            catch_up(vault)
+            server.back_up(tmp_path / "backup")
+        write_files(root, LATER)
+        (root / "garden.md").unlink()
+        catch_up(vault)
+        embedded = vault.ledger.vectors.embeddings_computed()
+        if is_closed:
+            closing.pop_all().close()
+        server.restore(tmp_path / "backup")
+        if is_closed:
+            vault = closing.enter_context(opened(root, tmp_path / "index", engine))
+        write_files(root, {"new.md": "# New\n\nAnother lamp."})
+        index(vault)
+        catch_up(vault)
+        assert is_as_fresh(vault, tmp_path / "fresh")
+        assert vault.ledger.vectors.embeddings_computed() == embedded + 2
 
 
 def test_an_index_that_is_restored_as_it_was_before(tmp_path, engine):
@@ -226,6 +278,44 @@ def test_an_index_that_is_restored_and_goes_on_before_the_engine_is_there(tmp_pa
         assert is_as_fresh(vault, tmp_path / "fresh")
 
 
+def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
+    """A copied index is of the same shard: whoever comes later has it, and the other says so."""
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "first", engine) as vault:
+        index(vault)
+        assert vault.engine is not None
+        shutil.copytree(tmp_path / "first", tmp_path / "second")
+        other_root = write_files(tmp_path / "other", {**NOTES, "own.md": "# Own\n\nA lamp of its own."})
+        shard_file._open.clear()  # as in another process
+        with opened(other_root, tmp_path / "second", engine) as other:
+            index(other)
+            assert is_as_fresh(other, tmp_path / "fresh")
+            assert other.engine is not None
+            other.engine.publish(heartbeat())
+            with pytest.raises(Unavailable, match="changed outside vaultseek"):
+                vault.engine.publish(heartbeat())
+            assert vault.keyword_reason() is not None
+            write_files(root, LATER)
+            index(vault)
+            for _ in range(3):
+                vault.indexer.catch_up_again()
+                reason = vault.keyword_reason()
+                assert reason is not None
+                expected = r"indexer on else writes to the same shard, vault-.*: one index is a copy .*/first"
+                assert re.search(expected, reason.text)
+            assert search(vault, "path:lamp")[0] == ["lamp.md"]
+            assert is_as_fresh(other, tmp_path / "fresh")
+        # The other is silent from now on: this one has the shard again, with nothing of the other in it.
+        monkeypatch.setattr(shard_writer, "SILENCE_SECONDS", 0.0)
+        catch_up(vault)
+        assert vault.keyword_reason() is None
+        assert is_as_fresh(vault, tmp_path / "fresh")
+
+
+def heartbeat() -> Heartbeat:
+    return Heartbeat(1.0, "else", "ready")
+
+
 def test_a_copied_index_is_not_opened_beside_its_original(tmp_path, engine):
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "first", engine) as vault:
@@ -263,10 +353,10 @@ def test_a_frozen_engine_holds_up_no_request_of_any_vault(server, engine):
         with ThreadPoolExecutor(8) as threads:
             said = list(threads.map(ask, [*backends, *backends], timeout=60.0))
         assert set(said) == {f"PostgreSQL at {engine.place} does not answer; it is asked again by itself"}
-        assert all(backend.connection.outage is not None for backend in backends)
+        assert all(backend.server.outage is not None for backend in backends)
         server.thaw()
         assert [ask(backend) for backend in backends] == [""] * len(backends)
-        assert all(backend.connection.outage is None for backend in backends)
+        assert all(backend.server.outage is None for backend in backends)
 
 
 def ask(backend: PostgresBackend) -> str:

@@ -177,7 +177,7 @@ def test_an_indexer_that_lost_the_shard_writes_nothing_more(tmp_path, engine):
     with opened(root, tmp_path / "indexer", engine) as indexer:
         asyncio.run(index_vault(indexer))
         backend = indexer.engine.backend
-        backend.set_state(f"{engine.shard}/writer", "somebody else")
+        backend.set_state("owner", "somebody else")
         before = backend.statistics()
         write_files(root, {"late.md": "a late pump"})
         indexer.indexer.apply(indexer.indexer.reconcile())

@@ -88,7 +88,6 @@ class VaultFollower:
             self._spawn(self._probe_engine, "engine's state")
         if engine.is_remote and self.vault.replica is None:
             self._spawn(self._sync_engine, "engine")
-        if engine.is_shared:
             self._spawn(self._heartbeat.run, "heartbeat")
         for work, name in self._source.tasks():
             self._spawn(work, name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vaultseek.engines.engine import backend_of
 from vaultseek.engines.port import ENGINE_FOLDER
-from vaultseek.engines.writer import own_runs, writer_name
+from vaultseek.engines.shard_file import ShardFile
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 
@@ -34,19 +34,15 @@ def drop_shard(options: EngineOptions, index: Path) -> None:
     shard = shard_of(index)
     if not shard:
         return
-    folder = index / ENGINE_FOLDER
     with closing(backend_of(replace(options, shard=shard))) as backend:
-        owner = backend.state(writer_name(shard)).get("position")
-        if not owner or owner in own_runs(folder):
+        owner = backend.state().get("owner")
+        if not owner or owner in ShardFile(index / ENGINE_FOLDER).runs:
             backend.delete()
 
 
 def shard_of(index: Path) -> str:
     """Return the name of the shard that the index in a folder is in an engine; "" if it is in none."""
-    try:
-        return (index / ENGINE_FOLDER / "shard").read_text().strip()
-    except OSError:
-        return ""
+    return ShardFile(index / ENGINE_FOLDER).name
 
 
 def names_of_shards(options: EngineOptions) -> dict[str, str]:

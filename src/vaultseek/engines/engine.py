@@ -8,16 +8,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from vaultseek.base import paths
 from vaultseek.base.extras import require_extra
-from vaultseek.engines.heartbeat import Heartbeat, heartbeat_name
+from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.port import Engine, ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.engines.postgres.replica import LiveShard
-from vaultseek.engines.shard_names import shard_name
+from vaultseek.engines.shard_file import ShardFile
 from vaultseek.engines.sync import EngineSync, EngineThread
-from vaultseek.engines.vectors import EngineVectors
+from vaultseek.engines.vectors import EngineVectors, version_name
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.semantic.worker import SemanticWorker
@@ -46,24 +45,18 @@ class OpenEngine(Engine):
         *,
         is_replica: bool = False,
     ) -> None:
-        """``is_replica``: another daemon writes to the engine, and the ledger is a copy of what is there."""
-        paths.private_directory(folder)
-        self.backend = backend_of(replace(options, shard=options.shard or shard_name(name, folder)))
-        self._writer: ShardWriter | None = None
-        try:
-            if not is_replica:
-                self._writer = ShardWriter(self.backend, folder, name)
-            self.keyword = EngineSync(
-                folder, language, self.backend, self.backend.vocabulary, writer=self._writer
-            )
-        except BaseException:
-            (self._writer or self.backend).close()
-            raise
-        if self._writer is not None:
-            self._writer.on_unverified = self.keyword.mark_unverified
+        """``is_replica``: another daemon writes to the engine, and the ledger is the one there."""
+        shard = options.shard or ShardFile(folder).give_name(name)
+        self.backend = backend_of(replace(options, shard=shard))
+        self.keyword = EngineSync(self.backend, language)
         self._prober: EngineThread | None = None
-        self._is_replica = is_replica
         self._ledger = ledger
+        if not is_replica:
+            try:
+                self.keyword.begin(ShardWriter(self.backend, folder, name, self.keyword.mark_unverified))
+            except BaseException:
+                self.backend.close()
+                raise
 
     def start_background_writer(self) -> None:
         """Write notes in a thread of their own from now on; see ``EngineSync``."""
@@ -72,7 +65,7 @@ class OpenEngine(Engine):
     @property
     def outage(self) -> Unavailable | None:
         """The reason why the engine did not answer when it was asked last; None if it did. Asks nothing."""
-        return self.backend.connection.outage
+        return self.backend.server.outage
 
     def probe(self) -> None:
         """Send the engine a small request from a thread of its own, so that ``outage`` is current.
@@ -97,11 +90,6 @@ class OpenEngine(Engine):
         """True if the notes of the ledger are in the engine, or it is known why not."""
         return self.keyword.is_synced
 
-    @property
-    def synced_revision(self) -> int:
-        """The revision of the ledger that the engine has."""
-        return self.keyword.synced_revision(self._ledger)
-
     async def wait_until_synced(self, seconds: float) -> None:
         """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""
         end = time.monotonic() + seconds
@@ -111,37 +99,29 @@ class OpenEngine(Engine):
 
     def vector_store(self, worker: SemanticWorker) -> EngineVectors:
         """Return what keeps the vectors that a worker computes."""
-        return EngineVectors(worker, self.backend, self._ledger, writer=self._writer)
+        return EngineVectors(worker, self.backend, self._ledger, writer=self.keyword.writer)
 
     def replica(self, space: str) -> ShardSource | None:
         """Return what keeps the ledger up to the engine, None if this daemon writes to it."""
         if isinstance(self._ledger, ShardLedger):
-            return LiveShard(self.backend, self._ledger, space, self.keyword.set_language)
+            return LiveShard(
+                self.backend, self._ledger, version_name(space, "passages"), self.keyword.set_language
+            )
         return None
-
-    @property
-    def name(self) -> str:
-        """The engine, and the vault's part of it."""
-        options = self.backend.options
-        return f"{options.place} {options.prefix} {options.shard}"
-
-    @property
-    def is_shared(self) -> bool:
-        """True if this daemon is the one that writes to it."""
-        return not self._is_replica
 
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard. Raises Unavailable, also if another indexer has the shard."""
-        name = heartbeat_name(self.backend.options.shard)
-        if self._writer is not None:
-            self._writer.set_state(name, f"{beat.at:.0f}", beat.as_text())
+        if self.keyword.writer is not None:
+            self.keyword.writer.publish(beat)
 
     def close(self) -> None:
-        """Close the vocabulary and the connection."""
+        """Release the shard and close the connections; an engine that does not answer is not waited for."""
         self.keyword.close()
         if self._prober is not None:
             self._prober.close(0.0)
-        (self._writer or self.backend).close()
+        if self.keyword.writer is not None:
+            self.keyword.writer.close()
+        self.backend.close()
 
 
 def backend_of(options: EngineOptions) -> PostgresBackend:

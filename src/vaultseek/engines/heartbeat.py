@@ -116,11 +116,6 @@ class ReceivedHeartbeat:
         return Reason(beat.reason.code, f"its indexer on {beat.host} reports: {beat.reason.text}{synced}")
 
 
-def heartbeat_name(shard: str) -> str:
-    """Return the name of the row that has the heartbeat of a shard's indexer."""
-    return f"{shard}/heartbeat"
-
-
 def _reason(code: str, text: str) -> Reason:
     return Reason(next((known for known in REASON_CODES if known == code), "behind"), str(text))
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
-from vaultseek.engines.port import Backend, ByWords
-from vaultseek.engines.vocabulary import VocabularyTables
+from vaultseek.engines.postgres.backend import PostgresBackend
+from vaultseek.engines.postgres.words import SearchedWords
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.answer import KeywordAnswer
@@ -27,12 +27,11 @@ POOL_SHARE = 1.25
 
 
 class EngineKeyword:
-    """The part of a keyword index that searches use, answered by an engine and a vocabulary."""
+    """The part of a keyword index that searches use, answered by an engine."""
 
-    def __init__(self, backend: Backend, vocabulary: VocabularyTables) -> None:
+    def __init__(self, backend: PostgresBackend) -> None:
         self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
         self._backend = backend
-        self._vocabulary = vocabulary
 
     @property
     def language(self) -> str | None:
@@ -42,16 +41,16 @@ class EngineKeyword:
     @property
     def span_finder(self) -> SpanFinder:
         """Finds the terms of the notes in a text."""
-        return span_finder(self.rules, self._vocabulary.languages)
+        return span_finder(self.rules, self._backend.words.facts().languages)
 
     @property
     def revision(self) -> str | None:
-        """The position of the last batch; None before the first."""
-        return self._vocabulary.position
+        """The position of the notes; None before the first."""
+        return self._backend.position()
 
     def __len__(self) -> int:
         """Return the number of notes."""
-        return self._vocabulary.count
+        return self._backend.words.facts().count
 
     def stored(self) -> tuple[int, int]:
         """Return how many notes and passages the engine has. Raises Unavailable."""
@@ -73,31 +72,25 @@ class EngineKeyword:
         Raises Unavailable if the engine does not answer.
         """
         started = time.perf_counter()
-        query = _Query(self.span_finder.analyzer, text, unfinished, is_scoped=visible is not None)
+        facts = self._backend.words.facts()
+        words = SearchedWords(self._backend.server, facts)
+        analyzer = span_finder(self.rules, facts.languages).analyzer
+        query = _Query(analyzer, words, text, unfinished, is_scoped=visible is not None)
         pool = round(POOL_SHARE * k) + 1
-        searcher = self._search_candidates(query, pool, allowed)
+        searcher = query.among_best(pool, allowed)
         if visible is not None:
             whole = searcher
             if allowed is None or len(allowed) < len(visible):
-                whole = self._search_candidates(query, pool, visible)
+                whole = query.among_best(pool, visible)
             if absent := whole.absent():
-                searcher = self._search_candidates(replace(query, absent=absent), pool, allowed)
+                searcher = replace(query, absent=absent).among_best(pool, allowed)
         columns, details, total = searcher.search(k, None, ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
 
-    def _search_candidates(self, query: _Query, pool: int, allowed: NoteIds | None) -> Searcher:
-        """Return the query over the ``pool`` notes that the engine proposes for its words."""
-        terms = query.over(CandidateSnapshot(None, self._vocabulary), None).weights
-        hits = self._backend.candidates(ByWords(terms), pool, allowed)
-        segment = self._vocabulary.segment(hits.notes.tolist(), terms)
-        is_whole = hits.is_whole and allowed is None
-        snapshot = CandidateSnapshot(segment, self._vocabulary, is_whole=is_whole)
-        return query.over(snapshot, np.ones(snapshot.size, np.bool_) if query.is_scoped else None)
-
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
-        return self._vocabulary.words(least)
+        return self._backend.words.listed(least)
 
     def notes_to_merge(self, *, purge: bool = False) -> int:
         """Return 0: an engine merges by itself."""
@@ -106,10 +99,6 @@ class EngineKeyword:
     def merge_step(self, *_: object, purge: bool = False) -> bool:
         """Do nothing: an engine merges by itself."""
         return False
-
-    def close(self) -> None:
-        """Close the vocabulary."""
-        self._vocabulary.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +109,24 @@ class _Query:
     unknown.
     """
 
-    queries: QueryAnalyzer
+    analyzer: QueryAnalyzer
+    words: SearchedWords
     text: str
     unfinished: bool
     is_scoped: bool
     absent: frozenset[str] = frozenset()
 
-    def over(self, snapshot: CandidateSnapshot, visible: Bools | None) -> Searcher:
+    def among_best(self, pool: int, allowed: NoteIds | None) -> Searcher:
+        """Return the query over the ``pool`` best notes of those ``allowed``."""
+        weights = self._over(CandidateSnapshot(None, self.words), None).weights
+        notes = self.words.best(weights, pool, allowed)
+        snapshot = CandidateSnapshot(self.words.segment(notes, weights), self.words)
+        return self._over(snapshot, np.ones(snapshot.size, np.bool_) if self.is_scoped else None)
+
+    def _over(self, snapshot: CandidateSnapshot, visible: Bools | None) -> Searcher:
         return Searcher(
             snapshot,
-            self.queries,
+            self.analyzer,
             self.text,
             unfinished=self.unfinished,
             index=CandidateTerms(snapshot),

@@ -6,13 +6,14 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.engines.port import Batch, ByMeaning, Hits, Kind, ShardRows, VectorEntries
+from vaultseek.engines.postgres.backend import KINDS, Hits, Kind, PostgresBackend
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
@@ -43,7 +44,7 @@ class EngineVectors:
     def __init__(
         self,
         worker: SemanticWorker,
-        backend: ShardRows,
+        backend: PostgresBackend,
         ledger: Ledger,
         *,
         writer: ShardWriter | None = None,
@@ -107,12 +108,10 @@ class EngineVectors:
         embedded = time.perf_counter()
         passages, notes = await asyncio.gather(
             *(
-                _ask(lambda kind=kind: self._nearest(store.name, kind, vector, k, allowed), deadline)  # type: ignore[misc]
-                for kind in ("passages", "notes")
+                _ask(partial(self._backend.nearest, store.name, kind, vector, k, allowed), deadline)
+                for kind in KINDS
             )
         )
-        if allowed is None and not len(passages):
-            await _ask(lambda: self._check_seen(store.name), deadline)
         best = sorted(
             {*dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS]), *notes.notes[:ANSWER_VECTORS].tolist()}
         )
@@ -139,8 +138,8 @@ class EngineVectors:
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
         """Return the version of the last complete ``apply``; None if there is no such collection."""
         await self._worker.ready(deadline)  # callers may use the store from now on
-        name = self._name(store.name, _kind(collection))
-        return await _ask(lambda: self._backend.state(name).get("position"), deadline)
+        name = version_name(store.name, _kind(collection))
+        return await _ask(lambda: self._backend.state().get(name), deadline)
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
         """Return the number of vectors in the collection."""
@@ -170,43 +169,29 @@ class EngineVectors:
         deletes: Numbers,
         version: str | None,
     ) -> None:
-        gone = np.asarray(deletes, np.int64)
         ids = np.asarray(notes, np.int64)
         # A note that was removed meanwhile needs no vector, which would be an orphan.
         kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
-        entries: list[VectorEntries] = []
-        if kept.any() and vectors is not None:
-            entries = [
-                VectorEntries(space, kind, np.asarray(numbers, np.int64)[kept], ids[kept], vectors[kept])
-            ]
-        forgotten = [(space, kind, gone)] if len(gone) else []
-        writer.apply(Batch(vectors=entries, forgotten=forgotten))
-        if version is not None:
-            self._set_version(writer, space, kind, version)
-
-    def _set_version(self, writer: ShardWriter, space: str, kind: Kind, version: str) -> None:
-        name = self._name(space, kind)
-        if self._backend.state(name).get("position") != version:
-            writer.set_state(name, version)
+        with writer.transaction() as backend:
+            if len(deletes):
+                backend.forget_vectors(space, kind, deletes)
+            if kept.any() and vectors is not None:
+                backend.put_vectors(
+                    space, kind, np.asarray(numbers, np.int64)[kept], ids[kept], vectors[kept]
+                )
+            if version is not None:
+                backend.set_state(version_name(space, kind), version)
 
     def _drop(self, writer: ShardWriter, space: str) -> None:
-        writer.drop(space)
-        for kind in ("passages", "notes"):
-            writer.set_state(self._name(space, kind), "")
+        with writer.transaction() as backend:
+            backend.drop_vectors(space)
+            for kind in KINDS:
+                backend.set_state(version_name(space, kind), "")
 
-    def _check_seen(self, space: str) -> None:
-        """Raise Unavailable if there are vectors that searches do not see: they are not lost for that."""
-        if self._backend.has_any(space, "passages"):
-            message = "the engine does not yet show the latest changes; retrying"
-            raise Unavailable(message, "behind")
 
-    def _nearest(
-        self, space: str, kind: Kind, vector: Vectors, k: int, allowed: NDArray[np.int64] | None
-    ) -> Hits:
-        return self._backend.candidates(ByMeaning(space, kind, vector), k, allowed)
-
-    def _name(self, space: str, kind: str) -> str:
-        return f"{self._backend.options.shard}/{space}/{kind}"
+def version_name(space: str, kind: Kind) -> str:
+    """Return the name of the version of vectors in the state of a shard."""
+    return f"{space}/{kind}"
 
 
 async def _ask(work: Callable[[], T], deadline: float | None) -> T:
@@ -234,4 +219,4 @@ def _limited_per_note(hits: Hits) -> Hits:
         places[note] = places.get(note, 0) + 1
         if places[note] <= VECTOR_PASSAGES:
             kept.append(row)
-    return Hits(hits.numbers[kept], hits.notes[kept], hits.scores[kept], hits.is_whole)
+    return Hits(hits.numbers[kept], hits.notes[kept], hits.scores[kept])

@@ -348,7 +348,7 @@ class Advance:
     def check(self, problem: str) -> None:
         """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
         ledger = self._vault.ledger
-        pending, synced = ledger.counts().pending, self._vault.engine.synced_revision
+        pending, synced = ledger.counts().pending, self._vault.engine.keyword.synced_revision(ledger)
         steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)
         if steps != self._steps or pending < self._least:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from vaultseek.engines.postgres.schema import LEDGER_TABLES
 from vaultseek.engines.postgres.server import Server
 from vaultseek.errors import Unavailable
 from vaultseek.store.ledger.database import Database
@@ -30,13 +31,6 @@ class Statements:
         text, globs = translated(sql)
         values = [glob_pattern(value) if place in globs else value for place, value in enumerate(values)]
         return self._connection.execute(text, values or None)
-
-    def executemany(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Execute a statement for each row, sent together."""
-        import psycopg
-
-        with psycopg.Cursor(self._connection) as cursor:
-            cursor.executemany(translated(sql)[0], list(rows))
 
 
 @lru_cache(maxsize=1000)
@@ -135,7 +129,7 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
             connection.execute("INSERT INTO pg_temp.scope VALUES (%s, %s)", [f"{folder}/", f"{folder}0"])
         for link in self._scope.relinked:
             connection.execute("INSERT INTO pg_temp.relinked VALUES (%s, %s, %s)", link)
-        for table in TABLES:
+        for table in LEDGER_TABLES:
             visible = self._named(rows_of_visible(table, columns[table]))
             connection.execute(f"CREATE TEMP VIEW {table} AS {visible}")
         connection.execute("SET default_transaction_read_only = on")
@@ -153,11 +147,6 @@ _SCOPE_TABLES = """
 CREATE TEMP TABLE scope (low text COLLATE "C", high text COLLATE "C");
 CREATE TEMP TABLE relinked (note bigint, ordinal bigint, resolved text COLLATE "C");
 """
-TABLES = (
-    "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "spaces", "unsynced",
-    "languages", "row_counts",
-)  # fmt: skip
-"""The tables of the ledger that a shard has, but for ``meta``."""
 
 
 class ShardLedger(Ledger):

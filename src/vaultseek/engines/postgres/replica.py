@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from vaultseek.base.model import Reason
-from vaultseek.engines.heartbeat import Heartbeat, ReceivedHeartbeat, heartbeat_name
+from vaultseek.engines.heartbeat import Heartbeat, ReceivedHeartbeat
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import PostgresDatabase, ShardLedger
 from vaultseek.errors import Unavailable
@@ -30,10 +29,13 @@ class LiveShard:
         self,
         backend: PostgresBackend,
         ledger: ShardLedger,
-        space: str,
+        vectors: str,
         on_language: Callable[[str | None], None],
     ) -> None:
-        """``on_language`` is called with the language that the indexer's settings give all notes."""
+        """``vectors`` names their version in the state of the shard.
+
+        ``on_language`` is called with the language that the indexer's settings give all notes.
+        """
         self._backend = backend
         self._ledger = ledger
         self._heartbeat = ReceivedHeartbeat()
@@ -41,21 +43,20 @@ class LiveShard:
         self._language: str | None = None
         self._difference = ""
         """Difference between the indexer and this searcher, by which they give other answers."""
-        shard = backend.options.shard
-        self._names = (shard, heartbeat_name(shard), f"{shard}/{space}/passages")
+        self._vectors = vectors
 
     def step(self) -> bool:
         """Refresh the ledger; true if it has changed. Raises Unavailable if the shard is gone or away."""
-        rows = self._backend.states.of(self._names)
-        position, beat, version = (rows.get(name, {}) for name in self._names)
+        state = self._backend.state()
+        position, version = state.get("position"), state.get(self._vectors)
         if not position:
             raise Unavailable(_missing(self._backend.options), "vault_missing")
-        changed = self._ledger.refresh() | self._read(beat)
+        changed = self._ledger.refresh() | self._read(state.get("heartbeat"))
         own = self._ledger.database.own
-        changed |= bool(own.get("store") != version.get("position", ""))
-        own["store"] = version.get("position", "")
-        self._difference = _other_analysis(position["position"])
-        if not self._difference and not version and self._ledger.counts().notes:
+        changed |= own.get("store") != (version or "")
+        own["store"] = version or ""
+        self._difference = _other_analysis(position)
+        if not self._difference and version is None and self._ledger.counts().notes:
             self._difference = "it has no vectors of this model; set model.name to the same on all machines"
         return changed
 
@@ -67,8 +68,8 @@ class LiveShard:
         """True if the indexer of the shard has stopped or is silent."""
         return self._heartbeat.is_dead()
 
-    def _read(self, row: dict[str, Any]) -> bool:
-        beat = Heartbeat.of_text(row.get("facts"))
+    def _read(self, text: str | None) -> bool:
+        beat = Heartbeat.of_text(text)
         self._heartbeat.update(beat)
         if beat is None or beat.language == self._language:
             return False

@@ -7,7 +7,7 @@ import os
 import select
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -79,6 +79,40 @@ class Server:
         finally:
             if connection in self._connections:
                 self._connections[connection] = None
+
+    def rows(self, sql: str, *values: Any) -> list[Any]:
+        """Return the rows of a statement, none while there is no such table yet. Raises Unavailable."""
+        import psycopg
+
+        with self.connection() as connection:
+            try:
+                with psycopg.Cursor(connection) as cursor:
+                    cursor.execute(sql, values or None, binary=True)
+                    return cursor.fetchall() if cursor.description else []
+            except psycopg.errors.UndefinedTable:
+                if self._depth:
+                    raise
+                return []
+
+    def run(self, sql: str, *values: Any) -> int:
+        """Run a statement, and return how many rows it has changed. Raises Unavailable."""
+        with self.connection() as connection:
+            count: int = connection.execute(sql, values or None).rowcount
+            return count
+
+    def copy(self, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Add rows to a table, given with its columns. Raises Unavailable."""
+        if not rows:
+            return
+        with (
+            self.connection() as connection,
+            connection.cursor() as cursor,
+            cursor.copy(f"COPY {columns} FROM STDIN") as copy,
+        ):
+            for row in rows:
+                copy.write_row(
+                    [each.replace("\0", "\ufffd") if isinstance(each, str) else each for each in row]
+                )
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

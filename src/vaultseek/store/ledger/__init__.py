@@ -1,6 +1,5 @@
 """The ledger: all facts about one vault's notes, in one SQLite file; import its public names from here."""
 
-from vaultseek.store.ledger.copies import NoteCopy
 from vaultseek.store.ledger.examine import examine, examine_stored
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import (
@@ -22,7 +21,6 @@ __all__ = [
     "Ledger",
     "LinkRow",
     "LinkTarget",
-    "NoteCopy",
     "NoteRow",
     "NoteRows",
     "UnchangedNote",

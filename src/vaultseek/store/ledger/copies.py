@@ -1,32 +1,27 @@
-"""Notes with all that the ledger has of them, for an engine that keeps the same rows.
+"""The rows that the ledger has of notes, for an engine that keeps the same tables.
 
-A copy is exact: ids, numbers, links with the lines they are in, and what they resolve to. So the same search
+They are exact: ids, numbers, links with the lines they are in, and what they resolve to. So the same search
 gives the same answer from the engine.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from vaultseek.store.ledger.database import Database
-from vaultseek.store.ledger.rows import NOTE_VALUES, NoteRows
+from vaultseek.store.ledger.rows import NOTE_VALUES
 
-_NO_FILE = (0, 0, 0, 0)
-"""State of the file of a note that is elsewhere."""
-_CHUNKS = "SELECT note, number, id, heading_path, start_line, end_line, text, code, place FROM chunks"
-_LINKS = (
-    "SELECT note, resolved, kind, target, heading, block, alias, line, property, first, last, key FROM links"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class NoteCopy:
-    """A note, its id, the numbers of its chunks, and the paths that its links resolve to, both in order."""
-
-    id: int
-    rows: NoteRows
-    chunks: Sequence[int]
-    links: Sequence[str | None]
+_OF_NOTE = {
+    "notes": (f"id, {NOTE_VALUES}", "id"),
+    "chunks": ("note, number, ordinal, id, heading_path, start_line, end_line, text, code, place", "note"),
+    "links": (
+        "note, ordinal, key, resolved, kind, target, heading, block, alias, line, property, first, last",
+        "note",
+    ),
+    "tags": ("note, tag", "note"),
+    "names": ("note, name", "note"),
+}
+"""The tables with rows of notes, their columns, and the one that says of which note a row is."""
+_PROBLEMS = "path, code, message, line, of_scan"
 
 
 class NoteCopies:
@@ -35,29 +30,16 @@ class NoteCopies:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of_notes(self, ids: Sequence[int]) -> dict[int, NoteCopy]:
-        """Return copies of these notes by id; ids that no longer exist are left out."""
+    def of_notes(self, ids: Sequence[int]) -> dict[str, list[Sequence[Any]]]:
+        """Return the rows of these notes, by table and columns; ids that no longer exist are left out."""
         read = self._database.all_in
-        notes = list(read(f"SELECT id, {NOTE_VALUES} FROM notes WHERE id IN ({{}})", ids))
-        chunks = _by_first(read(f"{_CHUNKS} WHERE note IN ({{}}) ORDER BY note, ordinal", ids))
-        links = _by_first(read(f"{_LINKS} WHERE note IN ({{}}) ORDER BY note, ordinal", ids))
-        tags = _by_first(read("SELECT note, tag FROM tags WHERE note IN ({})", ids))
-        names = _by_first(read("SELECT note, name FROM names WHERE note IN ({})", ids))
-        paths = [row[1] for row in notes]
-        sql = "SELECT path, code, message, line FROM problems WHERE path IN ({}) AND of_scan = 0"
-        problems = _by_first(read(sql, paths))
-        copies: dict[int, NoteCopy] = {}
-        for id, path, _, _, _, _, _, _, hash, *values in notes:
-            of_others = (
-                [row[1:] for row in chunks.get(id, ())],
-                [row[1:] for row in links.get(id, ())],
-                sorted(tag for (tag,) in tags.get(id, ())),
-                sorted(name for (name,) in names.get(id, ())),
-                problems.get(path, []),
-            )
-            rows = NoteRows._make((path, _NO_FILE, 0, bytes(hash), *values, *of_others))
-            numbers = [row[0] for row in chunks.get(id, ())]
-            copies[id] = NoteCopy(id, rows, numbers, [row[0] for row in links.get(id, ())])
+        copies: dict[str, list[Sequence[Any]]] = {
+            f"{table} ({columns})": list(read(f"SELECT {columns} FROM {table} WHERE {key} IN ({{}})", ids))
+            for table, (columns, key) in _OF_NOTE.items()
+        }
+        paths = [path for (path,) in read("SELECT path FROM notes WHERE id IN ({})", ids)]
+        sql = f"SELECT {_PROBLEMS} FROM problems WHERE of_scan = 0 AND path IN ({{}})"
+        copies[f"problems ({_PROBLEMS})"] = list(read(sql, paths))
         return copies
 
     def mark_changed(self, ids: Sequence[int], revision: int) -> None:
@@ -68,10 +50,3 @@ class NoteCopies:
         """Return id and time of the last modification of each of these notes, by path."""
         sql = "SELECT path, id, modified FROM notes WHERE path IN ({})"
         return {path: (id, time) for path, id, time in self._database.all_in(sql, paths)}
-
-
-def _by_first(rows: Iterable[Sequence[Any]]) -> dict[Any, list[Sequence[Any]]]:
-    by_first: dict[Any, list[Sequence[Any]]] = {}
-    for first, *rest in rows:
-        by_first.setdefault(first, []).append(rest)
-    return by_first
