@@ -298,7 +298,7 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
             write_files(root, LATER)
             index(vault)
             for _ in range(3):
-                vault.indexer.catch_up_again()
+                vault.indexer.sync_again()
                 reason = vault.keyword_reason()
                 assert reason is not None
                 expected = r"indexer on else writes to the same shard, vault-.*: one index is a copy .*/first"
