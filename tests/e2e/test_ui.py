@@ -105,6 +105,10 @@ NOTES: dict[str, str | bytes] = {
 }
 OTHER = {
     "Boat.md": "# Boat\n\nThe bilge pump of the boat. #work/boat [[Anchor]]\n",
+    **{
+        f"dated/{day}.md": f"---\ncreated: {day}\ntags: [dated]\n---\nThe ferry left at noon.\n"
+        for day in ("2024-11-03", "2025-01-05", "2025-01-31", "2025-03-09")
+    },
 }
 
 
@@ -158,6 +162,7 @@ def vault(indexed_vault):
     other = vault.root.parent / "other"
     other.mkdir()
     for name, text in OTHER.items():
+        (other / name).parent.mkdir(exist_ok=True)
         (other / name).write_text(text)
     assert vault.daemon.run("vault", "add", str(other), "--name", "other").returncode == 0
     assert vault.daemon.run("index", "--wait", "--vault", "other").returncode == 0
@@ -835,6 +840,13 @@ def test_axe_finds_nothing_on_any_screen(visitor, command, size, colours):
     page.locator("#query").press_sequentially("tag:wo")
     page.locator("#offers li").first.wait_for()
     check("completions")
+    page.goto(command.root + "/?q=capstan&note=Winch.md&of=vault")
+    page.get_by_role("button", name="Keep open").click()
+    check("open notes")
+    page.goto(command.root + "/?q=tag%3Adated&in=other")
+    page.locator("#months summary").click()
+    page.locator("#bars button").first.wait_for()
+    check("by month")
     page.close()
 
 
@@ -891,6 +903,75 @@ def test_the_queries_before_are_offered_in_an_empty_box(reader):
     reader.sees("#offers li", "steeping tea")
     reader.press("ArrowDown", "Enter")
     reader.expect(reader.page.locator("#query")).to_have_value("steeping tea")
+
+
+def test_a_search_is_saved_and_offered_first(reader):
+    save = reader.page.get_by_role("button", name="Save this search")
+    reader.expect(save).to_be_hidden()
+    reader.type("steeping tea")
+    reader.first("Tea")
+    save.click()
+    reader.expect(save).to_have_attribute("aria-pressed", "true")
+    reader.page.locator("#query").fill("capstan")
+    reader.first("Winch")
+    reader.press("ArrowDown")
+    reader.sees("#note h1", "Winch")
+    reader.page.locator("#query").fill("")
+    reader.press("ArrowUp")
+    reader.sees("#offers li", "steeping teasaved")
+    reader.press("ArrowDown", "Enter")
+    reader.first("Tea")
+    save.click()
+    reader.expect(save).to_have_attribute("aria-pressed", "false")
+
+
+def test_notes_stay_open_beside_others(reader):
+    reader.go("/?q=capstan&note=Winch.md&of=vault")
+    reader.page.get_by_role("button", name="Keep open").click()
+    reader.go("/?q=steeping&note=sub/Tea.md&of=vault")
+    reader.sees("#note h1", "Tea")
+    reader.press("Escape", "k")
+    names = reader.page.get_by_role("navigation", name="Open notes").get_by_role("link")
+    reader.expect(names).to_have_text(["Winch", "Tea"])
+    reader.expect(names.nth(1)).to_have_attribute("aria-current", "page")
+    names.nth(0).click()
+    reader.sees("#note h1", "Winch")
+    reader.page.get_by_role("button", name="Keep open").click()
+    reader.expect(names).to_have_text(["Tea"])
+    names.nth(0).click()
+    reader.sees("#note h1", "Tea")
+
+
+def test_a_result_opens_in_a_tab_of_its_own(reader):
+    reader.type("steeping tea")
+    reader.first("Tea")
+    with reader.page.context.expect_page() as opened:
+        reader.page.locator("#results li").first.click(modifiers=["Control"])
+    reader.expect(opened.value.locator("#note header h1")).to_have_text("Tea")
+    opened.value.close()
+    reader.sees_no("#note:visible")
+
+
+def test_an_answer_by_month_narrows_the_search(reader):
+    reader.type("capstan")
+    reader.first("Winch")
+    reader.page.locator("#months summary").click()
+    bars = reader.page.get_by_role("group", name="Narrow the search to a time").get_by_role("button")
+    reader.expect(bars.first).to_have_attribute("aria-label", re.compile(r"^\w+ \d{4}: \d+ notes?$"))
+    reader.go("/?q=tag%3Adated&in=other")
+    reader.page.locator("#months summary").click()
+    reader.expect(bars).to_have_count(5)
+    labels = [bar.get_attribute("aria-label") for bar in bars.all()]
+    assert labels == [
+        *("November 2024: 1 note", "December 2024: 0 notes", "January 2025: 2 notes"),
+        *("February 2025: 0 notes", "March 2025: 1 note"),
+    ]
+    reader.sees("#span", "November 2024 – March 2025")
+    bars.nth(2).click()
+    reader.sees("#chips li:nth-child(2)", "from January 2025")
+    reader.expect(reader.page.locator("#results li")).to_have_count(2)
+    reader.expect(bars).to_have_count(1)
+    reader.page.locator("#months summary").click()
 
 
 def test_a_missing_note_is_made_by_the_editor(browser, vault, tmp_path):

@@ -20,6 +20,7 @@ const OPERATORS = [
 const NOT_OFFERED = ["kind:", "alias:", "content:", "block:", "task:"];
 const NAMES = [...OPERATORS.map(([name]) => name), ...NOT_OFFERED]
   .filter((name) => name !== "[").map((name) => name.slice(0, -1)).join("|");
+const WORDS = { link: "links to", created: "from", modified: "changed", after: "changed since", before: "changed before", kind: "kind" };
 const FILTER = new RegExp(
   String.raw`(?<=^|\s)-?(?:(?:${NAMES}):(?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^\s"()]+)|\[[^\[\]]+\])(?=\s)`, "g");
 const OFFERED = 4;
@@ -37,13 +38,21 @@ export function splitQuery(query, whole = true) {
 
 export const quoted = (value) => (/[\s()"]/.test(value) ? `"${value.replaceAll('"', '\\"')}"` : value);
 
-/** Return a filter in words: the name of a tag or folder, or the value of a property. */
+/** Return a filter in words: the name of a tag or folder, the value of a property, a time. */
 export function worded(filter) {
   const [, not, rest] = /^(-?)(.*)$/s.exec(filter);
-  const tag = /^tag:#?(.+)$/.exec(rest), folder = /^path:"?(.+?)\/?"?$/.exec(rest), property = /^\[([^:]+):(.*)\]$/.exec(rest);
-  const words = tag ? `#${tag[1]}` : folder ? folder[1] : property ? `${property[1]}: ${property[2]}` : rest;
+  const [, name, value] = /^([a-z-]+):(.*)$/s.exec(rest) ?? /^\[([^:]+):(.*)\]$/s.exec(rest) ?? [null, "", rest];
+  const bare = value.replace(/^"(.*)"$/s, "$1");
+  const words = name === "tag" ? `#${bare.replace(/^#/, "")}` : name === "path" ? bare.replace(/\/$/, "")
+    : rest.startsWith("[") ? (name ? `${name}: ${value}` : `has ${rest.slice(1, -1)}`)
+    : name in WORDS ? `${WORDS[name]} ${period(bare)}` : name ? `${name.replace("-", " ")}: ${bare}` : rest;
   return not ? `not ${words}` : words;
 }
+
+const month = new Intl.DateTimeFormat("en", { month: "long", year: "numeric", timeZone: "UTC" });
+
+/** Return a month, 2026-03, in words; any other period as it is. */
+export const period = (when) => (/^\d{4}-(0[1-9]|1[0-2])$/.test(when) ? month.format(new Date(`${when}-01T00:00:00Z`)) : when);
 
 const named = (items, typed, form) =>
   items.map((item) => ({

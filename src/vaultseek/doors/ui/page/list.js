@@ -53,7 +53,7 @@ function item(result, place, page) {
   const headings = (result.heading_path ?? []).filter((heading) => heading !== result.title);
   const line = result.place ? ` ${placeName(result.place)}` : result.line > 1 ? `:${result.line}` : "";
   const preview = result.preview ? marked(result.preview, result.highlights) : [];
-  return el("li", { id: `result-${place}`, role: "option", "aria-selected": "false", onclick: () => page.choose(place), ondblclick: () => page.open(place) },
+  return el("li", { id: `result-${place}`, role: "option", "aria-selected": "false", onclick: (event) => page.choose(place, event), ondblclick: () => page.open(place) },
     el("div", { class: "head" },
       el("span", { class: "title" }, result.title, result.file_name ? el("small", {}, ` ${result.file_name}`) : null),
       page.listing ? null

@@ -5,7 +5,8 @@ import { byId, counted, el, settled } from "/dom.js";
 import { completions, foldersOf, narrowing, quoted, splitQuery, worded } from "/filters.js";
 import { markOpen, redraw, showGraph } from "/graph.js";
 import { select, showList } from "/list.js";
-import { showNote } from "/note.js";
+import { showMonths } from "/months.js";
+import { keepNote, showNote } from "/note.js";
 import { addressOf, placeOf } from "/place.js";
 import { hideState, showState } from "/state.js";
 import { verdict } from "/why.js";
@@ -56,6 +57,7 @@ function show(next, { first = false } = {}) {
     byId(`view-${view}`).href = addressOf({ ...place, view });
     byId(`view-${view}`).toggleAttribute("aria-current", place.view === view);
   }
+  showSaved();
   byId("why").setAttribute("aria-pressed", String(place.why));
   byId("why-not").hidden = !place.why || place.vault === ALL;
   byId("vault").value = place.vault || vaultOf(about.vault)?.name || ALL;
@@ -121,7 +123,9 @@ const page = {
   notesNamed: async (text, vault) => [...new Set((await complete({ kind: "note", text }, vault)).map((item) => item.path))],
   close: () => go(NO_NOTE),
   narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
-  choose: (number) => {
+  choose: (number, event) => {
+    const { path, vault_path, line } = answer.results[number];
+    if (event.ctrlKey || event.metaKey) return void window.open(page.address({ note: path, of: vault_path, line: line ?? 0, anchor: "" }));
     selected = number;
     entered = true;
     select(selected, false);
@@ -168,11 +172,29 @@ function keepQuery() {
   if (query) localStorage.setItem("queries", JSON.stringify([query, ...keptQueries().filter((each) => each !== query)].slice(0, KEPT_QUERIES)));
 }
 
-const keptQueries = () => JSON.parse(localStorage.getItem("queries") ?? "[]");
+const stored = (name) => JSON.parse(localStorage.getItem(name) ?? "[]");
+const keptQueries = () => stored("queries");
+
+/** Save the search in this browser, or forget it. */
+function toggleSaved() {
+  const query = place.query.trim(), others = stored("saved").filter((each) => each !== query);
+  localStorage.setItem("saved", JSON.stringify(others.length < stored("saved").length ? others : [query, ...others]));
+  showSaved();
+}
+
+function showSaved() {
+  const query = place.query.trim(), saved = stored("saved").includes(query);
+  byId("save").hidden = !query;
+  byId("save").textContent = saved ? "★" : "☆";
+  byId("save").setAttribute("aria-pressed", String(saved));
+  byId("save").setAttribute("aria-label", "Save this search");
+  byId("save").title = saved ? "Saved: ↑ in the empty box offers it" : "Save this search";
+}
 
 function offerQueries() {
-  const items = keptQueries().slice(0, 8).map((text) => ({ text, replaced: 0, about: "" }));
-  if (!queryInBox()) offer(items);
+  const saved = stored("saved").map((text) => ({ text, replaced: 0, about: "saved" }));
+  const former = keptQueries().filter((text) => !stored("saved").includes(text)).slice(0, 8);
+  if (!queryInBox()) offer([...saved, ...former.map((text) => ({ text, replaced: 0, about: "" }))]);
 }
 
 function beside(result, kind) {
@@ -218,6 +240,7 @@ async function search() {
     trouble(null);
     showList(answer, page);
     showFacets();
+    months();
     if (place.view === "graph") showGraph(answer, page);
     // After a reload the note may be there before the results, which know the passage.
     if (early && resultOf(noteVault(), place.note)) read();
@@ -227,6 +250,11 @@ async function search() {
     if (asked === place || asked.query === place.query) trouble(error);
   }
 }
+
+const months = () => {
+  const vault = vaultShown();
+  return showMonths({ query: place.query.trim() || EVERY_NOTE, ...(vault ? { vault: vault.path } : {}) }, page).catch(trouble);
+};
 
 function unfold() {
   unfolded = true;
@@ -312,6 +340,8 @@ async function folders(text) {
 }
 
 const offerSoon = settled(60, async () => {
+  // What an empty box offers stays.
+  if (!queryInBox()) return;
   const before = input.value.slice(0, input.selectionStart);
   const items = await completions(before, complete, folders).catch(() => []);
   if (before === input.value.slice(0, input.selectionStart)) offer(items.slice(0, 8));
@@ -342,7 +372,8 @@ function accept(number) {
 input.addEventListener("input", () => {
   takeChips();
   searchSoon();
-  offerSoon();
+  if (queryInBox()) offerSoon();
+  else offer([]);
 });
 input.addEventListener("blur", () => offer([]));
 
@@ -386,6 +417,7 @@ const turnTo = (view) => go({ view: place.view === view ? "list" : view, ...(vie
 const KEYS = {
   "/": () => { input.focus(); input.select(); },
   e: () => go({ why: !place.why, view: "list" }),
+  k: () => keepNote({ ...place, of: noteVault() }, page),
   l: () => go({ view: "list" }),
   g: () => turnTo("graph"),
   s: () => turnTo("state"),
@@ -411,6 +443,8 @@ byId("box").addEventListener("click", (event) => event.target === byId("box") &&
 input.addEventListener("click", offerQueries);
 byId("less-certain").addEventListener("click", unfold);
 byId("why").addEventListener("click", KEYS.e);
+byId("save").addEventListener("click", toggleSaved);
+byId("months").addEventListener("toggle", months);
 byId("help").addEventListener("click", KEYS["?"]);
 byId("vault").addEventListener("change", (event) => go({ vault: event.target.value, ...NO_NOTE, ...NO_PATH }));
 for (const view of ["list", "graph", "state"])

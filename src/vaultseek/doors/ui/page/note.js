@@ -72,14 +72,41 @@ function cut(note) {
 
 function head(title, place, page, note = null) {
   const obsidian = note && page.inObsidian(place.of) !== false;
+  const isKept = kept().some((each) => same(each, place));
   return el("header", {},
+    openNotes(place, page),
     el("button", { class: "close", "aria-label": "Close the note", title: "Close (Esc)", onclick: page.close }, "×"),
     el("h1", {}, title),
     el("p", { class: "where" }, [page.vaultName(place.of), place.note].filter(Boolean).join(" / "),
       note?.modified ? ` · ${age(note.modified)}` : ""),
     note ? el("p", { class: "actions" },
       obsidian && note.obsidian_url ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
-      page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null) : null);
+      page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null,
+      el("button", { type: "button", class: "keep", "aria-pressed": String(isKept), title: "Keep the note open beside others (k)", onclick: () => keepNote(place, page) }, "Keep open")) : null);
+}
+
+// ---- notes that stay open in this tab
+
+const kept = () => JSON.parse(sessionStorage.getItem("notes") ?? "[]");
+const same = (one, other) => one.note === other.note && one.of === other.of;
+
+/** Keep a note open, or no longer. */
+export function keepNote({ note, of }, page) {
+  if (!note) return;
+  const others = kept().filter((each) => !same(each, { note, of }));
+  sessionStorage.setItem("notes", JSON.stringify(others.length < kept().length ? others : [...others, { note, of }]));
+  byId("note").querySelector(".open-notes").replaceWith(openNotes({ note, of }, page));
+  byId("note").querySelector(".keep")?.setAttribute("aria-pressed", String(kept().some((each) => same(each, { note, of }))));
+}
+
+function openNotes(place, page) {
+  const notes = kept();
+  return el("nav", { class: "open-notes", "aria-label": "Open notes", hidden: !notes.length },
+    notes.map(({ note, of }) => {
+      const target = { note, of, line: 0, anchor: "" };
+      return el("a", { href: page.address(target), title: note, "aria-current": same(target, place) ? "page" : null, onclick: page.follow(target) },
+        note.split("/").pop().replace(/\.md$/, ""));
+    }));
 }
 
 /** Return the form that asks for the path to another note, which the map draws. */
