@@ -1014,8 +1014,8 @@ def test_the_page_ends_with_its_parent_and_when_nobody_uses_it(vault):
     if psutil.pid_exists(pid):
         psutil.wait_procs([psutil.Process(pid)], timeout=60)
     assert not psutil.pid_exists(pid)
-    served = "serve(lambda: None, print, lambda *_: None, unused_seconds=0)"
-    unused = f"from vaultseek.doors.ui.application import serve; {served}"
+    served = "application.UNUSED_SECONDS = 0; application.serve(lambda: None, print, lambda *_: None)"
+    unused = f"from vaultseek.doors.ui import application; {served}"
     ended = subprocess.run(
         [sys.executable, "-c", unused],
         env=environment,
