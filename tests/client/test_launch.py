@@ -110,21 +110,6 @@ def test_twenty_starts_at_once_give_one_daemon(command, log, starts):
     assert starts.read_text() == "started\n"
 
 
-def test_starts_from_many_processes_give_one_daemon(command, log):
-    code = f"""
-        from pathlib import Path
-        from vaultseek.client.blocking import Client
-        from vaultseek.client.launch import start_daemon
-        start_daemon({command!r}, Path({str(log)!r}), {PATIENCE})
-        with Client() as client:
-            print(client.call("session")["pid"])
-    """
-    starters = [subprocess.Popen(failing(code), stdout=subprocess.PIPE, text=True) for _ in range(5)]
-    pids = {starter.communicate()[0].strip() for starter in starters}
-    assert len(pids) == 1
-    assert pids.pop().isdigit()
-
-
 def test_who_loses_the_race_for_the_lock_uses_the_daemon_that_won(command, log, monkeypatch):
     answers = launch.answers
     monkeypatch.setattr(launch, "answers", lambda *about: "already running" in read(log) and answers(*about))

@@ -240,16 +240,8 @@ def check_vectors(file: Path, computed: int) -> None:
 
 def test_what_is_wrong_with_an_address_is_said(daemon, vault):
     root = str(vault({"a.md": "A pump."}))
-    for address, words in {
-        "127.0.0.1:1": "no Ray cluster answers at 127.0.0.1:1",
-        "somewhere": "use local, HOST:PORT or ray://HOST:PORT",
-        "": "use local, HOST:PORT or ray://HOST:PORT",
-        "ray://127.0.0.1:1": "no Ray cluster answers at ray://127.0.0.1:1",
-    }.items():
-        done = daemon.run("index", "--ray", address, "--vault", root)
-        assert done.returncode in (2, 3)
-        assert words in done.stderr
-        assert "Traceback" not in done.stderr
+    done = daemon.run("index", "--ray", "127.0.0.1:1", "--vault", root)
+    assert (done.returncode, "no Ray cluster answers at 127.0.0.1:1" in done.stderr) == (3, True)
     assert daemon.run("index", "--wait", "--vault", root).returncode == 0
 
 

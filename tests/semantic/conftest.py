@@ -119,38 +119,33 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     made.close()
 
 
+def _saved(folder: Path, model: str, library: str, **shape: int) -> Path:
+    """Save an untrained model of the classes ``model`` and ``library`` in ``folder`` and return that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the libraries' own
+        import sentence_transformers
+        import transformers
+
+        base = folder.with_name(f"{folder.name}-base")
+        sizes = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_hidden_layers": 1}
+        config = transformers.BertConfig(**sizes, **shape)
+        getattr(transformers, model)(config).save_pretrained(base)
+        transformers.BertTokenizerFast(str(bundled_directory() / "vocab.txt")).save_pretrained(base)
+        getattr(sentence_transformers, library)(str(base), device="cpu").save_pretrained(str(folder))
+    return folder
+
+
 @pytest.fixture(scope="session")
 def tiny_embedding(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained model of 32 numbers a vector, as sentence-transformers saves it."""
-    directory = tmp_path_factory.mktemp("models") / "tiny"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the libraries' own
-        from sentence_transformers import SentenceTransformer
-        from transformers import BertConfig, BertModel, BertTokenizerFast
-
-        base = directory.with_name("tiny-base")
-        shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_hidden_layers": 1}
-        BertModel(BertConfig(**shape)).save_pretrained(base)
-        BertTokenizerFast(str(bundled_directory() / "vocab.txt")).save_pretrained(base)
-        SentenceTransformer(str(base), device="cpu").save_pretrained(str(directory))
-    return directory
+    return _saved(tmp_path_factory.mktemp("models") / "tiny", "BertModel", "SentenceTransformer")
 
 
 @pytest.fixture(scope="session")
 def tiny_reranker(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An untrained cross-encoder, as sentence-transformers saves it."""
-    directory = tmp_path_factory.mktemp("models") / "tiny-reranker"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the libraries' own
-        from sentence_transformers import CrossEncoder
-        from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-        base = directory.with_name("tiny-reranker-base")
-        shape = {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 2, "num_hidden_layers": 1}
-        BertForSequenceClassification(BertConfig(**shape, num_labels=1)).save_pretrained(base)
-        BertTokenizerFast(str(bundled_directory() / "vocab.txt")).save_pretrained(base)
-        CrossEncoder(str(base), device="cpu").save_pretrained(str(directory))
-    return directory
+    folder = tmp_path_factory.mktemp("models") / "tiny-reranker"
+    return _saved(folder, "BertForSequenceClassification", "CrossEncoder", num_labels=1)
 
 
 @pytest.fixture

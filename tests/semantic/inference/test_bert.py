@@ -74,13 +74,6 @@ def test_the_first_token_can_stand_for_the_text(copy: Path, how: dict[str, objec
     assert np.abs(ours - sentence_transformers_vectors(copy, TEXTS)).max() < 1e-5
 
 
-def test_a_text_has_the_same_vector_alone_and_among_others(tiny_embedding: Path) -> None:
-    encoder = load(tiny_embedding)
-    together = encoder.encode(TEXTS)
-    alone = np.vstack([encoder.encode([text]) for text in TEXTS])
-    assert np.abs(together - alone).max() < 1e-5
-
-
 @pytest.mark.model
 def test_a_vector_of_the_bundled_model_does_not_depend_on_the_texts_beside_it() -> None:
     encoder = embed.load("bundled")

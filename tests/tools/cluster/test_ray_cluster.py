@@ -18,25 +18,18 @@ def test_an_installation_without_ray_says_what_to_install(monkeypatch):
         ray_cluster.check_installed()
 
 
+WRONG = ["", "here", "host:", ":1", "host:0", "host:70000", "ray://", "http://h:1", "a:b"]
+SILENT = ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "no-such-host.invalid:1"]
+
+
 @pytest.mark.parametrize(
-    "address", ["", "here", "host:", ":1", "host:0", "host:70000", "ray://", "http://h:1", "a:b"]
+    ("address", "error", "words"),
+    [(address, UsageError, "use local, HOST:PORT or ray://HOST:PORT") for address in WRONG]
+    + [(address, Unavailable, "no Ray cluster answers at") for address in SILENT],
 )
-def test_a_wrong_address_is_said(address, monkeypatch):
+def test_what_is_wrong_with_an_address_is_said(address, error, words, monkeypatch):
     monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
-    with (
-        pytest.raises(UsageError, match="use local, HOST:PORT or ray://HOST:PORT"),
-        ray_cluster.connected(address, "hashing", "hashing", 254),
-    ):
-        pass
-
-
-@pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "no-such-host.invalid:1"])
-def test_an_address_where_nobody_answers_is_said(address, monkeypatch):
-    monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
-    with (
-        pytest.raises(Unavailable, match="no Ray cluster answers at"),
-        ray_cluster.connected(address, "hashing", "hashing", 254),
-    ):
+    with pytest.raises(error, match=words), ray_cluster.connected(address, "hashing", "hashing", 254):
         pass
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vaultseek.base.limits import FRAME_BYTES
 from vaultseek.errors import Unavailable
-from vaultseek.tools.cluster.run import BATCH_NOTES, BATCH_TEXTS, QUEUED_BATCHES, Batch, ClusterRun, Result
+from vaultseek.tools.cluster.run import BATCH_NOTES, BATCH_TEXTS, QUEUED_BATCHES, ClusterRun, Result
 
 WIDTH = 4
 
@@ -164,9 +164,3 @@ def test_a_cluster_that_gives_no_result_ends_the_run():
     times = iter(range(1_000))
     with pytest.raises(Unavailable, match="no result for 60 s"):
         run(daemon, Silent(), ["a"], stalled_seconds=60.0, clock=lambda: next(times))
-
-
-def test_halves_of_a_batch_have_all_texts_in_order():
-    first, second = Batch("parse", {"a": "1", "b": "2", "c": "3"}).halves()
-    assert [*first.parts, *second.parts] == ["a", "b", "c"]
-    assert first.work == second.work == "parse"

@@ -43,15 +43,9 @@ class SearchCall:
         self.all_vaults = bool(options.get("all_vaults"))
         self.plain = False
         """Treat the query as a passage without operators, and search for similar ones."""
-        self.format: str = options.get("format") or "text"
-        """One of text, json, paths, vimgrep and agent; ``json`` and ``paths`` come before it."""
-        self.json = bool(options.get("json"))
-        self.paths = bool(options.get("paths"))
-
-    @property
-    def output(self) -> str:
-        """The format to print."""
-        return "json" if self.json else "paths" if self.paths else self.format
+        flags = [name for name in ("json", "paths") if options.get(name)]
+        self.output: str = flags[0] if flags else options.get("format") or "text"
+        """One of text, json, paths, vimgrep and agent."""
 
     def run(self, invocation: Invocation) -> int:
         """Ask the daemon, print its answer and return the exit code.
@@ -92,7 +86,6 @@ class SearchCall:
 
     @property
     def _shows_progress(self) -> bool:
-        """True if the progress of a search that waits is shown."""
         return self.wait and (self.output == "text" or sys.stderr.isatty())
 
     def _ask(self, invocation: Invocation) -> JSON:

@@ -20,7 +20,6 @@ class Column:
         self._count = 0
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return self._count
 
     @property

@@ -47,7 +47,6 @@ class VectorIndex:
         self._publish()
 
     def __len__(self) -> int:
-        """Return the number of vectors."""
         return len(self._matrix)
 
     @property

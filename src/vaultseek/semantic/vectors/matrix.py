@@ -198,7 +198,6 @@ class Matrix:
         """True as long as all of it can be scanned."""
 
     def __len__(self) -> int:
-        """Return the number of vectors."""
         return len(self._numbers) - self.gone
 
     def reserve(self, count: int) -> None:

@@ -32,7 +32,6 @@ class VectorBatch:
         return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32))
 
     def __len__(self) -> int:
-        """Return the number of vectors."""
         return len(self.numbers)
 
 

@@ -233,7 +233,6 @@ class Child:
             self._finish(code)
 
     async def _read(self) -> None:
-        """Read frames until the pipe closes."""
         stream = self._process.stdout
         assert stream is not None
         try:
