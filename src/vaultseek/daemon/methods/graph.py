@@ -12,23 +12,17 @@ from vaultseek.core.notes import links as linked
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.daemon.methods.access import VaultHandlers, about_note, find_note, graph_of, whole
 from vaultseek.daemon.team.view import SeenFollower
-from vaultseek.protocol.messages.params import (
-    NeighborsParams,
-    OverviewParams,
-    PathParams,
-    SuggestParams,
-    VaultParams,
-)
+from vaultseek.protocol.messages import params
 
 
-async def _neighbors(follower: SeenFollower, call: NeighborsParams) -> JSON:
+async def _neighbors(follower: SeenFollower, call: params.NeighborsParams) -> JSON:
     vault, row = follower.vault, await find_note(call.note, follower)
     graph = await graph_of(follower)
     answer = await asyncio.to_thread(linked.neighbours, row, graph, vault.ledger, call.depth, call.limit)
     return about_note(row, {"depth": call.depth, **answer})
 
 
-async def _overview(follower: SeenFollower, call: OverviewParams) -> JSON:
+async def _overview(follower: SeenFollower, call: params.OverviewParams) -> JSON:
     follower = whole(follower)
     vault, graph = follower.vault, await graph_of(follower)
     structure, bridges = await asyncio.gather(
@@ -44,13 +38,13 @@ async def _overview(follower: SeenFollower, call: OverviewParams) -> JSON:
     return answer
 
 
-async def _path(follower: SeenFollower, call: PathParams) -> JSON:
+async def _path(follower: SeenFollower, call: params.PathParams) -> JSON:
     start, end = await find_note(call.note, follower), await find_note(call.other, follower)
     graph = await graph_of(follower)
     return about_note(start, await routes(start, end, follower.vault, graph, call.limit))
 
 
-async def _suggest(follower: SeenFollower, call: SuggestParams) -> JSON:
+async def _suggest(follower: SeenFollower, call: params.SuggestParams) -> JSON:
     vault = follower.vault
     graph = await graph_of(follower)
     source = ""
@@ -66,7 +60,7 @@ async def _suggest(follower: SeenFollower, call: SuggestParams) -> JSON:
     return {"suggestions": items, "markdown": style.markdown}
 
 
-async def _export(follower: SeenFollower, call: VaultParams) -> JSON:
+async def _export(follower: SeenFollower, call: params.VaultParams) -> JSON:
     follower = whole(follower)
     vault, graph = follower.vault, await graph_of(follower)
     structure = await asyncio.to_thread(follower.structure.of, graph, vault.ledger)
@@ -74,10 +68,10 @@ async def _export(follower: SeenFollower, call: VaultParams) -> JSON:
 
 
 GRAPH_METHODS: VaultHandlers = {
-    "graph/neighbors": (NeighborsParams, _neighbors),
-    "graph/overview": (OverviewParams, _overview),
-    "graph/path": (PathParams, _path),
-    "graph/suggest": (SuggestParams, _suggest),
-    "graph/export": (VaultParams, _export),
+    "graph/neighbors": (params.NeighborsParams, _neighbors),
+    "graph/overview": (params.OverviewParams, _overview),
+    "graph/path": (params.PathParams, _path),
+    "graph/suggest": (params.SuggestParams, _suggest),
+    "graph/export": (params.VaultParams, _export),
 }
 """Handlers of ``graph/…``."""

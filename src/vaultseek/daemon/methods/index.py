@@ -27,17 +27,7 @@ from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, UsageError
-from vaultseek.protocol.messages.params import (
-    FilesParams,
-    ParsedParams,
-    RefreshParams,
-    SubscribeParams,
-    TextsParams,
-    VaultParams,
-    VectorsParams,
-    VerifyParams,
-    WaitParams,
-)
+from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.settings.engine import EMBEDDED
@@ -66,14 +56,14 @@ class IndexMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "index/status": (VaultParams, self.status),
-            "index/refresh": (RefreshParams, self.refresh),
-            "index/wait": (WaitParams, self.wait),
-            "index/subscribe": (SubscribeParams, self.subscribe),
-            "index/unsubscribe": (SubscribeParams, self.unsubscribe),
+            "index/status": (params.VaultParams, self.status),
+            "index/refresh": (params.RefreshParams, self.refresh),
+            "index/wait": (params.WaitParams, self.wait),
+            "index/subscribe": (params.SubscribeParams, self.subscribe),
+            "index/unsubscribe": (params.SubscribeParams, self.unsubscribe),
         }
 
-    async def status(self, call: VaultParams, context: RequestContext) -> JSON:
+    async def status(self, call: params.VaultParams, context: RequestContext) -> JSON:
         """Return the status of the daemon and its vaults."""
         await self._registry.close_missing()
         followers, failed = await self._known(call)
@@ -81,7 +71,7 @@ class IndexMethods:
         statuses += [vault.status() for vault in failed]
         return {"daemon": self._daemon(), "vaults": [status.as_json() for status in statuses]}
 
-    async def _known(self, call: VaultParams) -> tuple[Sequence[SeenFollower], Sequence[FailedVault]]:
+    async def _known(self, call: params.VaultParams) -> tuple[Sequence[SeenFollower], Sequence[FailedVault]]:
         if not call.vault:
             return self._registry.followers, self._registry.failed
         try:
@@ -92,14 +82,14 @@ class IndexMethods:
                 raise
             return [], failed
 
-    async def refresh(self, call: RefreshParams, context: RequestContext) -> JSON:
+    async def refresh(self, call: params.RefreshParams, context: RequestContext) -> JSON:
         """Rescan the vault; answer when that is done."""
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
         await follower.rescan(accept_loss=True)
         return about_vault(follower.vault, {"remembered": remembered})
 
-    async def wait(self, call: WaitParams, context: RequestContext) -> JSON:
+    async def wait(self, call: params.WaitParams, context: RequestContext) -> JSON:
         """Answer when everything that is on disk now is indexed and embedded."""
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
@@ -122,27 +112,27 @@ class IndexMethods:
         status = await asyncio.to_thread(follower.status)
         return {**status.as_json(), "remembered": remembered}
 
-    async def subscribe(self, call: SubscribeParams, context: RequestContext) -> JSON:
+    async def subscribe(self, call: params.SubscribeParams, context: RequestContext) -> JSON:
         """Notify the client of progress and changed notes from now on; answer with the current progress."""
         root, followers = await self._subscription(call)
         self._subscribers.add(context, root)
         progress = await asyncio.gather(*(asyncio.to_thread(follower.progress) for follower in followers))
         return {"vaults": progress}
 
-    async def unsubscribe(self, call: SubscribeParams, context: RequestContext) -> JSON:
+    async def unsubscribe(self, call: params.SubscribeParams, context: RequestContext) -> JSON:
         """Stop notifying the client."""
         root, _ = await self._subscription(call)
         self._subscribers.drop(context, root)
         return {}
 
-    async def _subscription(self, call: SubscribeParams) -> tuple[str | None, list[VaultFollower]]:
+    async def _subscription(self, call: params.SubscribeParams) -> tuple[str | None, list[VaultFollower]]:
         if call.vault is None:
             return None, self._registry.followers
-        follower = whole(await self._find(VaultParams(vault=call.vault)))
+        follower = whole(await self._find(params.VaultParams(vault=call.vault)))
         return str(follower.vault.options.root), [follower]
 
 
-async def _compact(follower: SeenFollower, call: VaultParams) -> JSON:
+async def _compact(follower: SeenFollower, call: params.VaultParams) -> JSON:
     follower = whole(follower)
     await follower.rescan()
     folder = paths.vault_data_directory(follower.vault.options.root)
@@ -152,7 +142,7 @@ async def _compact(follower: SeenFollower, call: VaultParams) -> JSON:
     return {"bytes": after, "freed_bytes": max(0, before - after)}
 
 
-async def _files(follower: SeenFollower, call: FilesParams) -> JSON:
+async def _files(follower: SeenFollower, call: params.FilesParams) -> JSON:
     follower = whole(follower)
     _check_model(follower)
     spec = follower.vault.embedding.spec
@@ -169,11 +159,11 @@ async def _files(follower: SeenFollower, call: FilesParams) -> JSON:
     }
 
 
-async def _notes(follower: SeenFollower, call: ParsedParams) -> JSON:
+async def _notes(follower: SeenFollower, call: params.ParsedParams) -> JSON:
     return {"kept": _open_handout(whole(follower)).submit(call.notes, call.refused)}
 
 
-async def _verify(follower: SeenFollower, call: VerifyParams) -> JSON:
+async def _verify(follower: SeenFollower, call: params.VerifyParams) -> JSON:
     follower = whole(follower)
     vault = follower.vault
     comparison = await compare(vault)
@@ -193,7 +183,7 @@ async def _verify(follower: SeenFollower, call: VerifyParams) -> JSON:
     }
 
 
-async def _texts(follower: SeenFollower, call: TextsParams) -> JSON:
+async def _texts(follower: SeenFollower, call: params.TextsParams) -> JSON:
     follower = whole(follower)
     embedding = follower.vault.embedding
     _check_model(follower)
@@ -201,7 +191,7 @@ async def _texts(follower: SeenFollower, call: TextsParams) -> JSON:
     return {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint, "texts": texts}
 
 
-async def _vectors(follower: SeenFollower, call: VectorsParams) -> JSON:
+async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
     follower = whole(follower)
     embedding = follower.vault.embedding
     if call.fingerprint != embedding.spec.fingerprint:
@@ -214,12 +204,12 @@ async def _vectors(follower: SeenFollower, call: VectorsParams) -> JSON:
 
 
 INDEX_METHODS: VaultHandlers = {
-    "index/compact": (VaultParams, _compact),
-    "index/files": (FilesParams, _files),
-    "index/notes": (ParsedParams, _notes),
-    "index/verify": (VerifyParams, _verify),
-    "index/texts": (TextsParams, _texts),
-    "index/vectors": (VectorsParams, _vectors),
+    "index/compact": (params.VaultParams, _compact),
+    "index/files": (params.FilesParams, _files),
+    "index/notes": (params.ParsedParams, _notes),
+    "index/verify": (params.VerifyParams, _verify),
+    "index/texts": (params.TextsParams, _texts),
+    "index/vectors": (params.VectorsParams, _vectors),
 }
 """Handlers of ``index/…`` that need a vault alone."""
 

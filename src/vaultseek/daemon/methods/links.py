@@ -17,27 +17,22 @@ from vaultseek.core.search.name_mentions import named_in
 from vaultseek.daemon.methods.access import VaultHandlers, find_note, folder_of, whole
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import UsageError
-from vaultseek.protocol.messages.params import (
-    MentionedParams,
-    Move,
-    RenameParams,
-    ResolveParams,
-)
+from vaultseek.protocol.messages import params
 from vaultseek.store.ledger import NoteRow
 
 
-async def _resolve(follower: SeenFollower, call: ResolveParams) -> JSON:
+async def _resolve(follower: SeenFollower, call: params.ResolveParams) -> JSON:
     if call.wait:
         await whole(follower).rescan(files=False)
     await follower.wait_if_new()
     return await asyncio.to_thread(_resolved, call, follower)
 
 
-async def _mentioned(follower: SeenFollower, call: MentionedParams) -> JSON:
+async def _mentioned(follower: SeenFollower, call: params.MentionedParams) -> JSON:
     return await asyncio.to_thread(_mentions, call, follower.vault)
 
 
-async def _rename(follower: SeenFollower, call: RenameParams) -> JSON:
+async def _rename(follower: SeenFollower, call: params.RenameParams) -> JSON:
     follower = whole(follower)
     folder_of(follower.vault, "renaming")
     await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
@@ -47,7 +42,7 @@ async def _rename(follower: SeenFollower, call: RenameParams) -> JSON:
     return {"edits": items, "notes": len({edit.path for edit in edits})}
 
 
-def _resolved(call: ResolveParams, follower: SeenFollower) -> JSON:
+def _resolved(call: params.ResolveParams, follower: SeenFollower) -> JSON:
     vault = follower.vault
     names, manner = vault.indexer.names, manner_of(vault.options.root)
     source = vault_path(call.source, vault.options.root)
@@ -79,7 +74,7 @@ def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -
     ]
 
 
-def _mentions(call: MentionedParams, vault: SearchedVault) -> JSON:
+def _mentions(call: params.MentionedParams, vault: SearchedVault) -> JSON:
     source = vault_path(call.source, vault.options.root)
     own = vault.ledger.notes.by_path(source)
     named = named_in(call.lines, vault.ledger, own.id if own else None)
@@ -102,7 +97,7 @@ def _mentions(call: MentionedParams, vault: SearchedVault) -> JSON:
     return {"mentions": items, "markdown": style.markdown}
 
 
-def _edits(call: RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
+def _edits(call: params.RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
     root, indexer = folder_of(vault, "renaming"), vault.indexer
     place = rename.Vault(root, vault.ledger, indexer.names, indexer.skips)
     if call.moves:
@@ -124,13 +119,13 @@ def checked_tag(tag: str) -> str:
     return tag
 
 
-def _moves(moves: Iterable[Move]) -> dict[str, str]:
+def _moves(moves: Iterable[params.Move]) -> dict[str, str]:
     return rename.as_moves((move.old, move.new) for move in moves)
 
 
 LINK_METHODS: VaultHandlers = {
-    "links/resolve": (ResolveParams, _resolve),
-    "links/mentioned": (MentionedParams, _mentioned),
-    "vault/rename": (RenameParams, _rename),
+    "links/resolve": (params.ResolveParams, _resolve),
+    "links/mentioned": (params.MentionedParams, _mentioned),
+    "vault/rename": (params.RenameParams, _rename),
 }
 """Handlers of ``links/resolve``, ``links/mentioned`` and ``vault/rename``."""

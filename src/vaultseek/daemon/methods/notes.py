@@ -20,67 +20,56 @@ from vaultseek.core.notes.targets import problems
 from vaultseek.daemon.methods.access import VaultHandlers, about_note, find_note, graph_of, with_degraded
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import UsageError
-from vaultseek.protocol.messages.params import (
-    CompleteParams,
-    DuplicatesParams,
-    GetParams,
-    LinksParams,
-    ListParams,
-    OrphansParams,
-    ProblemsParams,
-    PropertiesParams,
-    RelatedParams,
-    UnresolvedParams,
-)
+from vaultseek.protocol.messages import params
 from vaultseek.store.ledger import Ledger, NoteRow
 
 
-async def _get(follower: SeenFollower, call: GetParams) -> JSON:
+async def _get(follower: SeenFollower, call: params.GetParams) -> JSON:
     vault, row = follower.vault, await find_note(call.note, follower)
     lines = (call.start_line, call.end_line)
     return await asyncio.to_thread(reading.note, row, vault.ledger, vault.options.folder, *lines)
 
 
-async def _related(follower: SeenFollower, call: RelatedParams) -> JSON:
+async def _related(follower: SeenFollower, call: params.RelatedParams) -> JSON:
     row = await find_note(call.note, follower)
     degraded = follower.degraded_reason()
     answer = await related(row, follower.vault, call.limit)
     return about_note(row, with_degraded(answer, degraded))
 
 
-async def _outgoing(follower: SeenFollower, call: LinksParams) -> JSON:
+async def _outgoing(follower: SeenFollower, call: params.LinksParams) -> JSON:
     return await _links(follower, call, linked.outgoing)
 
 
-async def _backlinks(follower: SeenFollower, call: LinksParams) -> JSON:
+async def _backlinks(follower: SeenFollower, call: params.LinksParams) -> JSON:
     return await _links(follower, call, linked.backlinks)
 
 
 async def _links(
-    follower: SeenFollower, call: LinksParams, read_links: Callable[[NoteRow, Ledger], list[JSON]]
+    follower: SeenFollower, call: params.LinksParams, read_links: Callable[[NoteRow, Ledger], list[JSON]]
 ) -> JSON:
     vault, row = follower.vault, await find_note(call.note, follower)
     return about_note(row, await _list("links", call.limit, read_links, row, vault.ledger))
 
 
-async def _unresolved(follower: SeenFollower, call: UnresolvedParams) -> JSON:
+async def _unresolved(follower: SeenFollower, call: params.UnresolvedParams) -> JSON:
     vault = follower.vault
     row = None if call.note is None else await find_note(call.note, follower)
     answer = await _list("links", call.limit, linked.unresolved, vault.ledger, row)
     return answer if row is None else about_note(row, answer)
 
 
-async def _unlinked(follower: SeenFollower, call: LinksParams) -> JSON:
+async def _unlinked(follower: SeenFollower, call: params.LinksParams) -> JSON:
     vault, row = follower.vault, await find_note(call.note, follower)
     found = await _list("mentions", call.limit, mentions.unlinked, row, vault.ledger)
     return about_note(row, {"names": mentions.names_of(row), **found})
 
 
-async def _tags(follower: SeenFollower, call: ListParams) -> JSON:
+async def _tags(follower: SeenFollower, call: params.ListParams) -> JSON:
     return await _list("tags", call.limit, follower.completer.tags)
 
 
-async def _properties(follower: SeenFollower, call: PropertiesParams) -> JSON:
+async def _properties(follower: SeenFollower, call: params.PropertiesParams) -> JSON:
     completer = follower.completer
     if call.name is None:
         answer = await _list("properties", call.limit, completer.properties)
@@ -90,17 +79,17 @@ async def _properties(follower: SeenFollower, call: PropertiesParams) -> JSON:
     return answer
 
 
-async def _orphans(follower: SeenFollower, call: OrphansParams) -> JSON:
+async def _orphans(follower: SeenFollower, call: params.OrphansParams) -> JSON:
     vault, graph = follower.vault, await graph_of(follower)
     notes = partial(linked.orphans, isolated=call.isolated)
     return await _list("notes", call.limit, notes, graph, vault.ledger)
 
 
-async def _duplicates(follower: SeenFollower, call: DuplicatesParams) -> JSON:
+async def _duplicates(follower: SeenFollower, call: params.DuplicatesParams) -> JSON:
     return await duplicates(follower.vault, call.limit)
 
 
-async def _complete(follower: SeenFollower, call: CompleteParams) -> JSON:
+async def _complete(follower: SeenFollower, call: params.CompleteParams) -> JSON:
     row = None
     if call.kind in ("heading", "block") and call.note is not None:
         row = await find_note(call.note, follower)
@@ -111,7 +100,7 @@ async def _complete(follower: SeenFollower, call: CompleteParams) -> JSON:
     return {"kind": call.kind, "items": items, **more}
 
 
-async def _problems(follower: SeenFollower, call: ProblemsParams) -> JSON:
+async def _problems(follower: SeenFollower, call: params.ProblemsParams) -> JSON:
     vault = follower.vault
     row = None if call.note is None else await find_note(call.note, follower)
     names = vault.indexer.names
@@ -119,7 +108,7 @@ async def _problems(follower: SeenFollower, call: ProblemsParams) -> JSON:
 
 
 def _completions(
-    call: CompleteParams, follower: SeenFollower, row: NoteRow | None
+    call: params.CompleteParams, follower: SeenFollower, row: NoteRow | None
 ) -> tuple[list[JSON], JSON]:
     items = _items(call, follower, row)
     if call.source is None:
@@ -142,7 +131,7 @@ def _completions(
     return linked or items, {"markdown": style.markdown}
 
 
-def _items(call: CompleteParams, follower: SeenFollower, row: NoteRow | None) -> list[JSON]:
+def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | None) -> list[JSON]:
     completer = follower.completer
     if call.kind == "block" and row is not None:
         blocks = reading.block_ids(row, follower.vault.ledger, follower.vault.options.folder)
@@ -164,7 +153,9 @@ def _items(call: CompleteParams, follower: SeenFollower, row: NoteRow | None) ->
     return items
 
 
-def _by_path(kind: Literal["note", "file"], call: CompleteParams, completer: VaultCompleter) -> list[JSON]:
+def _by_path(
+    kind: Literal["note", "file"], call: params.CompleteParams, completer: VaultCompleter
+) -> list[JSON]:
     """Return completions of a part of a path, after names that have the same sign in them."""
     named = completer.complete("note", call.text, call.limit) if kind == "note" else []
     exact = [item for item in named if item["match"] != "fuzzy"]
@@ -181,17 +172,17 @@ async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *
 
 
 NOTE_METHODS: VaultHandlers = {
-    "note/get": (GetParams, _get),
-    "note/related": (RelatedParams, _related),
-    "links/outgoing": (LinksParams, _outgoing),
-    "links/backlinks": (LinksParams, _backlinks),
-    "links/unresolved": (UnresolvedParams, _unresolved),
-    "links/unlinked": (LinksParams, _unlinked),
-    "vault/tags": (ListParams, _tags),
-    "vault/properties": (PropertiesParams, _properties),
-    "vault/orphans": (OrphansParams, _orphans),
-    "vault/duplicates": (DuplicatesParams, _duplicates),
-    "complete": (CompleteParams, _complete),
-    "vault/problems": (ProblemsParams, _problems),
+    "note/get": (params.GetParams, _get),
+    "note/related": (params.RelatedParams, _related),
+    "links/outgoing": (params.LinksParams, _outgoing),
+    "links/backlinks": (params.LinksParams, _backlinks),
+    "links/unresolved": (params.UnresolvedParams, _unresolved),
+    "links/unlinked": (params.LinksParams, _unlinked),
+    "vault/tags": (params.ListParams, _tags),
+    "vault/properties": (params.PropertiesParams, _properties),
+    "vault/orphans": (params.OrphansParams, _orphans),
+    "vault/duplicates": (params.DuplicatesParams, _duplicates),
+    "complete": (params.CompleteParams, _complete),
+    "vault/problems": (params.ProblemsParams, _problems),
 }
 """Handlers of ``note/…``, ``links/…``, ``complete`` and the lists of ``vault/…``."""

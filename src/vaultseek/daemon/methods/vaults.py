@@ -16,12 +16,7 @@ from vaultseek.daemon.methods.access import Handlers
 from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import ConfigError, Unavailable, UsageError, VaultMissing
-from vaultseek.protocol.messages.params import (
-    AddVaultParams,
-    NamedVaultParams,
-    Nothing,
-    RemoveVaultParams,
-)
+from vaultseek.protocol.messages import params
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.describe import first_problem
 from vaultseek.settings.model import VaultSettings
@@ -43,11 +38,11 @@ class VaultMethods:
     def handlers(self) -> Handlers:
         """Return the handlers."""
         return {
-            "vault/list": (Nothing, self.list_vaults),
-            "vault/add": (AddVaultParams, self.add),
-            "vault/remove": (RemoveVaultParams, self.remove),
-            "vault/pause": (NamedVaultParams, self.pause),
-            "vault/resume": (NamedVaultParams, self.resume),
+            "vault/list": (params.Nothing, self.list_vaults),
+            "vault/add": (params.AddVaultParams, self.add),
+            "vault/remove": (params.RemoveVaultParams, self.remove),
+            "vault/pause": (params.NamedVaultParams, self.pause),
+            "vault/resume": (params.NamedVaultParams, self.resume),
         }
 
     async def follow_settings(self) -> None:
@@ -71,7 +66,7 @@ class VaultMethods:
                 log.error("keeping the previous settings, because the new ones are wrong: %s", error)
             self._reported = str(error)
 
-    async def list_vaults(self, call: Nothing, context: RequestContext) -> JSON:
+    async def list_vaults(self, call: params.Nothing, context: RequestContext) -> JSON:
         """Return the vaults and the origin of each: the configuration, `vault add`, or a request."""
         await self.follow_settings()
         await self._registry.close_missing()
@@ -94,7 +89,7 @@ class VaultMethods:
             ]
         }
 
-    async def add(self, call: AddVaultParams, context: RequestContext) -> JSON:
+    async def add(self, call: params.AddVaultParams, context: RequestContext) -> JSON:
         """Add a vault to the registry, which outlasts the daemon."""
         vault = await self._add(call)
         return {"name": vault.name, "path": str(vault.path)}
@@ -104,10 +99,10 @@ class VaultMethods:
         root = follower.vault.options.root
         if any(vault.path == root for vault in self._registry.settings.vaults):
             return False
-        await self._add(AddVaultParams(path=str(root), name=follower.vault.name))
+        await self._add(params.AddVaultParams(path=str(root), name=follower.vault.name))
         return True
 
-    async def _add(self, call: AddVaultParams) -> VaultSettings:
+    async def _add(self, call: params.AddVaultParams) -> VaultSettings:
         self._refuse_at_searcher()
         async with self._changing:
             await self._apply_settings()
@@ -115,7 +110,7 @@ class VaultMethods:
             await self._change(lambda: write_registry(self._file.registry.with_vault(vault)))
         return vault
 
-    async def remove(self, call: RemoveVaultParams, context: RequestContext) -> JSON:
+    async def remove(self, call: params.RemoveVaultParams, context: RequestContext) -> JSON:
         """Remove a vault from the registry, and its index if requested. Its notes are not touched.
 
         A searcher forgets a shard and deletes its copy.
@@ -133,15 +128,15 @@ class VaultMethods:
             await self._registry.close_vault(root, delete_index=call.delete_index)
         return {"path": str(root), "index_deleted": call.delete_index}
 
-    async def pause(self, call: NamedVaultParams, context: RequestContext) -> JSON:
+    async def pause(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
         """Stop following a vault; searches answer from its index as it is."""
         return await self._set_paused(call, paused=True)
 
-    async def resume(self, call: NamedVaultParams, context: RequestContext) -> JSON:
+    async def resume(self, call: params.NamedVaultParams, context: RequestContext) -> JSON:
         """Follow a vault again, and index what has changed meanwhile."""
         return await self._set_paused(call, paused=False)
 
-    async def _set_paused(self, call: NamedVaultParams, *, paused: bool) -> JSON:
+    async def _set_paused(self, call: params.NamedVaultParams, *, paused: bool) -> JSON:
         self._refuse_at_searcher()
         async with self._changing:
             await self._apply_settings()
@@ -195,7 +190,7 @@ class VaultMethods:
                 return root
         raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")
 
-    def _new(self, call: AddVaultParams) -> VaultSettings:
+    def _new(self, call: params.AddVaultParams) -> VaultSettings:
         root = _existing_folder(call.path)
         check_vault_folder(root)
         known = {vault.path: vault.name for vault in self._registry.settings.vaults}
