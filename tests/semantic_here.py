@@ -11,12 +11,12 @@ import numpy as np
 
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
-from vaultseek.core.library import index_vault, open_vault
+from vaultseek.core.library import PATIENCE, index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.inference.embed import HashingEncoder
-from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.models.catalogue import LocalModel, find_model
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.matrix import VectorHits
 from vaultseek.semantic.vectors.port import VectorBatch
@@ -139,3 +139,9 @@ def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
             yield ask
         finally:
             vault.close()
+
+
+def open_vault(options: VaultOptions, cache: Path, worker: Any, model: LocalModel) -> OpenVault:
+    """Open the vault's index in ``cache``; ``index_vault`` has to follow."""
+    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
+    return OpenVault.open(options, cache, worker, spec, patience=PATIENCE)

@@ -17,7 +17,7 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import Advance, OpenVault, VaultOptions
 from vaultseek.core.indexing.spaces import Patience
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, Unembedded
+from vaultseek.core.indexing.unembedded import Unembedded
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import VaultMissing, WorkerUnavailable
@@ -93,12 +93,6 @@ async def search(vault: OpenVault, query: str, **options: Any) -> JSON:
 def _open(options: VaultOptions, cache: Path, source: ModelSource, models: VaultModels) -> OpenVault:
     worker, spec = source.pool.worker(models.main), source.spec(models.main)
     return OpenVault.open(options, cache, worker, spec, patience=PATIENCE, models=models, pool=source.pool)
-
-
-def open_vault(options: VaultOptions, cache: Path, worker: SemanticWorker, model: LocalModel) -> OpenVault:
-    """Open the vault's index in ``cache``; ``index_vault`` has to follow."""
-    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
-    return OpenVault.open(options, cache, worker, spec, patience=PATIENCE)
 
 
 async def index_vault(

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from semantic_here import WorkerHere
+from semantic_here import WorkerHere, open_vault
 from vaultseek.core.indexing.concepts import Concepts, choose_terms, follow
 from vaultseek.core.indexing.open_vault import VaultOptions
-from vaultseek.core.library import index_vault, open_vault
+from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import Unavailable, WorkerUnavailable

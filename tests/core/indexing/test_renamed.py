@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from semantic_here import WorkerHere
+from semantic_here import WorkerHere, open_vault
 from vaultseek.core.indexing.audit import Audit, audit
 from vaultseek.core.indexing.open_vault import VaultOptions
-from vaultseek.core.library import index_vault, open_vault
+from vaultseek.core.library import index_vault
 from vaultseek.semantic.inference.embed import load
 from vaultseek.semantic.models.catalogue import find_model
 

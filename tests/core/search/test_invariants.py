@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from semantic_here import WorkerHere
+from semantic_here import WorkerHere, open_vault
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.library import index_vault, open_vault
+from vaultseek.core.library import index_vault
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest

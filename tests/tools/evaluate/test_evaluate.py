@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from semantic_here import WorkerHere
+from semantic_here import WorkerHere, open_vault
 from vaultseek.core.indexing.open_vault import VaultOptions
-from vaultseek.core.library import index_vault, indexed_vault, open_vault
+from vaultseek.core.library import index_vault, indexed_vault
 from vaultseek.errors import UsageError
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.settings.search import SearchSettings
