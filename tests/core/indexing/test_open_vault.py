@@ -20,9 +20,12 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.spaces import Patience
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import AlreadyRunning, IndexDamaged, Unavailable
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.worker.state import WorkerState
+from vaultseek.settings.search import SearchSettings
 
 NOTES = {"pump.md": "# Pump\n\nThe float [[switch]] sticks.", "switch.md": "# Switch\n\nA copper contact."}
 Open = Callable[..., OpenVault]
@@ -198,10 +201,20 @@ async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
     assert vault.semantic_reason("copper") is None
     reason = vault.lag_reason("copper")
     assert reason is not None
+    assert (reason.code, "not embedded yet" in reason.text) == ("not_embedded", True)
+    trace = await Searcher(vault).run(SearchRequest("copper", SearchSettings()))
+    assert trace.retrieval.answered == ["keyword"], "few vectors would mislead the order"
+    assert trace.partial == {"semantic": reason}
+    assert await vault.embedding.step(), "the notes"
+    reason = vault.lag_reason("copper")
+    assert reason is not None
     assert (reason.code, "not embedded yet" in reason.text) == ("being_built", True)
+    answer = await vault.ask_semantic("copper", 10, None)
+    assert (len(answer.note_ids) > 0, len(answer.passage_numbers)) == (True, 0), "few passages would, too"
     while await vault.embedding.step():
         pass
     assert vault.lag_reason("copper") is None
+    assert len((await vault.ask_semantic("copper", 10, None)).passage_numbers)
 
 
 async def test_a_paused_vault_says_how_to_get_concepts(opened):

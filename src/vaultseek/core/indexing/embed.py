@@ -1,4 +1,5 @@
-"""Sync the store of a vector space with the ledger: embed the texts that it lacks, newest notes first.
+"""Sync the store of a vector space with the ledger: embed the texts that it lacks, notes before passages and
+the newest first.
 
 Every step can be repeated: vectors go to the ledger before they go to the store, and the entry of what the
 store lacks is removed after it has it. A lost store is rebuilt from the ledger without the model.
@@ -141,10 +142,11 @@ class Embedding:
         """
         await self.open()
         for limit in (WAITING_TEXTS, sum(self._space.pending_counts())):
-            items = await self._in_writer(self.unembedded.first, limit)
-            if known := [item for item in items if item.vector is not None]:
-                await self._put(known[:STORED_TEXTS])
-                return True
+            for first in (self.unembedded.first_notes, self.unembedded.first_chunks):
+                items = await self._in_writer(first, limit)
+                if known := [item for item in items if item.vector is not None]:
+                    await self._put(known[:STORED_TEXTS])
+                    return True
         return False
 
     async def stored(self) -> tuple[int, int]:

@@ -26,7 +26,7 @@ from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
-from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger import Counts, Ledger
 
 JUDGED_TEXTS = 1000
 """Texts whose judgement is kept."""
@@ -35,9 +35,11 @@ LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
 """Notes that a space may lack without a word about it, if they are also no more than this share of all."""
 LAGGING_PASSAGES = 20
-LAGGING_PASSAGES_SHARE = 0.2
-"""Passages without a vector that answers do not mention, if they are no more than this share of all."""
+LAGGING_PASSAGES_SHARE = 0.1
+"""Passages without a vector that answers do not mention, if they are no more than this share of all. If there
+are more, notes are compared by their own vectors: one whose passages have none would come last."""
 _EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by their words")
+_NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by their words")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +112,9 @@ class EmbeddingSpaces:
                 return None
             words = f"{pending} of {counts.notes} notes have no vectors for this language yet"
             return Reason("being_built", words)
-        few = max(LAGGING_PASSAGES, LAGGING_PASSAGES_SHARE * counts.chunks)
-        if not self._embedding.has_previous and counts.chunks - counts.embedded > few:
+        if self._lacks_notes(counts):
+            return _NOTES_EMBEDDING
+        if self._lacks_passages(counts):
             return _EMBEDDING
         waits = self.second is not None and self._reads(text) == "poorly"
         return Reason("being_built", NOT_YET) if waits else None
@@ -130,7 +133,7 @@ class EmbeddingSpaces:
         if self._embedding.has_previous:
             return None
         counts = self._ledger.counts()
-        if not counts.chunks or counts.embedded:
+        if not counts.chunks or counts.pending < counts.notes + counts.chunks:
             return None
         return Reason("not_embedded", "no passage is embedded yet")
 
@@ -150,6 +153,10 @@ class EmbeddingSpaces:
         except IndexDamaged as error:
             await space.discard_store(str(error))
             raise
+        if second is None:
+            counts = self._ledger.counts()
+            if self._lacks_passages(counts) and not self._lacks_notes(counts):
+                answer = answer.with_chunks(())
         return await asyncio.to_thread(self._without_removed, answer) if space.may_have_removed else answer
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
@@ -159,6 +166,15 @@ class EmbeddingSpaces:
         """
         space = (self.second_for(text) if text else None) or self._embedding
         return await space.note_vectors(notes, self._patience.query_seconds)
+
+    def _lacks_notes(self, counts: Counts) -> bool:
+        notes = counts.pending - (counts.chunks - counts.embedded)
+        few = max(LAGGING_PASSAGES, LAGGING_PASSAGES_SHARE * counts.notes)
+        return not self._embedding.has_previous and notes > few
+
+    def _lacks_passages(self, counts: Counts) -> bool:
+        few = max(LAGGING_PASSAGES, LAGGING_PASSAGES_SHARE * counts.chunks)
+        return not self._embedding.has_previous and counts.chunks - counts.embedded > few
 
     def _without_removed(self, answer: SemanticAnswer) -> SemanticAnswer:
         notes = self._ledger.notes.by_id(answer.note_ids.tolist())

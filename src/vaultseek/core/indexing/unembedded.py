@@ -127,7 +127,7 @@ class Item:
 
 
 class Unembedded:
-    """The chunks and notes of a ledger whose vectors the store of a space lacks, newest notes first.
+    """The notes and chunks of a ledger whose vectors the store of a space lacks, newest notes first.
 
     ``space`` is the first one by default.
     """
@@ -138,8 +138,19 @@ class Unembedded:
         self._space = space or ledger.space
 
     def first(self, limit: int) -> list[Item]:
-        """Return the first items, all of chunks or all of notes, with the vectors that the ledger has."""
-        return self.chunks(self._space.chunk_numbers(limit)) or self.notes(self._space.note_ids(limit))
+        """Return the first items, all of notes or all of chunks, with the vectors that the ledger has.
+
+        Notes come first: they are a fraction of the texts, so that each note soon has a meaning.
+        """
+        return self.first_notes(limit) or self.first_chunks(limit)
+
+    def first_notes(self, limit: int) -> list[Item]:
+        """Return the first items of notes, with the vectors that the ledger has."""
+        return self.notes(self._space.note_ids(limit))
+
+    def first_chunks(self, limit: int) -> list[Item]:
+        """Return the first items of chunks, with the vectors that the ledger has."""
+        return self.chunks(self._space.chunk_numbers(limit))
 
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
         """Return the items of these chunks, with the vectors that the ledger has."""

@@ -118,9 +118,11 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     reason, unread = vault.semantic_reason(text), vault.unsupported_language_reason(text)
     if reason is None and parsed.request.mode != "semantic":
         reason = unread
+    incomplete = unread or vault.lag_reason(text)
+    if reason is None and parsed.request.mode != "semantic" and _is_misleading(incomplete):
+        reason = incomplete
     if reason is not None:
         return Retrieval(partial={"semantic": reason})
-    incomplete = unread or vault.lag_reason(text)
     began = time.perf_counter()
     own: SemanticAnswer | None = None
     answer: SemanticAnswer | None = None
@@ -140,6 +142,11 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     if answer is not None:  # the worker's part of the lane
         spent |= {"embed": answer.embed_ms, "neighbours": answer.search_ms}
     return Retrieval(None, answer, own, concepts, reasons, spent)
+
+
+def _is_misleading(reason: Reason | None) -> bool:
+    """True while so few notes have vectors that the order by words alone is better than one by both."""
+    return reason is not None and reason.code == "not_embedded"
 
 
 async def _expand(
