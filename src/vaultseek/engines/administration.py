@@ -1,7 +1,5 @@
 """Administration of an engine from outside an open vault: checks, and the list and deletion of shards."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace

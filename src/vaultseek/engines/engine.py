@@ -1,7 +1,5 @@
 """The engine of one open vault, and what stands in for the parts of the embedded one."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

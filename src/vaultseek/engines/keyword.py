@@ -3,8 +3,6 @@
 Stands in for the keyword index wherever that is used.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 

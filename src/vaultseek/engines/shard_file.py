@@ -1,7 +1,5 @@
 """The file of a shard in the folder of its index: the name, and marks that its own writing has left."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

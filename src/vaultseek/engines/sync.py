@@ -1,7 +1,5 @@
 """Keeping the notes of an engine up to the ledger."""
 
-from __future__ import annotations
-
 import logging
 import threading
 import time

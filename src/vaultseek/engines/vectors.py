@@ -1,7 +1,5 @@
 """Vectors in an engine: the semantic worker embeds, the engine keeps and finds."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence

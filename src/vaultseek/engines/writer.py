@@ -4,8 +4,6 @@ Each write is a transaction that leaves a new mark. By it an indexer notices in 
 no longer as it left it: another index writes there, such as a copied folder, or the server was restored.
 """
 
-from __future__ import annotations
-
 import logging
 import socket
 import threading

@@ -3,8 +3,6 @@
 Works for any model whose fields are scalars, tuples and further models.
 """
 
-from __future__ import annotations
-
 import ast
 import inspect
 import json

@@ -1,7 +1,5 @@
 """The options of an engine in the settings: its address, and how it is trusted."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@
 problems together with the settings that can be used.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress

@@ -4,8 +4,6 @@ The models are also the reference: ``reference.py`` turns them into ``config.tom
 documentation. ``load.py`` reads them. Importing this module takes some 150 ms.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Any, Literal

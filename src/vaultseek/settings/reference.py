@@ -1,7 +1,5 @@
 """The commented ``config.toml``, made of the description, type, bounds and default of each key."""
 
-from __future__ import annotations
-
 import textwrap
 from collections.abc import Iterator
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The settings of searches: how lanes are combined, what is boosted, expanded and reranked."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Annotated, ClassVar, Literal

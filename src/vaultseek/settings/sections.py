@@ -1,7 +1,5 @@
 """The sections of the settings about models, the servers that stand in for them, and a team's server."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reading TOML files within bounds, the lines of their keys, and changing one key and nothing else."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """The ledger of a searcher: the tables of a shard on the server, read by the ledger's own statements."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """A shard that an indexer writes, for a searcher: it is read where it is, and nothing of it is kept here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from vaultseek.base.model import Reason

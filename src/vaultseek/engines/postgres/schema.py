@@ -1,7 +1,5 @@
 """The tables of a shard: those of the ledger, its words, its vectors, and its state."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 

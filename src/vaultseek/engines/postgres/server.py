@@ -1,7 +1,5 @@
 """The connections to a server of PostgreSQL, one for each thread, and its errors in words."""
 
-from __future__ import annotations
-
 import logging
 import os
 import select

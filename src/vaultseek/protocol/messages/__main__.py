@@ -1,7 +1,5 @@
 """Prints the JSON Schema of every message, for programs in other languages."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -3,8 +3,6 @@
 ``NotRequired`` fields may be missing; fields that do not stand here may be added.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict  # pydantic takes the one of ``typing`` from Python 3.12 on

@@ -1,7 +1,5 @@
 """The check of requests and answers by the models of the protocol."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """The methods of the protocol, with the types of their parameters and answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pydantic import BaseModel

@@ -1,7 +1,5 @@
 """Parameters of each method of the protocol. These models are the reference: requests are checked by them."""
 
-from __future__ import annotations
-
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator

@@ -1,7 +1,5 @@
 """Ray as the cluster: one that runs, or one that is started on this machine for as long as the run takes."""
 
-from __future__ import annotations
-
 import logging
 import os
 import platform

@@ -1,7 +1,5 @@
 """Checking an engine: whether it can be used, and whether it has all notes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from vaultseek.base.model import JSON

@@ -1,7 +1,5 @@
 """Running every check in order. A check that crashes is a finding too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Formatting findings for a bug report, without names of the user, the host, folders, vaults or notes."""
 
-from __future__ import annotations
-
 import getpass
 import platform
 import re

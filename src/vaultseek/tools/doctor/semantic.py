@@ -1,7 +1,5 @@
 """Checking the models, and the worker by embedding, storing and finding a text."""
 
-from __future__ import annotations
-
 import asyncio
 import tempfile
 import time

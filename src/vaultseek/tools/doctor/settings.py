@@ -1,7 +1,5 @@
 """Checking the configuration, the environment and the settings of a team."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Checking the system: Python, dependencies, directories, disk space and inotify."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

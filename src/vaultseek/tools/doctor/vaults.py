@@ -1,7 +1,5 @@
 """Checking the vaults: readable notes, and intact indexes."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from collections import Counter

@@ -1,7 +1,5 @@
 """Reading queries and relevance judgements (qrels) from files: vaultseek's own format, BEIR's and TREC's."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ bootstrap, Efron and Tibshirani, *An Introduction to the Bootstrap* (1993); pair
 Smucker, Allan and Carterette, *A comparison of statistical significance tests for IR evaluation* (2007).
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Formatting a measurement as text, as JSON, and as one HTML page: tables, SVG plots, the hardest queries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from html import escape

@@ -1,7 +1,5 @@
 """The variants to compare: the current settings, the baselines, and settings from ``--compare``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
