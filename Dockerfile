@@ -8,7 +8,7 @@ COPY --from=build /wheels /wheels
 COPY constraints.txt /wheels/
 RUN pip install --no-cache-dir --constraint /wheels/constraints.txt /wheels/*.whl && rm -r /wheels \
     && useradd --uid 1000 --create-home vaultseek && install --directory --owner vaultseek --mode 0700 /data
-USER vaultseek
+USER 1000
 ENV VAULTSEEK_CONFIG=/config/config.toml XDG_DATA_HOME=/data XDG_STATE_HOME=/data/state
 VOLUME /data
 HEALTHCHECK --start-period=2m CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9447/health')"]
