@@ -12,8 +12,8 @@ import re
 import stat
 import sys
 
-from vaultseek.base.limits import STATE_BYTES
-from vaultseek.errors import AlreadyRunning, Unavailable
+from vaultseek.base.limits import KEY_BYTES, STATE_BYTES
+from vaultseek.errors import AlreadyRunning, ConfigError, Unavailable
 
 TYPE_CHECKING = False  # pathlib is imported late: the command line needs only the name of the socket
 if TYPE_CHECKING:
@@ -126,6 +126,39 @@ def read_private(file: Path, most_bytes: int) -> bytes | None:
         if status.st_mode & 0o077 or status.st_uid != os.geteuid():
             return None
         return stream.read(most_bytes)
+
+
+def read_secret(variable: str, file: str, setting: str) -> str | None:
+    """Return the secret in an environment variable or in a private file; None if neither is named.
+
+    They are the values of the settings ``{setting}_variable`` and ``{setting}_file``. Raises ConfigError, one
+    line, if the secret is not there, or if others can read the file.
+    """
+    if variable:
+        if not (value := os.environ.get(variable, "").strip()):
+            raise ConfigError(
+                f"the variable {variable} of {setting}_variable is not set where the daemon was started; "
+                f"set it there, or use {setting}_file"
+            )
+        return value
+    if not file:
+        return None
+    from pathlib import Path
+
+    place = Path(file).expanduser()
+    try:
+        data = read_private(place, KEY_BYTES)
+    except OSError as error:
+        raise ConfigError(
+            f"{setting}_file: {place} cannot be read ({error.strerror}); correct the setting"
+        ) from None
+    if data is None:
+        raise ConfigError(
+            f"{setting}_file: others can read {place}, or it is not yours; run `chmod 600` on it"
+        )
+    if not (value := data.decode("utf-8", "replace").strip()):
+        raise ConfigError(f"{setting}_file: {place} is empty; write the secret into it")
+    return value
 
 
 def folder_bytes(path: Path) -> int:

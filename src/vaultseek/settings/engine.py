@@ -1,6 +1,5 @@
 """The options of an engine in the settings: its address, and how it is trusted."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -10,8 +9,6 @@ from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 
 EMBEDDED = "embedded"
-TOKEN_BYTES = 10_000
-"""Bytes that are read of a file with a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,31 +73,8 @@ class EngineOptions:
 
     def check_token_file(self) -> None:
         """Raise ConfigError, one line, if the file of the token cannot be used."""
-        if self.token_file:
-            _token_of_file(Path(self.token_file).expanduser())
+        paths.read_secret("", self.token_file, "index.token")
 
     def token(self) -> str:
         """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""
-        if self.token_variable:
-            token = os.environ.get(self.token_variable, "").strip()
-            if not token:
-                raise ConfigError(
-                    f"the variable {self.token_variable} of index.token_variable is not set where the "
-                    "daemon was started; set it there, or use index.token_file"
-                )
-            return token
-        return _token_of_file(Path(self.token_file).expanduser()) if self.token_file else ""
-
-
-def _token_of_file(file: Path) -> str:
-    try:
-        data = paths.read_private(file, TOKEN_BYTES)
-        token = None if data is None else data.decode().strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise ConfigError(f"index.token_file: {file} cannot be read: {reason}") from None
-    if token is None:
-        raise ConfigError(f"index.token_file: others can read {file}; run `chmod 600 {file}`, as its owner")
-    if not token:
-        raise ConfigError(f"index.token_file: {file} is empty; put the token into it")
-    return token
+        return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""

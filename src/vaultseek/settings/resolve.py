@@ -207,7 +207,7 @@ def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:
     elif server.service is not None and server.service.fault is not None:
         yield ("class_name",), server.service.fault
     if server.key_file and (message := _message(Service("", key_file=server.key_file).key)) is not None:
-        yield ("key_file",), message
+        yield ("key_file",), message.removeprefix("key_file: ")
     if server.key_file and server.key_variable:
         yield ("key_variable",), "key_file is set, too; leave one of them out"
 

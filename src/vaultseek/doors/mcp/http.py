@@ -23,13 +23,9 @@ from vaultseek.doors.mcp.notes import Place
 from vaultseek.doors.mcp.server import server
 from vaultseek.doors.token_file import read_token
 from vaultseek.protocol.wire.http import http_server
-from vaultseek.protocol.wire.loopback import HOST, listen_on
+from vaultseek.protocol.wire.loopback import HOST, NAMES, listen_on
 
-NAMES = (HOST, "localhost")
-"""Names of this computer that a request may be sent to."""
 PATH = "/mcp"
-GRACE_SECONDS = 2
-"""Time for running requests at the end."""
 
 
 def serve_http(
@@ -52,7 +48,7 @@ def serve_http(
         app = http_app(
             server(on_demand(start, "vaultseek.mcp").call, place, structured=structured), token, number
         )
-        running = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
+        running = http_server(app)
         announce(f"http://{HOST}:{number}{PATH}", file)
         with suppress(KeyboardInterrupt):
             running.run(sockets=[listening])

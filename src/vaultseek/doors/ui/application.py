@@ -167,8 +167,6 @@ def _failure(error: VaultseekError) -> Response:
 UNUSED_SECONDS = 3600.0
 """Time without use after which the server ends."""
 WATCH_SECONDS = 1.0
-GRACE_SECONDS = 2
-"""Time for running requests at the end."""
 
 
 def serve(
@@ -191,7 +189,7 @@ def serve(
         number: int = listening.getsockname()[1]
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
         app = application(api, session, number, life.use)
-        server = http_server(app, timeout_graceful_shutdown=GRACE_SECONDS)
+        server = http_server(app)
         with closing(api), suppress(KeyboardInterrupt):
             asyncio.run(
                 _serve(

@@ -17,10 +17,8 @@ from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vaultseek.protocol.wire.loopback import HOST
+from vaultseek.protocol.wire.loopback import NAMES
 
-NAMES = (HOST, "localhost")
-"""Names of this computer that a request may be sent to."""
 API = "/api/"
 OPEN_SESSION = "/api/session"
 KEY = "x-vaultseek-key"

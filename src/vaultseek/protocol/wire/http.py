@@ -89,9 +89,13 @@ def _stop(timer: asyncio.TimerHandle | None) -> None:
         timer.cancel()
 
 
-def http_server(app: Any, **options: Any) -> uvicorn.Server:
-    """Return a server for the application, which ends by a signal; ``options`` are uvicorn's."""
-    return uvicorn.Server(_config(app, **options))
+GRACE_SECONDS = 2
+"""Time for running requests at the end."""
+
+
+def http_server(app: Any) -> uvicorn.Server:
+    """Return a server for the application, which ends by a signal."""
+    return uvicorn.Server(_config(app, timeout_graceful_shutdown=GRACE_SECONDS))
 
 
 @asynccontextmanager

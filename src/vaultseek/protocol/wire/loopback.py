@@ -28,6 +28,8 @@ TOKEN_LENGTH = 32
 LOOPBACK_SECONDS = 5.0
 
 HOST = "127.0.0.1"
+NAMES = (HOST, "localhost")
+"""Names of this computer that a request over HTTP may be sent to."""
 SUFFIX = ".tcp"
 TOKEN = "token"
 """Parameter of ``initialize`` that carries the token."""

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from vaultseek.base import limits, paths
 from vaultseek.base.model import JSON
-from vaultseek.errors import ConfigError
 
 SERVED = "served-"
 """Beginning of the fingerprint of every model behind a server."""
@@ -122,15 +119,7 @@ class Service:
 
         Raises ConfigError if it is not there, or if others can read the file.
         """
-        if self.key_variable:
-            value = os.environ.get(self.key_variable, "").strip()
-            if not value:
-                raise ConfigError(
-                    f"the variable {self.key_variable} for the key is not set where the daemon was started; "
-                    "set it there, or use key_file"
-                )
-            return value
-        return _key_of_file(Path(self.key_file)) if self.key_file else None
+        return paths.read_secret(self.key_variable, self.key_file, "key")
 
 
 def secret_option(options: Any) -> tuple[str, ...] | None:
@@ -155,19 +144,6 @@ def sent_text(embedding: Service | None, reranking: Service | None) -> str | Non
     if reranking is not None:
         parts.append(f"what is reranked is sent to {reranking.destination}")
     return "; ".join(parts) or None
-
-
-def _key_of_file(file: Path) -> str:
-    try:
-        data = paths.read_private(file, limits.KEY_BYTES)
-    except OSError as error:
-        raise ConfigError(f"the key in {file} cannot be read: {error.strerror}; correct key_file") from None
-    if data is None:
-        raise ConfigError(f"others can read the key in {file}, or it is not yours; run `chmod 600` on it")
-    value = data.decode("utf-8", "replace").strip()
-    if not value:
-        raise ConfigError(f"there is no key in {file}; write it there")
-    return value
 
 
 def _texts(value: Any) -> Iterator[str]:
