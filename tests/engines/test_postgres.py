@@ -18,6 +18,7 @@ from vaultseek.core.library import index_vault
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.engines.administration import delete_shard, names_of_shards, probe_engine
+from vaultseek.engines.postgres import backend as backend_module
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.database import glob_pattern, translated
 from vaultseek.errors import ConfigError, Unavailable
@@ -88,6 +89,25 @@ def test_indexer_and_searcher_give_the_answers_of_the_embedded_engine_also_after
             assert answers(indexer) == answers(searcher) == answers(embedded)
             assert searcher.ledger.counts() == indexer.ledger.counts()
             assert searcher.ledger.languages() == indexer.ledger.languages()
+    embedded.close()
+
+
+def test_vectors_that_become_many_get_an_approximate_index_while_they_are_stored(
+    tmp_path, engine, monkeypatch
+):
+    monkeypatch.setattr(backend_module, "INDEXED_VECTORS", 3)
+    root = write_files(tmp_path / "vault", NOTES)
+    embedded = index_here(root, tmp_path / "embedded")
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        server = indexer.engine.backend.server
+        made = server.rows(
+            "SELECT indexname FROM pg_indexes WHERE schemaname = %s AND indexname LIKE %s",
+            server.schema,
+            "%near",
+        )
+        assert len(made) == 2
+        assert answers(indexer) == answers(embedded)
     embedded.close()
 
 

@@ -252,7 +252,6 @@ class EngineSync:
             if not self.stopped.is_set():
                 position = self._position_of(ledger, self._revision(ledger))
                 self._apply(ledger, outdated[start : start + CATCH_UP_NOTES], [], position)
-        self._backend.optimize()
 
     def _write_changes(self, ledger: Ledger) -> None:
         """Write what changed in the ledger since the engine's revision, in pages; all of it if need be.

@@ -240,6 +240,11 @@ class PostgresBackend:
             f"{table} (number, note, vector)",
             list(zip(np.asarray(numbers).tolist(), np.asarray(notes).tolist(), texts, strict=True)),
         )
+        indexed = "SELECT 1 FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
+        if not self.server.rows(indexed, self.server.schema, f"{table}_near"):
+            counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {INDEXED_VECTORS}) AS first"
+            if self.server.rows(counted)[0][0] == INDEXED_VECTORS:
+                self.server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector vector_cosine_ops)")
 
     def forget_vectors(self, space: str, kind: Kind, numbers: Sequence[int] | Numbers) -> None:
         """Delete vectors, given by their numbers."""
@@ -264,18 +269,6 @@ class PostgresBackend:
         for table in self._vector_tables():
             self.server.run(f"DROP TABLE {table}")
         self.server.run("DELETE FROM state")
-
-    def optimize(self) -> None:
-        """Have an approximate index made of vectors that have become many."""
-        for table in self._vector_tables():
-            sql = "SELECT 1 FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
-            if self.server.rows(sql, self.server.schema, f"{table}_near"):
-                continue
-            if self.server.rows(f"SELECT count(*) FROM {table}")[0][0] >= INDEXED_VECTORS:
-                with self.server.transaction():
-                    self.server.run(
-                        f"CREATE INDEX {table}_near ON {table} USING hnsw (vector vector_cosine_ops)"
-                    )
 
     def delete(self) -> None:
         """Delete the shard with all that it has."""
