@@ -10,8 +10,8 @@ from vaultseek.base.extras import require_extra
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.port import Engine, ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
-from vaultseek.engines.postgres.database import ShardLedger
-from vaultseek.engines.postgres.replica import LiveShard
+from vaultseek.engines.postgres.database import PostgresDatabase, ShardLedger
+from vaultseek.engines.postgres.replica import LiveShard, missing
 from vaultseek.engines.shard_file import ShardFile
 from vaultseek.engines.sync import EngineSync, EngineThread
 from vaultseek.engines.vectors import EngineVectors, version_name
@@ -120,6 +120,15 @@ class OpenEngine(Engine):
         if self.keyword.writer is not None:
             self.keyword.writer.close()
         self.backend.close()
+
+
+def open_ledger(options: EngineOptions) -> ShardLedger:
+    """Return the ledger of a shard. Raises Unavailable if there is none."""
+    backend = PostgresBackend(options)
+    if backend.position() is None:
+        backend.close()
+        raise Unavailable(missing(options), "vault_missing")
+    return ShardLedger(PostgresDatabase(backend.server))
 
 
 def backend_of(options: EngineOptions) -> PostgresBackend:

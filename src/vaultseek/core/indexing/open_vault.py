@@ -359,7 +359,7 @@ class Advance:
 def _open_ledger(options: VaultOptions, directory: Path) -> Ledger:
     if options.engine is None or not options.is_replica:
         return Ledger(directory / "ledger.sqlite")
-    from vaultseek.engines.postgres.replica import open_ledger
+    from vaultseek.engines.engine import open_ledger
 
     return open_ledger(options.engine)
 

@@ -5,19 +5,10 @@ from collections.abc import Callable
 from vaultseek.base.model import Reason
 from vaultseek.engines.heartbeat import Heartbeat, ReceivedHeartbeat
 from vaultseek.engines.postgres.backend import PostgresBackend
-from vaultseek.engines.postgres.database import PostgresDatabase, ShardLedger
+from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION
-
-
-def open_ledger(options: EngineOptions) -> ShardLedger:
-    """Return the ledger of a shard. Raises Unavailable if there is none."""
-    backend = PostgresBackend(options)
-    if backend.position() is None:
-        backend.close()
-        raise Unavailable(_missing(options), "vault_missing")
-    return ShardLedger(PostgresDatabase(backend.server))
 
 
 class LiveShard:
@@ -48,7 +39,7 @@ class LiveShard:
         state = self._backend.state()
         position, version = state.get("position"), state.get(self._vectors)
         if not position:
-            raise Unavailable(_missing(self._backend.options), "vault_missing")
+            raise Unavailable(missing(self._backend.options), "vault_missing")
         changed = self._ledger.refresh() | self._read(state.get("heartbeat"))
         own = self._ledger.database.own
         changed |= own.get("store") != (version or "")
@@ -76,7 +67,7 @@ class LiveShard:
         return True
 
 
-def _missing(options: EngineOptions) -> str:
+def missing(options: EngineOptions) -> str:
     return f"the engine has no shard {options.shard}; start the indexer that keeps it"
 
 

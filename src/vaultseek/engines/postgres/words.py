@@ -45,13 +45,17 @@ _SUMS = 2 * FIELD_SLOTS + 4
 _FACTS = "words"
 """Name of the facts about all notes in the table of states."""
 _WORDS = "SELECT t.term, t.rows, w.word FROM word_words w JOIN word_terms t ON t.number = w.term"
-_PAGES = "SELECT t.term, p.page, p.rows FROM word_terms t JOIN word_pages p ON p.term = t.number"
+_PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pages p ON p.term = t.number"
 
 
 @dataclass(frozen=True, slots=True)
 class TermNotes:
-    """The notes that have a term. notes: int64[n], ascending ids. tf: float64[n], weighted frequencies."""
+    """The notes that have a term, and its number. notes: int64[n], ascending ids.
 
+    tf: float64[n], weighted frequencies.
+    """
+
+    number: int
     notes: Ints
     tf: Floats
 
@@ -135,9 +139,7 @@ class SearchedWords:
         rows = self._server.rows(sql, list(notes))
         if not rows:
             return None
-        numbers = dict(
-            self._server.rows("SELECT number, term FROM word_terms WHERE term = ANY(%s)", list(terms))
-        )
+        numbers = {each.number: term for term, each in self._of_terms(list(terms)).items()}
         ids, languages, packed = zip(*rows, strict=True)
         return segment_of_postings(ids, languages, [NotePostings.unpack(each) for each in packed], numbers)
 
@@ -170,22 +172,27 @@ class SearchedWords:
 
     def _read(self, terms: Sequence[str]) -> dict[str, TermNotes]:
         pages: dict[str, list[tuple[int, bytes]]] = {term: [] for term in terms}
-        for term, page, data in self._server.rows(f"{_PAGES} WHERE t.term = ANY(%s)", list(terms)):
+        numbers: dict[str, int] = {}
+        for term, number, page, data in self._server.rows(f"{_PAGES} WHERE t.term = ANY(%s)", list(terms)):
+            numbers[term] = number
             pages[term].append((page, data))
         norms = FieldNorms.of(self.averages)
-        return {term: _term_notes(sorted(of_term), norms) for term, of_term in pages.items()}
+        return {
+            term: _term_notes(numbers.get(term, -1), sorted(of_term), norms)
+            for term, of_term in pages.items()
+        }
 
 
-def _term_notes(pages: Sequence[tuple[int, bytes]], norms: FieldNorms) -> TermNotes:
+def _term_notes(number: int, pages: Sequence[tuple[int, bytes]], norms: FieldNorms) -> TermNotes:
     """Return the notes of a term by its pages, ascending."""
     notes, rows = _unpacked(pages)
     if not len(rows):
-        return TermNotes(notes, np.zeros(0))
+        return TermNotes(number, notes, np.zeros(0))
     of_rows = rows["key"] & FIELD_MASK
     norm = 1 - norms.b[of_rows] + norms.rate[of_rows] * rows["length"]
     weighted = norms.weights[of_rows] * rows["count"] / norm
     firsts = np.flatnonzero(np.diff(notes, prepend=-1))
-    return TermNotes(notes[firsts], np.add.reduceat(weighted, firsts))
+    return TermNotes(number, notes[firsts], np.add.reduceat(weighted, firsts))
 
 
 def _unpacked(pages: Sequence[tuple[int, bytes]]) -> tuple[Ints, NDArray[Any]]:
