@@ -208,7 +208,7 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
 
 
 def return_free_memory() -> None:
-    """Return to the system what this process has freed, where the C library can do that on request."""
+    """Return freed memory to the system, where the C library has a function for it."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -77,7 +77,7 @@ OCR_PIXELS = 40_000_000
 IMAGE_BYTES = 32 * MIB
 """Largest picture."""
 EXTRACTED_CHARS = 4 * MIB
-"""Characters of the text of one file; what follows is left out."""
+"""Characters of the text of one file; the rest is left out."""
 EXTRACTION_SECONDS = 30.0
 """Processor time for reading a file of another kind than Markdown."""
 OCR_SECONDS = 600.0

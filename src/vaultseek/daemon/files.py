@@ -1,4 +1,4 @@
-"""The files that wait to be read after the notes, in parts that are short enough to wait for."""
+"""The queue of files to be read after the notes, in parts that are short enough to wait for."""
 
 import asyncio
 import time
@@ -77,14 +77,14 @@ class FileQueue:
         self._done = self._done + self._part if self else 0
 
     def clear(self) -> None:
-        """Forget all of them; a comparison of the vault finds them again."""
+        """Forget all files; a comparison of the vault finds them again."""
         self._paths.clear()
         self._later.clear()
         self._done = 0
 
 
 class FilePreparation:
-    """The reading of files into texts, a part at a time, which goes on while the writer does something else.
+    """Extracts the texts of files, a part at a time, while the writer does other work.
 
     ``prepare`` reads the files at some paths, and returns those to try once more; it runs in a thread, for
     minutes if there is OCR.
@@ -95,7 +95,7 @@ class FilePreparation:
         self._current: tuple[tuple[str, ...], asyncio.Task[Set[str]]] | None = None
 
     async def failed(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> Set[str] | None:
-        """Return once the texts of ``part`` are there to be indexed, but for those to try once more.
+        """Return once the texts of ``part`` can be indexed, with the paths to retry.
 
         None if ``other`` ends before.
         """

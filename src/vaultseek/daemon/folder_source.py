@@ -291,4 +291,4 @@ class FolderSource:
 
 
 _NOT_INDEXING = ("vault_missing", "disk_full", "failing")
-"""States in which what is on disk is not indexed."""
+"""States in which changes on disk are not indexed."""

@@ -93,7 +93,7 @@ class VaultFollower:
             self._spawn(work, name)
 
     async def close(self) -> None:
-        """Stop all tasks and close the vault; what is indexed so far is kept."""
+        """Stop all tasks and close the vault; the index is kept as far as it is."""
         self.vault.indexer.stop()
         for task in self._tasks:
             task.cancel()

@@ -26,7 +26,7 @@ _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
 
 
 class HeartbeatWriter:
-    """A task that writes beside the shard, for searchers, how far it is behind its folder."""
+    """Writes the lag of the shard behind its folder, for searchers, as a task."""
 
     def __init__(self, vault: OpenVault, engine: Engine) -> None:
         self._vault = vault

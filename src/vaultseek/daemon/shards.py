@@ -19,12 +19,12 @@ from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import Settings, VaultSettings
 
 Role = Literal["index", "search", "all"]
-"""The work of a daemon: keep indexes, answer from what others keep in an engine, or both for its vaults."""
+"""The work of a daemon: to index, to search what others have indexed in an engine, or both for its vaults."""
 SHARD_SECONDS = 30.0
 """Interval at which shards are listed."""
 _changing = threading.Lock()
 _SHARD = re.compile(r"[\w-][\w.-]{0,199}")
-"""Names of shards that can be those of folders as well."""
+"""Names of shards that are valid names of folders."""
 _OWN_NAME = re.compile(r"(.+)-[0-9a-f]{12}")
 
 log = logging.getLogger(__name__)

@@ -15,7 +15,7 @@ from pathlib import Path
 STOP_SECONDS = 1.5
 """Time to end by itself: to answer clients, to finish a commit, to close files."""
 CRASH_CHARS = 4_000
-"""Part of the report of a crash that goes into the log."""
+"""Characters of the report of a crash that are logged."""
 
 log = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ class Source:
 
 
 class PausedSource(Source):
-    """No source: the vault is searched as it is, and another engine gets what there is."""
+    """No source: searches use the index as it is, and another engine gets its vectors."""
 
     def __init__(self, vault: OpenVault) -> None:
         self._vault = vault

@@ -1,4 +1,4 @@
-"""RPC methods about the link graph: what is around a note, and the structure of the whole."""
+"""RPC methods about the link graph: the neighbours of a note, and the structure of the whole."""
 
 import asyncio
 import time

@@ -156,7 +156,7 @@ def _items(call: params.CompleteParams, follower: SeenFollower, row: NoteRow | N
 def _by_path(
     kind: Literal["note", "file"], call: params.CompleteParams, completer: VaultCompleter
 ) -> list[JSON]:
-    """Return completions of a part of a path, after names that have the same sign in them."""
+    """Return completions of a part of a path, after names that contain the slash themselves."""
     named = completer.complete("note", call.text, call.limit) if kind == "note" else []
     exact = [item for item in named if item["match"] != "fuzzy"]
     known = {item["path"] for item in exact}

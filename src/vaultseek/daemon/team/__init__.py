@@ -1,1 +1,1 @@
-"""The server of a team: who may see what, how much of it, what is written down, and how well it is."""
+"""The server of a team: access rights, quotas, the audit log, and metrics."""

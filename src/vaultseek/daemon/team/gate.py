@@ -1,4 +1,4 @@
-"""Access control before every method: what a token may call, its rate limit, and the audit log."""
+"""Access control before every method: the methods for tokens, their rate limit, and the audit log."""
 
 import asyncio
 import contextlib
@@ -178,7 +178,7 @@ class AccessControl:
 
 
 def _refuse_waiting(params: JSON) -> None:
-    """Raise Forbidden for what costs the server more than a search, or names files of it."""
+    """Raise Forbidden for requests that cost more than a search, or name files of the server."""
     if params.get("wait"):
         raise Forbidden("clients with a token cannot have the disk compared; leave 'wait' out")
     settings = params.get("settings")

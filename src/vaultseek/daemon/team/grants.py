@@ -1,4 +1,4 @@
-"""The rights of a token: which vaults, and which folders of them, whoever has it may see."""
+"""The rights of a token: the visible vaults, and the visible folders in them."""
 
 import hashlib
 import hmac

@@ -36,13 +36,13 @@ class ClientInfo:
     name: str = "unnamed"
     version: int = VERSION
     grant: object = None
-    """The client's rights, as whoever admitted it gave them; None for the user, who may do everything."""
+    """The client's rights, set by its verifier; None for the user, who may do everything."""
     principal: str = ""
-    """Whose connections this one counts among; "" for the user."""
+    """The owner whose connections are counted together; "" for the user."""
 
 
 class Connection:
-    """The part of the connection to the client that handlers may use; by itself that of no client."""
+    """The part of a connection that handlers may use; this base class is for requests without a client."""
 
     disconnected = False
 

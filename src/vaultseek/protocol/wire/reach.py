@@ -1,4 +1,4 @@
-"""The way to the daemon: where its socket is, whether there is one, and a connection to it."""
+"""Reach the daemon: the path of its socket, the holder of its lock, and a connection."""
 
 from __future__ import annotations
 

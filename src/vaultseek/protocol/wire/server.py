@@ -121,7 +121,7 @@ class Server:
         task.add_done_callback(lambda _: self._sessions.pop(session, None))
 
     def _refusal(self, principal: str) -> Busy | None:
-        """Return why one more client of this principal is too many. Tokens take no place of the user's."""
+        """Return the refusal of one more client of this principal; tokens and the user are counted apart."""
         principals = [client.principal for client in self.clients]
         if principals.count(principal) >= self._bounds.clients_of_token and principal:
             return Busy(
