@@ -158,13 +158,20 @@ def test_a_copied_link_is_one_of_markdown_where_the_vault_or_the_name_wants_that
     )
     odd = write_files(
         tmp_path / "odd",
-        {".obsidian/app.json": "{}", "F# minor.md": "quartz", "b/Same.md": "feldspar", "c/Same.md": "gneiss"},
+        {
+            ".obsidian/app.json": "{}",
+            "F# minor.md": "quartz",
+            "two\nlines.md": "obsidian",
+            "b/Same.md": "feldspar",
+            "c/Same.md": "gneiss",
+        },
     )
     pages.run("index", "--wait", "--vault", str(odd))
     for vault, word, link in (
         (str(pages.root), "quartz", r"[C \[sharp\] notes](a/C%20%5Bsharp%5D%20notes.md)"),
         (str(odd), "quartz", "[F# minor](F%23%20minor.md)"),
         (str(odd), "gneiss", "[[c/Same]]"),
+        (str(odd), "obsidian", "[two lines](two%0Alines.md)"),
     ):
         with start("find", word, "--mode", "keyword", "--vault", vault) as terminal:
             terminal.until(lambda it: it.lines[2].startswith("▌"), "a note is selected")

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from vaultseek.base.model import JSON
+from vaultseek.base.text import one_line
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import can_be_linked, destination
 from vaultseek.doors.cli.live.preview import Preview, written_words
@@ -19,6 +20,7 @@ QUIET_SECONDS = 0.25
 """Pause in the typing after which an empty answer is shown: half a word may match nothing."""
 LINKS_READ = 50
 """Notes whose paths begin as that of a note to link does."""
+LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
 """The note in which a copied link will stand: any, in the vault's folder."""
 LINES_AROUND = 300
@@ -138,10 +140,10 @@ class Finder:
         answer = await self._call("complete", {"vault": vault, "kind": "note", **wanted})
         names = (item["link"] for item in answer["items"] if item["path"] == path)
         link = next(names, path.removesuffix(NOTE_SUFFIX))
-        if not answer["markdown"] and can_be_linked(link):
+        if not answer["markdown"] and can_be_linked(link) and link.isprintable():
             return f"[[{link}]]"
         link += NOTE_SUFFIX if suffix and not link.endswith(NOTE_SUFFIX) else ""
-        text = re.sub(r"([\[\]\\])", r"\\\1", str(result.get("title") or path))
+        text = re.sub(r"([\[\]\\])", r"\\\1", one_line(str(result.get("title") or path), LINK_TEXT_CHARS))
         return f"[{text}]({destination(link)})"
 
     def vault_path(self, result: JSON) -> str:
