@@ -21,7 +21,7 @@ class Row:
 ROWS: dict[str, Row] = {}
 ORDER = (
     ("embed-query", "embed-bulk"),
-    ("hybrid-small", "keyword-small", "process", "clients", "rerank", "profile"),
+    ("hybrid-small", "keyword-small", "process", "clients", "rerank", "profile", "memory-small"),
     ("hybrid-large", "keyword-large", "typing", "editor", "save", "idle", "profile-large"),
     ("hybrid-beside", "cold-start"),
     ("filters", "memory", "growth"),

@@ -7,6 +7,7 @@ from benchmark.figures import MILLISECONDS, Figure, Times, alternate, number
 from benchmark.growth import Point, draw
 from benchmark.registry import row
 from benchmark.worlds import FILTERED_PASSAGES, Bench, World
+from vaultseek.semantic.worker.bulk import BULK_IDLE_SECONDS
 
 BLOCK = 10
 SHARES = (1, 10, 50)
@@ -19,6 +20,8 @@ FILTERS: dict[str, Callable[[int], dict[str, str]]] = {
     "date": lambda share: {"created_after": YEARS[share]},
 }
 FACTOR = 1.5
+SMALL_MB = 250
+"""Most memory of daemon and worker of the small vault."""
 SAVES = 12
 GROWTH = (1_000, 10_000, 100_000)
 FULL_GROWTH = 1_000_000
@@ -85,6 +88,28 @@ def memory(bench: Bench) -> Iterator[Figure]:
             resident < goal,
             {"rss_mb": resident, "pss_mb": share, "vectors_mb": size},
         )
+
+
+@row("memory-small")
+def memory_small(bench: Bench) -> Iterator[Figure]:
+    """Memory of daemon and worker of the small vault, when what indexed it has ended."""
+    world = bench.small()
+    for mode in ("hybrid", "keyword"):
+        for query in world.texts.queries(bench.queries, seed=5):
+            world.search(query, mode)
+    assert world.daemon is not None
+    end = time.monotonic() + 2 * BULK_IDLE_SECONDS
+    while len(processes := world.daemon.processes()) > 2 and time.monotonic() < end:
+        time.sleep(1)
+    shares = [process.memory_full_info().pss / 1e6 for process in processes]
+    yield Figure(
+        "memory-small",
+        f"memory of daemon and worker, {world.notes:,} notes",
+        f"{sum(shares):.0f} MB (PSS): {' + '.join(f'{share:.0f}' for share in shares)}",
+        target=f"≤ {SMALL_MB} MB",
+        met=sum(shares) <= SMALL_MB,
+        numbers={"pss_mb": sum(shares)},
+    )
 
 
 @row("growth")
