@@ -493,7 +493,7 @@ def test_a_list_of_nothing_certain_says_so(indexed):
         answer = json.dumps({"results": [{"confidence": 0.04, "lanes": {"keyword": None}}], "weak": weak})
         return indexed.ask(f"require('vaultseek.say').notes(vim.json.decode([==[{answer}]==]))")
 
-    assert notes(weak=True) == ["No match; these are the closest in meaning"]
+    assert notes(weak=True) == ["No match; these are the closest notes"]
     assert notes(weak=False) == []
 
 

@@ -281,7 +281,7 @@ def test_an_answer_with_the_least_that_can_be_in_it() -> None:
 def test_a_list_of_nothing_certain_says_so_above_it() -> None:
     far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, certainty=0.04)
     lines = page(answer(far, weak=True), Terminal(width=70), now=NOW).splitlines()
-    assert lines[:2] == ["No match. Closest in meaning:", ""]
+    assert lines[:2] == ["No match. The closest notes:", ""]
     assert lines[2].endswith(" ▍·······   4%")
     assert "No match" not in page(answer(far, weak=False), Terminal(width=200), now=NOW)
 

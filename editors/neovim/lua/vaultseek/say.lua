@@ -37,7 +37,7 @@ function M.notes(answer)
   local notes = {}
   local index = type(answer.index) == "table" and answer.index or {}
   if M.is_weak(answer) then
-    notes[#notes + 1] = "No match; these are the closest in meaning"
+    notes[#notes + 1] = "No match; these are the closest notes"
   end
   if #(answer.results or {}) == 0 then
     local empty = index.notes == 0

@@ -48,7 +48,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
     if lines and answer.get("results"):
         lines.append("")
     if is_weak(answer):
-        lines += [terminal.paint("No match. Closest in meaning:", "yellow"), ""]
+        lines += [terminal.paint("No match. The closest notes:", "yellow"), ""]
     folded = int(answer.get("less_certain") or 0) if folds else 0
     results = answer.get("results") or []
     for result in results[: len(results) - folded]:

@@ -43,7 +43,7 @@ def test_the_remarks_say_what_was_found_and_what_is_missing():
 
 def test_nothing_certain_is_no_match():
     weak = [{"path": "a.md", "confidence": 0.02, "lanes": {"keyword": None}}]
-    assert said({"results": weak, "weak": True, "index": INDEX})[0].startswith("No match. Closest in meaning")
+    assert said({"results": weak, "weak": True, "index": INDEX})[0].startswith("No match. The closest notes")
     assert said({"results": [], "index": INDEX}) == ["No note matches"]
     assert said({"results": [], "index": INDEX, "nearest": {"path": "a.md"}}) == [
         "No note matches; the nearest is a.md"

@@ -131,7 +131,7 @@ def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
         return
     results = answer.get("results") or ()
     if is_weak(answer):
-        yield "warning", f"No match. Closest in meaning ({_figures(answer)}):"
+        yield "warning", f"No match. The closest notes ({_figures(answer)}):"
     elif results:
         yield "figures", _figures(answer)
     elif (answer.get("index") or {}).get("notes") == 0:
