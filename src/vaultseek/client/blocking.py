@@ -5,8 +5,6 @@ with Client() as client:
         print(result["path"])
 """
 
-from __future__ import annotations
-
 from vaultseek.client.caller import Caller
 from vaultseek.client.methods import Methods
 

@@ -1,7 +1,5 @@
 """Start the daemon in the background; any number of starts at once give one daemon."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Addresses of a note, of a heading or block in it, or of some of its lines. No I/O."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice

@@ -1,7 +1,5 @@
 """The reasons for a suggested link, in words."""
 
-from __future__ import annotations
-
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count
 

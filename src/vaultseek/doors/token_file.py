@@ -1,7 +1,5 @@
 """The token of a door, in a file that only its owner can read."""
 
-from __future__ import annotations
-
 import secrets
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Exit codes of the command line. They are part of its interface: do not change them."""
 
-from __future__ import annotations
-
 SUCCESS = 0
 NO_MATCH = 1
 USAGE = 2

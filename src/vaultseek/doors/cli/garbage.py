@@ -1,7 +1,5 @@
 """Thresholds of the garbage collector: high for a command that ends soon, as usual for a server."""
 
-from __future__ import annotations
-
 import gc
 
 _USUAL = gc.get_threshold()

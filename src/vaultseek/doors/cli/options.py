@@ -1,7 +1,5 @@
 """The options and arguments that commands share, and options of the table, made for click."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -3,8 +3,6 @@
 Nothing here touches the disk or runs anything.
 """
 
-from __future__ import annotations
-
 import plistlib
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ The scripts run ``vaultseek`` with an environment variable that click defines. F
 good enough. Its scripts for bash and fish do not support spaces, colons and commas, which note names have.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Code actions: create a missing note, repair or insert a link, link a mention, show related notes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """Blocks without an id, which a link to them needs: the editor inserts the one that is proposed here."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Commands: search, related notes, backlinks, missing links, and why a note has its rank."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Completion: notes, files, headings, blocks, tags, properties and their values."""
 
-from __future__ import annotations
-
 import asyncio
 import posixpath
 import re

@@ -1,7 +1,5 @@
 """The link, tag or heading at a position of a note, or the name that is being typed there."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """The connection to the daemon, which is started when it is needed, and its notifications."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

@@ -3,8 +3,6 @@
 Open notes are checked in the editor's text, all others in the index.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from lsprotocol import types

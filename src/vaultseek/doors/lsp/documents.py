@@ -1,7 +1,5 @@
 """The texts of the editor's open notes. Lines end as in LSP: at LF, CR LF or CR, nowhere else."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

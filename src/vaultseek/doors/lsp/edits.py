@@ -1,7 +1,5 @@
 """Previews, and edits that the editor makes: vaultseek proposes them and writes nothing."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """Labels of a note: of footnotes, which begin with ``^``, and of reference links; defined and used in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Links that a note may lack: counted above it, offered by a command, and inserted by an action."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Sequence

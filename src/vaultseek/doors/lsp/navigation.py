@@ -1,7 +1,5 @@
 """Definition, references, document links and hover."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Renaming of notes, headings and tags, and the links to files that the editor is about to move."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 It opens no index and writes nothing: edits are proposed, and the editor makes them.
 """
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import os

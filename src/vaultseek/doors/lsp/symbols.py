@@ -1,7 +1,5 @@
 """Symbols: the search as ``workspace/symbol``, and the headings of a note with their folds and counts."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence

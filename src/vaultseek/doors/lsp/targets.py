@@ -1,7 +1,5 @@
 """The targets of an open note's links: from the index, overridden by the editor's other buffers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,5 @@
 """The structured content of the tools' answers, for hosts that pass it to a program. No I/O."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field

@@ -4,8 +4,6 @@ Only requests to this computer's own names are answered (a web page could point 
 a web page sends, and only with the token, which stands in a file that nobody else can read.
 """
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Lists of links, notes, tags, properties and vaults as an agent reads them, page by page. No I/O."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

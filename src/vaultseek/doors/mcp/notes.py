@@ -1,7 +1,5 @@
 """The daemon's answers to an agent, restricted to the notes that its server is for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress

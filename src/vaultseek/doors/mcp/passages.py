@@ -1,7 +1,5 @@
 """Lines of notes as an agent reads them, of several notes within one budget. No I/O."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ in one of them only. Text from notes never begins a line without a prefix, so th
 that state the source of an answer and what was left out.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from bisect import bisect_right

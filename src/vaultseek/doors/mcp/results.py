@@ -1,7 +1,5 @@
 """Notes in the answer to a search or to a question for similar notes, as an agent reads them. No I/O."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -8,8 +8,6 @@ A note may contain instructions that mislead an agent, so the agent can pass onl
 folders; and a server that was started for one vault answers for no other.
 """
 
-from __future__ import annotations
-
 import inspect
 import os
 import signal

@@ -3,8 +3,6 @@
 Their names, docstrings and parameters are part of every prompt, so these are short.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """The page's questions: JSON in, JSON out, answered by the daemon; nothing can be changed."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence

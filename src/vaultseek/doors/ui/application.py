@@ -1,7 +1,5 @@
 """The application: the files of the page, the API behind the gate, and the server of both."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -4,8 +4,6 @@ The rules make tokens of few kinds with fixed attributes. Text of the note becom
 ``data-`` attribute, never a name, a class or an address.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import unescape

@@ -1,7 +1,5 @@
 """Pictures and pages of PDFs: read from the vault like notes, and only what browsers show without running."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A note for the page: its properties, its text as HTML, and the part that a link or an embed names."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re

@@ -1,7 +1,5 @@
 """A note as HTML: markdown-it, then nh3, which drops all that is not named here."""
 
-from __future__ import annotations
-
 import html
 from collections.abc import Mapping
 from functools import cache

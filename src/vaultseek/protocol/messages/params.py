@@ -1,5 +1,7 @@
 """Parameters of each method of the protocol. These models are the reference: requests are checked by them."""
 
+from __future__ import annotations  # scripts/client_types.py copies them as they are written
+
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator

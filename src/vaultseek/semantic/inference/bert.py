@@ -10,8 +10,6 @@ multiplies that natively.
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor

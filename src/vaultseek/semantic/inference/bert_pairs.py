@@ -7,8 +7,6 @@ agree to six digits with those of sentence-transformers, which `rerank` uses for
 Source of the computation: Devlin et al., *BERT* (2019), classification of sentence pairs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path

@@ -4,8 +4,6 @@ It takes half the time where the processor multiplies bfloat16 natively, and mor
 takes seconds and 200 MB, so only a process for embedding in bulk does it.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -4,8 +4,6 @@ Libraries log, warn and print tracebacks, and a server may repeat the key in its
 all of its output.
 """
 
-from __future__ import annotations
-
 import base64
 import io
 import json

@@ -4,8 +4,6 @@ Models of the BERT kind are computed as embeddings are, all others by sentence-t
 the engines are imported when a model is loaded, in the semantic worker.
 """
 
-from __future__ import annotations
-
 import logging
 import time
 from collections.abc import Sequence

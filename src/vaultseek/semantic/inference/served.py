@@ -5,8 +5,6 @@ growing pauses, and while the server is gone further calls fail at once, so that
 a text is refused, a harmless one shows whether the server refuses everything.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import json

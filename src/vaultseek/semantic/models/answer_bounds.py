@@ -4,8 +4,6 @@ The classes of LlamaIndex use different HTTP clients. Some read without bound, a
 any host. All receive through Python's sockets, which therefore count within a call.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 import ssl

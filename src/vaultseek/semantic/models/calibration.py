@@ -6,8 +6,6 @@ without running the model: a word of English is one or two pieces of its vocabul
 three, and one in another script is spelled letter by letter or is unknown.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

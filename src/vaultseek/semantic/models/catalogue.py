@@ -1,7 +1,5 @@
 """The model that the settings name, with what the daemon needs to know without loading it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass

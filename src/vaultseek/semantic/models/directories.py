@@ -1,7 +1,5 @@
 """The folders of models on this machine. Nothing is ever downloaded here."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

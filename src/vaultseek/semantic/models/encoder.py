@@ -1,7 +1,5 @@
 """The interface of embedding models, and the type of their vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Protocol
 

@@ -5,8 +5,6 @@ telemetry. The download is not trusted: only data files are accepted, nothing th
 a model fetched again must be the same as before.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

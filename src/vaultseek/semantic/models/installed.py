@@ -1,7 +1,5 @@
 """Listing the models on this machine from the files in their folders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ short notes. So an Italian question about English notes would find the one that 
 template. What tells the language is taken off the question; the vectors of the notes stay as they are.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

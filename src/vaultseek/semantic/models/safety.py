@@ -1,7 +1,5 @@
 """Refusing models that could run code or are not what they claim to be. Loads no model."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

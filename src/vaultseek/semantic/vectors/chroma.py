@@ -3,8 +3,6 @@
 An entry is the row of a matrix and its vector, never text. Chroma's files are a cache of that matrix.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrays that grow at the end while others read the beginning."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

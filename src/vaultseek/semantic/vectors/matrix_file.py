@@ -7,8 +7,6 @@ the journal, then sets the journal's length in its header; an incomplete record 
 Any other damage, and any loss, is detected when the files are opened.
 """
 
-from __future__ import annotations
-
 import contextlib
 import mmap
 import os

@@ -1,7 +1,5 @@
 """Proposals of the nearest rows of a large matrix, by an index that a thread opens, fills and ends."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import threading

@@ -4,8 +4,6 @@ Which is faster depends on the processor. So the first texts of a long run are e
 other process ends after the run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import sys

@@ -4,8 +4,6 @@ Chroma holds the interpreter lock while it writes, and takes time to import and 
 for that.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Request handlers of the semantic worker: embed, store vectors, search them. Runs in the child only."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

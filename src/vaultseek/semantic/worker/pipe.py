@@ -4,8 +4,6 @@ They are those of `vaultseek.base.child_process`: ``arrays`` in the header has t
 array, and the payload their bytes.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Sequence

@@ -5,8 +5,6 @@
 cross-encoder. The queues run in parallel, so a query never waits for a batch.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

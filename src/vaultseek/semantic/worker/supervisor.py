@@ -6,8 +6,6 @@ the longest one (the circuit breaker), but much shorter if another program ended
 request ends a long pause. A store on which the child crashes twice is treated as corrupt.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import logging

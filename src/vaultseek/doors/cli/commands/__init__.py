@@ -1,7 +1,5 @@
 """The commands, each in a module that is imported when the command is used."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from functools import partial

@@ -1,7 +1,5 @@
 """``vaultseek complete``, for editors without a client of their own, and ``completion``, for shells."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

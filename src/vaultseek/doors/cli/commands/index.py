@@ -1,7 +1,5 @@
 """``vaultseek index``, which shows the progress, and ``compact``."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import click

@@ -1,7 +1,5 @@
 """``vaultseek open``: a note in the editor or in Obsidian."""
 
-from __future__ import annotations
-
 import re
 
 import click

@@ -1,7 +1,5 @@
 """``vaultseek read``: the text of a note, from the daemon."""
 
-from __future__ import annotations
-
 import re
 
 import click

@@ -1,7 +1,5 @@
 """``vaultseek search``."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

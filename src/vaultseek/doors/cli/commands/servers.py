@@ -1,7 +1,5 @@
 """``vaultseek mcp``, which lets agents search and read the notes, and ``lsp``, for editors that speak LSP."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

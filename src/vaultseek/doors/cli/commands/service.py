@@ -1,7 +1,5 @@
 """``vaultseek service``: run the daemon as a user service of systemd or launchd."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """``vaultseek skill``: how an agent with a shell searches the notes, as a file that agents read."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``vaultseek team``: tokens for the server of a team."""
 
-from __future__ import annotations
-
 import click
 
 from vaultseek.doors.cli.invocation import Invocation

@@ -1,7 +1,5 @@
 """``vaultseek ui``: a page in the browser that searches and reads notes."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import webbrowser

@@ -1,7 +1,5 @@
 """``vaultseek vault``: list, add, remove, pause and resume vaults."""
 
-from __future__ import annotations
-
 import os
 
 import click

@@ -1,7 +1,5 @@
 """Filters that narrow a live search: completed where one is typed, else offered from the results."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence

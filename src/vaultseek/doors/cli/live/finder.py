@@ -1,7 +1,5 @@
 """The state of a live search: the typed query, the last answer, the selected result and its preview."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,7 +1,5 @@
 """The first vault: ask in which folder the notes are."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Rows of results, and the preview of a note: the lines around the one that matches, with marked words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The screen of the live search: prompt, list, preview and keys, drawn by prompt_toolkit."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
