@@ -302,3 +302,14 @@ def test_json_has_the_address_for_obsidian(notes):
     assert best["obsidian_url"].startswith("obsidian://open?path=%2F")
     assert best["obsidian_url"].endswith("Gr%C3%B6%C3%9Fe%20%E5%8C%97%E4%BA%AC.md")
     assert notes.json("related", "Old pump")["results"][0]["obsidian_url"].startswith("obsidian://")
+
+
+def test_an_empty_search_shows_what_was_opened_last_and_offers_its_query(notes, start):
+    with start("find", "zebra") as terminal:
+        terminal.until(lambda it: "▌ Evil" in it.lines[2], "the note is first")
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    with start("find") as terminal:
+        terminal.until(lambda it: "▌ Evil" in it.lines[2], "the note that was opened is first")
+        terminal.type("Tab")
+        terminal.shows("asked before")

@@ -222,6 +222,18 @@ async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
 
 
 @pytest.mark.shared_daemon
+async def test_a_note_that_is_read_after_a_search_is_in_the_history(daemon, vault):
+    root = daemon.indexed(vault(NOTES))
+    async with agent(daemon, "--vault", str(root), cwd=root) as client:
+        await client.call_tool("read_note", {"note": "Pump"})
+        await client.call_tool("search", {"query": "slugs lettuce"})
+        for _ in range(2):
+            await client.call_tool("read_note", {"note": "Garden.md:3"})
+    (row,) = daemon.json("history", "--json", "--vault", str(root))["opened"]
+    assert (row["query"], row["path"], row["client"]) == ("slugs lettuce", "Garden.md", "vaultseek.mcp")
+
+
+@pytest.mark.shared_daemon
 async def test_notes_are_listed_by_change_and_by_path(daemon, vault):
     many = {f"log/{n:03}.md": "x" for n in range(250)}
     root = daemon.indexed(vault({**NOTES, **many}))

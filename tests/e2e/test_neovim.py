@@ -172,7 +172,7 @@ def editor(daemon, vault, tmp_path, eventually) -> Iterator[Editor]:
     started.close()
 
 
-def test_what_is_typed_is_searched_and_enter_goes_to_the_passage(indexed, root):
+def test_what_is_typed_is_searched_and_enter_goes_to_the_passage(indexed, root, garden, eventually):
     indexed.keys(":VaultSearch<CR>slu")
     indexed.until("#(require('vaultseek.picker').current or {places = {}}).places > 0")
     indexed.keys("gs lettuce")
@@ -188,6 +188,9 @@ def test_what_is_typed_is_searched_and_enter_goes_to_the_passage(indexed, root):
     assert indexed.where() == [str(root / "Garden.md"), 3]
     assert indexed.ask("#vim.api.nvim_list_wins()") == 1
     indexed.until("vim.fn.mode() == 'n'")
+    opened = eventually(lambda: garden.daemon.json("history", "--json", "--vault", str(root))["opened"])
+    place = [opened[0][name] for name in ("query", "path", "position", "client")]
+    assert place == ["slugs lettuce", "Garden.md", 1, "neovim"]
 
 
 def test_enter_before_the_answer_waits_for_it_and_goes_to_the_line(indexed, root):

@@ -3,7 +3,7 @@
 import { type App, type Modal, Notice, type PaneType } from "obsidian";
 import type { Daemon } from "./daemon/daemon";
 import { problemOf } from "./daemon/errors";
-import type { Answers, Method, OfVault, Result } from "./daemon/protocol";
+import type { Answers, Method, OfVault, Result, Search } from "./daemon/protocol";
 import type { Flash } from "./notes/flash";
 import { noteInSight } from "./notes/editing";
 import { headingAbove, insertLink, linkTo } from "./notes/links";
@@ -38,6 +38,15 @@ export class Context {
 			throw this.notes.elsewhere(from);
 		}
 		return answer;
+	}
+
+	/** Keep a search that led to a note, here and in the history of the daemon, unless searches are not to be kept. */
+	led(from: Search, result: Result): void {
+		this.recent.add(from.query);
+		if (this.settings().remember) {
+			const opened = { query: from.query, note: result.path, position: result.rank };
+			void this.ask("search/opened", opened).catch(() => undefined); // the note opens without it
+		}
 	}
 
 	/** Open a passage of an answer, and flash it. Says so if that fails. */

@@ -201,6 +201,10 @@ describe("the search window", () => {
 		open();
 		await search("float switch wiring", "Float Switch Wiring");
 		press(window_.scope, "Enter");
+		await eventually(async () => {
+			const history = (await world.plugin.context.ask("search/history" as never, {})) as { opened: { query: string; position: number }[] };
+			return history.opened.some((each) => each.query === "float switch wiring" && each.position === 1);
+		});
 		open();
 		expect(texts(".vaultseek-recent")[0]).toBe("float switch wiring");
 		document.querySelector<HTMLElement>(".vaultseek-recent")!.click();

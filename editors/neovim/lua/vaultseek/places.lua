@@ -24,6 +24,7 @@ function M.place(answer, result)
     file = root:gsub("/$", "") .. "/" .. path,
     vault = root,
     path = path,
+    rank = result.rank,
     line = math.max(1, line),
     part = type(result.place) == "string" and result.place or nil,
     column = math.max(1, tonumber(result.column) or 1),
@@ -91,6 +92,10 @@ end
 
 --- Open the note of `place` at its line. `how`: edit, split, vsplit or tabedit.
 function M.go(place, how)
+  if place.query then
+    local opened = { vault = place.vault, query = place.query, note = place.path, position = place.rank }
+    require("vaultseek.client").call("search/opened", opened, function() end)
+  end
   if M.view(place.file) then
     return
   end

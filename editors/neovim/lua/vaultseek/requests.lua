@@ -19,7 +19,11 @@ function M.search_source(where)
     end
     last = M.search(where, query, last, function(problem, answer)
       if not problem then
-        show(places.places(answer), say.notes(answer), answer.less_certain)
+        local found = places.places(answer)
+        for _, place in ipairs(found) do
+          place.query = query
+        end
+        show(found, say.notes(answer), answer.less_certain)
       elseif problem.code ~= "cancelled" then
         show({}, { problem.message })
       end

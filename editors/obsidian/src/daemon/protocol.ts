@@ -231,6 +231,7 @@ export interface Answers {
 	initialize: Hello;
 	search: Search;
 	"search/why": Why;
+	"search/opened": OfVault;
 	"note/get": Note;
 	"note/related": Related;
 	"links/unlinked": Unlinked;

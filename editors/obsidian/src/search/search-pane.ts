@@ -59,7 +59,7 @@ export class SearchPane extends ItemView {
 				foot: this.foot,
 				actions: {
 					choose: (result, from, event) => {
-						context.recent.add(from.query);
+						context.led(from, result);
 						void context.open(from, result, paneFor(event, context));
 					},
 					link: (from, path) => context.link(from, path),

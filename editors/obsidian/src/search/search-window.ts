@@ -110,16 +110,25 @@ export class SearchWindow extends Modal {
 	}
 
 	private async choose(result: Result, from: Search, pane: PaneType | false): Promise<void> {
-		this.context.recent.add(from.query);
+		this.led(from, result);
 		this.close();
 		await this.context.open(from, result, pane);
+	}
+
+	/** A search within one note says nothing about notes. */
+	private led(from: Search, result: Result): void {
+		if (this.within) {
+			this.context.recent.add(from.query);
+		} else {
+			this.context.led(from, result);
+		}
 	}
 
 	private insert(box: SearchBox, toHeading: boolean): void {
 		const result = box.list.selected;
 		const from = box.list.shown;
 		if (result && from) {
-			this.context.recent.add(from.query);
+			this.led(from, result);
 			this.close();
 			this.context.insert(from, result, toHeading);
 		}

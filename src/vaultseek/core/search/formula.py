@@ -103,9 +103,12 @@ EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score; as much again, of one whose name
 begins with a query that is being typed."""
 
-OPENED_GAIN = 0.2
-"""Most that a note gains by having been opened from the same query before, as a share of the best score:
-about what lies between two notes that are a deviation apart in the better lane."""
+PINNED_GAIN = 2.0
+"""Gain of a note that is pinned to the query, as a share of the best score: more than any other."""
+SAME_QUERY_GAIN, OPENED_GAIN = 1.0, 0.2
+"""Most that a note gains by having been opened from the same query before, and from one like it, as a share
+of the best score: the latter is about what lies between two notes that are a deviation apart in the better
+lane."""
 
 RECENCY_SHARE = 0.25
 """Share of a score that a note's age multiplies: with all of it, a tenth would be worth several places, since

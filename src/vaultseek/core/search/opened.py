@@ -7,13 +7,11 @@ Feedback*, WSDM 2017). An open of another note from the same query counts as one
 over.
 """
 
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 
-from vaultseek.base.text import fold
-from vaultseek.content.languages.stopwords import STOP_WORDS
-from vaultseek.core.search.formula import OPENED_GAIN
+from vaultseek.content.query.words import pinned_name, words_of
+from vaultseek.core.search.formula import OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
@@ -22,20 +20,15 @@ from vaultseek.store.ledger.opens import Meaning, Open
 
 EXAMINATION = 0.7
 HALF_LIFE_SECONDS = 42 * 86_400.0
-PRIOR = 1.0
+MOST_OF_ONE = 3.0
+"""Most that one open counts, so that three others outweigh it."""
+PRIOR = 2.0
 """Opens that a note has neither for nor against it before the first."""
-NEAR_COSINE = 0.8
+NEAR_COSINE = 0.75
 """Cosine from which two queries mean the same."""
 AGENT_WEIGHT = 0.5
 """Weight of what an agent opens, which looks at more notes than it needs."""
 AGENTS = ("vaultseek.mcp",)
-
-
-def words_of(text: str) -> str:
-    """Return the words of a query, folded and in the order of the alphabet, without stop words unless there
-    are no others: the same for every query that says the same with the same words."""
-    words = set(re.findall(r"\w+", fold(text)))
-    return " ".join(sorted(words - STOP_WORDS or words))
 
 
 def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
@@ -46,7 +39,9 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
         weight = 0.5 ** (max(0.0, now - each.time) / HALF_LIFE_SECONDS)
         if each.client in AGENTS:
             weight *= AGENT_WEIGHT
-        opened[each.path] = opened.get(each.path, 0.0) + weight * max(1, each.position) ** EXAMINATION
+        opened[each.path] = opened.get(each.path, 0.0) + weight * min(
+            max(1, each.position) ** EXAMINATION, MOST_OF_ONE
+        )
         times[each.path] = times.get(each.path, 0.0) + weight
     total = sum(times.values())
     passed = {note: total - own for note, own in times.items()}
@@ -57,32 +52,40 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
     }
 
 
+def pinned_to(query: str, ledger: Ledger) -> set[int]:
+    """Return the ids of the notes that are pinned to a query."""
+    return {row[0] for row in ledger.select("SELECT note FROM names WHERE name = ?", pinned_name(query))}
+
+
 def opened_before(parsed: ParsedRequest, retrieval: Retrieval, ledger: Ledger) -> dict[str, float]:
-    """Return the evidence for notes that were opened from this query before, by path."""
+    """Return by path what notes gain, as a share of the best score, that are pinned to this query, or were
+    opened from it or from one like it."""
     text = parsed.query.rank_text
+    pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
     if not (parsed.request.settings.learn and text and ledger.keeps_opens):
-        return {}
-    words = {words_of(text)}
-    answer = retrieval.unexpanded
+        return pinned
+    now, words, answer = time.time(), words_of(text), retrieval.unexpanded
+    same = evidence(ledger.opens.matching([words]), now)
+    near: list[str] = []
     if answer is not None and answer.model:
-        words.update(ledger.opens.near(Meaning(answer.model, answer.vector), NEAR_COSINE))
-    beginning = text if parsed.is_unfinished else ""
-    return evidence(ledger.opens.matching(words, beginning), time.time())
+        near = ledger.opens.near(Meaning(answer.model, answer.vector), NEAR_COSINE)
+    like = evidence(ledger.opens.matching([words, *near], text if parsed.is_unfinished else ""), now)
+    gains = {path: OPENED_GAIN * share for path, share in like.items()}
+    gains |= {path: max(SAME_QUERY_GAIN * share, gains.get(path, 0.0)) for path, share in same.items()}
+    return gains | pinned
 
 
-def raised(results: Sequence[Candidate], shares: Mapping[str, float]) -> Sequence[Candidate]:
+def raised(results: Sequence[Candidate], gains: Mapping[str, float]) -> Sequence[Candidate]:
     """Return the results in their new order, with what they gain by having been opened.
 
     No note is lost, and all others keep their scores.
     """
-    if not any(each.note in shares for each in results):
+    if not any(each.note in gains for each in results):
         return results
-    places = {each.note: place for place, each in enumerate(results)}
-    gains = {each.note: OPENED_GAIN * shares.get(each.note, 0.0) for each in results}
-    ordered = sorted(results, key=lambda each: (-each.score - gains[each.note], places[each.note]))
+    ordered = sorted(results, key=lambda each: -each.score - gains.get(each.note, 0.0))
     return [
         each._replace(score=min(1.0, each.score + gain), opened=gain * each.best)
-        if (gain := gains[each.note])
+        if (gain := gains.get(each.note, 0.0))
         else each
         for each in ordered
     ]

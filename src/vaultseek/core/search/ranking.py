@@ -38,6 +38,7 @@ from vaultseek.core.search.fusion import (
 from vaultseek.core.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
 from vaultseek.core.search.identifiers import notes_with_identifier
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
+from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.scoring import ScoredLanes, judge, similarity
@@ -50,6 +51,9 @@ from vaultseek.store.ledger import Ledger, NoteRow
 DAY_SECONDS = 86_400.0
 DAYS_OF_MONTH = 64
 """Notes with the name of a day that a search for its month puts first."""
+
+LATEST_OPENS = 100
+"""Opened notes, the latest, that a list of notes has first."""
 
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 
@@ -89,7 +93,8 @@ def rank(
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
     keyword, settings = retrieval.keyword, parsed.request.settings
-    with_name = _notes_named(parsed, allowed, ledger)
+    pinned = those_within(pinned_to(parsed.query.rank_text, ledger), allowed)
+    with_name = _notes_named(parsed, allowed, ledger) | pinned
     prefix_named = _notes_prefix_named(parsed, allowed, ledger)
     reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
     fusion = _fusion(settings, reading, lanes.norm)
@@ -99,7 +104,7 @@ def rank(
     # Of the notes called so, the files of that name; all of them if there is none.
     name = parsed.query.rank_text
     files = {id for id in with_name if id in notes and is_file_name(notes[id].path, name)}
-    exactly_named = files or with_name
+    exactly_named = (files or with_name) | pinned
     signals = Signals(
         age_days=_ages(notes.values(), settings),
         anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
@@ -143,10 +148,18 @@ def rank(
 
 
 def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> Ranking:
-    """Rank a query of filters alone: every note that is left, the last modified first."""
+    """Rank a query of filters alone: every note that is left, the last modified first.
+
+    While a query is typed, a note that was opened is as recent as one that was modified then.
+    """
     ids = [] if allowed is None else ledger.latest_notes(allowed.tolist(), parsed.limit)
-    rows = ledger.notes.by_id(ids)
-    listed = [rows[id] for id in ids if id in rows]
+    opened: dict[str, float] = {}
+    if parsed.request.typing and parsed.request.settings.learn and ledger.keeps_opens:
+        opened = {each.path: each.time for each in reversed(ledger.opens.latest(LATEST_OPENS))}
+    known = ledger.select(f"SELECT id FROM notes WHERE path IN ({', '.join('?' * len(opened))})", *opened)
+    rows = ledger.notes.by_id(sorted({*ids, *those_within([row[0] for row in known], allowed)}))
+    listed = sorted(rows.values(), key=lambda row: (-max(row.modified, opened.get(row.path, 0.0)), row.path))
+    listed = listed[: parsed.limit]
     candidates = [Candidate(row.path, 1.0, 0.0, {}) for row in listed]
     return Ranking(candidates, {row.path: row for row in listed})
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from vaultseek.base.limits import QUERY_EMBED_SECONDS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import iso_time
+from vaultseek.content.query.words import words_of
 from vaultseek.core.indexing.open_vault import OpenVault
-from vaultseek.core.search.opened import words_of
 from vaultseek.core.search.request import parse_with_fields, with_saved_searches
 from vaultseek.daemon.methods.access import Find, Handlers, about_vault, find_note, whole
 from vaultseek.errors import IndexDamaged, NotFound, Unavailable

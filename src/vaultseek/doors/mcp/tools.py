@@ -5,6 +5,7 @@ Their names, docstrings and parameters are part of every prompt, so these are sh
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -63,6 +64,8 @@ class Tools:
     def __init__(self, notes: Notes, *, structured: bool = False) -> None:
         self._notes = notes
         self._structured = structured
+        self._found: dict[str, JSON] = {}
+        """The results of the last search by path, as ``search/opened`` takes them."""
 
     async def search(
         self,
@@ -103,6 +106,10 @@ class Tools:
             after = page.offset + number
             return write_cursor(Cursor(after, revision), *question) if after < len(every) else None
 
+        self._found = {
+            each["path"]: {"query": wordings[0], "note": each["path"], "position": place}
+            for place, each in enumerate(shown, page.offset + 1)
+        }
         form = self._form(max_tokens)
         rest = "less certain ones" if ends_certain else "more"
         found = {**answer, "results": shown}
@@ -146,6 +153,9 @@ class Tools:
             whole = [await self._notes.ask("note/get", params | more, vault)]
         else:
             whole, problems = await self._read(names, vault)
+        for opened in filter(None, (self._found.pop(answer["path"], None) for answer in whole)):
+            with suppress(VaultseekError):
+                await self._notes.ask("search/opened", opened, vault)
         return passages(whole, self._form(max_tokens), problems=problems)
 
     async def related_notes(

@@ -32,12 +32,14 @@ METHODS = frozenset(
         "note/related",
         "search",
         "search/all",
+        "search/history",
+        "search/opened",
         "search/why",
         "vault/orphans",
         "vault/table",
     }
 )
-"""Methods of the protocol that the page may call: those that read."""
+"""Methods of the protocol that the page may call: those that read, and the report of an opened note."""
 OF_NO_VAULT = frozenset({"index/status", "search/all"})
 SUPERSEDED = {"superseded": True}
 """Answer to a call that a later one has replaced."""

@@ -117,7 +117,7 @@ class Arithmetic(Answer):
     name: float
     """Gain of a note whose name is the query."""
     opened: float
-    """Gain of a note that was opened from this query before."""
+    """Gain of a note that was opened from this query before, or is pinned to it."""
     best: float
     """The value that all scores are divided by."""
 

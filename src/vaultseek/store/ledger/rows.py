@@ -13,6 +13,7 @@ from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
 from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
+from vaultseek.content.query.words import pinned_names
 
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language, blocks"
@@ -202,7 +203,7 @@ def _names(note: Note) -> set[str]:
     """Return the names of a note: title, aliases, file name with and without extension, and what it means."""
     file_name, path = note.path.rpartition("/")[2], note.path
     names = (note.title, *note.aliases, file_name, file_stem(path), note_name(path))
-    return {fold(name) for name in names} - {""}
+    return ({fold(name) for name in names} | pinned_names(note.frontmatter)) - {""}
 
 
 def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 RESULTS = 30
 """Results of a live search: more than anybody looks through."""
 EVERY_NOTE = "ext:md"
+HISTORY = 50
+"""Opened notes, the latest, whose queries are offered while nothing is typed."""
 
 
 @click.command(cls=QueryCommand)
@@ -118,7 +120,11 @@ async def _search(invocation: Invocation, query: str, mode: str | None, *, all_v
             return list({item["text"]: item for item in items}.values())
 
         async def offers(before: str) -> Sequence[Suggestion]:
-            return await suggest(before, finder.results, complete)
+            if before or all_vaults:
+                return await suggest(before, finder.results, complete)
+            asked = (await ask("search/history", invocation.params(limit=HISTORY)))["opened"]
+            queries = dict.fromkeys(str(each["query"]) for each in asked)
+            return [Suggestion(text, 0, "asked before") for text in queries]
 
         finder = Finder(ask, request, recent, method=method)
         color = invocation.color and not os.environ.get("NO_COLOR")

@@ -13,7 +13,7 @@ import { verdict } from "/why.js";
 
 const RESULTS = 30, FOLDERS = 100;
 const EVERY_NOTE = "ext:md";
-const KEPT_QUERIES = 20;
+const OFFERED_QUERIES = 8, HISTORY = 100;
 const SEARCH_PAUSE = 40, ARROW_PAUSE = 120, TYPING_PAUSE = 1500, AGAIN_PAUSE = 2000;
 const ALL = "*";
 const NO_NOTE = { note: "", of: "", line: 0, anchor: "" };
@@ -166,14 +166,13 @@ const noteVault = () => vaultNamed(place.of)?.path ?? place.of;
 
 const read = settled(0, () => showNote({ ...place, of: noteVault() }, page));
 
-/** Keep a query whose result was opened, in this browser alone. */
-function keepQuery() {
+/** Report that a result was opened, for the history of its vault. */
+function opened(result) {
   const query = place.query.trim();
-  if (query) localStorage.setItem("queries", JSON.stringify([query, ...keptQueries().filter((each) => each !== query)].slice(0, KEPT_QUERIES)));
+  if (query) call("search/opened", { vault: result.vault_path, query, note: result.path, position: result.rank }).catch(() => {});
 }
 
 const stored = (name) => JSON.parse(localStorage.getItem(name) ?? "[]");
-const keptQueries = () => stored("queries");
 
 /** Save the search in this browser, or forget it. */
 function toggleSaved() {
@@ -191,20 +190,24 @@ function showSaved() {
   byId("save").title = saved ? "Saved: ↑ in the empty box offers it" : "Save this search";
 }
 
-function offerQueries() {
-  const saved = stored("saved").map((text) => ({ text, replaced: 0, about: "saved" }));
-  const former = keptQueries().filter((text) => !stored("saved").includes(text)).slice(0, 8);
-  if (!queryInBox()) offer([...saved, ...former.map((text) => ({ text, replaced: 0, about: "" }))]);
+/** Offer the saved queries, and those that led to a note lately. */
+async function offerQueries() {
+  if (queryInBox()) return;
+  const vault = vaultShown()?.path, saved = stored("saved");
+  const found = vault ? await call("search/history", { vault, limit: HISTORY }).catch(() => null) : null;
+  const former = [...new Set(found?.opened.map((each) => each.query))].filter((text) => !saved.includes(text)).slice(0, OFFERED_QUERIES);
+  const items = [...saved.map((text) => ({ text, replaced: 0, about: "saved" })), ...former.map((text) => ({ text, replaced: 0, about: "" }))];
+  if (!queryInBox()) offer(items);
 }
 
 function beside(result, kind) {
-  if (result) keepQuery();
+  if (result && kind === "go") opened(result);
   if (result) go({ note: result.path, of: result.vault_path, line: result.line ?? 0, anchor: "" }, kind);
 }
 
 function openOutside(result) {
   if (!result) return;
-  keepQuery();
+  opened(result);
   const target = { of: result.vault_path, note: result.path, line: result.line ?? 1 };
   if (about.editor && !page.inObsidian(target.of)) return void page.edit(target);
   const link = el("a", { href: page.obsidian(target), hidden: true });
