@@ -52,3 +52,11 @@ def test_a_ledger_of_another_version_hands_its_opens_on(file):
         old.execute("PRAGMA user_version = 7")
     with contextlib.closing(Ledger(file)) as ledger:
         assert ledger.opens.latest(9) == [INVOICE]
+
+
+def test_rows_follow_a_renamed_note(world):
+    notes = world({"June.md": "# June\n\nAn invoice.\n"})
+    notes.ledger.opens.add("invoice june", INVOICE)
+    (notes.root / "June.md").rename(notes.root / "July.md")
+    notes.index()
+    assert notes.ledger.opens.latest(1) == [INVOICE._replace(path="July.md")]
