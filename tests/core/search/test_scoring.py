@@ -24,7 +24,7 @@ from vaultseek.core.search.scoring import (
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.answer import ChunkHit as KeywordPassage
-from vaultseek.store.keyword.answer import KeywordAnswer
+from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm
 
 
 def hit(
@@ -119,6 +119,18 @@ def test_the_lanes_add_up_where_the_words_are_no_chance_or_the_user_chose_the_we
     assert score_lanes(asked("pump"), Retrieval(by_word(hit(1, 99.0)), retrieval.semantic), 10).norm < 1.01
     for chosen in ({"semantic_weight": 2.0}, {"fusion": "linear"}, {"rrf_ranks": "integer"}):
         assert score_lanes(asked("pump", **chosen), retrieval, 10).norm == 1.0
+
+
+def test_the_beginning_of_a_word_has_a_meaning_only_if_something_is_near_to_it():
+    whole, fuzzy = (MatchedTerm("funi", ("funicular",), "word", flag, 1.0, 1, 2.0) for flag in (False, True))
+    near, far = by_meaning({1: [0.8]}, {1: 0.5}), by_meaning({1: [0.1]}, {1: 0.1})
+
+    def by_terms(term: MatchedTerm, meaning: SemanticAnswer, *, continued: bool = False) -> float:
+        answer = replace(by_word(hit(1, 2.0)), terms=(term,))
+        return weights("funi", Retrieval(answer, meaning, unexpanded=meaning, continued=continued))[1]
+
+    assert by_terms(fuzzy, far) == by_terms(whole, far, continued=True) == 0.0
+    assert by_terms(whole, far) == by_terms(fuzzy, near) == by_terms(whole, near, continued=True) == 1.0
 
 
 def test_words_of_a_language_that_few_notes_are_in_are_judged_among_those():

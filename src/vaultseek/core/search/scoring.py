@@ -180,9 +180,10 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: float)
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic
     if semantic is not None and _is_trust_measured(settings):
+        in_meaning = 0.0 if _is_fragment(retrieval) else formula.semantic_trust(semantic.reading)
         return {
             "keyword": weights.keyword * keyword_trust(retrieval.keyword, population),
-            "semantic": weights.semantic * formula.semantic_trust(semantic.reading),
+            "semantic": weights.semantic * in_meaning,
         }
     if settings.fusion == "linear" and not settings.has_explicit_weights:
         fixed = not settings.adaptive or settings.has_explicit_alpha
@@ -191,6 +192,19 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: float)
     if not settings.adaptive or settings.has_explicit_weights:
         return {"keyword": settings.keyword_weight, "semantic": settings.semantic_weight}
     return {"keyword": weights.keyword, "semantic": weights.semantic}
+
+
+def _is_fragment(retrieval: Retrieval) -> bool:
+    """True if no note has a word of the query, but some have words like them, and nothing is near to what the
+    query means: the letters of a word that is not complete have a vector, too."""
+    keyword, semantic = retrieval.keyword, retrieval.unexpanded
+    if keyword is None or semantic is None or not len(keyword):
+        return False
+    if not retrieval.continued and any(term.df and not term.fuzzy for term in keyword.terms):
+        return False
+    cosines = np.concatenate([semantic.passage_scores, semantic.note_scores])
+    no_words = np.full(len(cosines), np.nan)
+    return not formula.is_near(cosines, no_words, semantic.meaning_curve, semantic.reading).any()
 
 
 def _is_trust_measured(settings: SearchSettings) -> bool:
