@@ -24,6 +24,8 @@ ANSWER_VECTORS = 20
 """Notes of each list whose vectors come with an answer."""
 VECTOR_PASSAGES = 5
 """Passages of a note in an answer."""
+BULK_VECTORS = 1000
+"""Vectors of a batch from which more are on their way, so that an index is made later: that is faster."""
 THREADS = 4
 """Concurrent requests to the engine; one that hangs blocks no other part of the program."""
 _threads = ThreadPoolExecutor(THREADS, thread_name_prefix="engine")
@@ -179,6 +181,8 @@ class EngineVectors:
                 )
             if version is not None:
                 backend.set_state(version_name(space, kind), version)
+        if 0 < len(ids) < BULK_VECTORS:
+            self._backend.optimize(space, kind)
 
     def _drop(self, writer: ShardWriter, space: str) -> None:
         with writer.transaction() as backend:

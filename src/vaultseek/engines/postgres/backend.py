@@ -34,6 +34,8 @@ Kind = Literal["passages", "notes"]
 KINDS: tuple[Kind, Kind] = ("passages", "notes")
 INDEXED_VECTORS = 20_000
 """Number of vectors from which an approximate index is used; fewer are compared one by one."""
+INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
+"""Time limit and memory of the server for making that index."""
 PASSAGES_PER_NOTE = 4
 """Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
 MOST_HITS = 16_384
@@ -240,10 +242,17 @@ class PostgresBackend:
             f"{table} (number, note, vector)",
             list(zip(np.asarray(numbers).tolist(), np.asarray(notes).tolist(), texts, strict=True)),
         )
+
+    def optimize(self, space: str, kind: Kind) -> None:
+        """Make an approximate index of vectors that have become many, which may take minutes."""
+        table = vector_table(space, kind)
         indexed = "SELECT 1 FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
-        if not self.server.rows(indexed, self.server.schema, f"{table}_near"):
-            counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {INDEXED_VECTORS}) AS first"
-            if self.server.rows(counted)[0][0] == INDEXED_VECTORS:
+        if self.server.rows(indexed, self.server.schema, f"{table}_near"):
+            return
+        counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {INDEXED_VECTORS}) AS first"
+        if self.server.rows(counted)[0][0] == INDEXED_VECTORS:
+            with self.server.transaction(INDEX_SECONDS):
+                self.server.run(f"SET LOCAL maintenance_work_mem = '{INDEX_MEMORY}'")
                 self.server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector vector_cosine_ops)")
 
     def forget_vectors(self, space: str, kind: Kind, numbers: Sequence[int] | Numbers) -> None:

@@ -66,7 +66,7 @@ class Server:
 
         connection = self._own()
         is_nested = self._depth > 0
-        seconds = self.options.write_seconds if is_nested else self.options.seconds
+        seconds = self._local.limit if is_nested else self.options.seconds
         self._connections[connection] = time.monotonic() + seconds + SLACK_SECONDS
         try:
             yield connection
@@ -113,15 +113,17 @@ class Server:
                 )
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Run the body in one transaction, or in the one that there is. Raises Unavailable."""
+    def transaction(self, seconds: float | None = None) -> Iterator[None]:
+        """Run the body in one transaction, or in the one that there is. Raises Unavailable.
+
+        ``seconds`` is the time limit of each statement, by default that of a write.
+        """
         if self._depth:
             yield
             return
+        limit = self._local.limit = seconds or self.options.write_seconds
         with self.connection() as connection:
-            connection.execute(
-                f"BEGIN; SET LOCAL statement_timeout = {1000 * self.options.write_seconds:.0f}"
-            )
+            connection.execute(f"BEGIN; SET LOCAL statement_timeout = {1000 * limit:.0f}")
         self._local.depth = 1
         try:
             yield
