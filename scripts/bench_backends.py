@@ -3,10 +3,10 @@
     scripts/bench_backends.py speed --passages 100000 --uri postgresql://HOST/DATABASE [--folder DIR]
     scripts/bench_backends.py ranking VAULT QUERIES QRELS --uri postgresql://HOST/DATABASE
 
-``speed`` makes a vault of random words, with three passages to a note, and vectors by the model "hashing-384".
-The second engine is filled from the ledger of the first, as ``vaultseek backend migrate`` does. ``ranking``
-compares the orders, and nDCG@10 where there are judgements: QUERIES has a JSON object a line, ``id`` and
-``text``, QRELS lines of query, 0, path and grade.
+``speed`` makes a vault of random words, with three passages to a note, and vectors by the model
+"hashing-384". The second engine is filled from the ledger of the first, as ``vaultseek backend migrate``
+does. ``ranking`` compares the orders, and nDCG@10 where there are judgements: QUERIES has a JSON object a
+line, ``id`` and ``text``, QRELS lines of query, 0, path and grade.
 """
 
 import argparse
