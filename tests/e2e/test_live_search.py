@@ -312,4 +312,25 @@ def test_an_empty_search_shows_what_was_opened_last_and_offers_its_query(notes, 
     with start("find") as terminal:
         terminal.until(lambda it: "▌ Evil" in it.lines[2], "the note that was opened is first")
         terminal.type("Tab")
-        terminal.shows("asked before")
+        terminal.until(
+            lambda it: any("zebra" in line and "asked before" in line for line in it.lines),
+            "its query is offered",
+        )
+        terminal.type("Tab")
+        terminal.type("Enter")
+        terminal.until(lambda it: "> zebra" in it.lines[0], "the query is asked again")
+        terminal.type("Ctrl-C")
+        assert terminal.ended() == 0
+
+
+def test_the_queries_of_several_vaults_are_offered(indexed_vault, start):
+    first, second = (indexed_vault({f"{word}.md": f"A {word}."}) for word in ("zebra", "yak"))
+    for pages, word in ((first, "zebra"), (second, "yak")):
+        with start("find", word, "--vault", str(pages.root)) as terminal:
+            terminal.until(lambda it, word=word: f"▌ {word}" in it.lines[2], "the note is first")
+            terminal.type("Enter")
+            assert terminal.ended() == 0
+    with start("find", "--vault", str(first.root), "--vault", str(second.root)) as terminal:
+        terminal.shows("yak")
+        terminal.type("Tab")
+        terminal.until(lambda it: it.text.count("asked before") == 2, "both queries are offered")

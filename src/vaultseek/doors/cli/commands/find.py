@@ -18,6 +18,7 @@ from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, mode_option, unescaped
 from vaultseek.doors.cli.output import print_paths
+from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -101,7 +102,7 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
 async def _search(invocation: Invocation, query: str, mode: str | None, *, all_vaults: bool) -> Choice | None:
     """Show the search and return what is chosen, each result with its query and its vault's folder."""
     from vaultseek.client.asynchronous import AsyncClient, OnDemand
-    from vaultseek.doors.cli.live.filters import suggest
+    from vaultseek.doors.cli.live.filters import Suggestion, suggest
     from vaultseek.doors.cli.live.finder import Finder
     from vaultseek.doors.cli.live.screen import Screen
 
@@ -110,21 +111,25 @@ async def _search(invocation: Invocation, query: str, mode: str | None, *, all_v
     if mode:
         request["mode"] = mode
     recent = call_daemon(invocation, method, {**request, "query": EVERY_NOTE})
+    vaults = [each["vault_path"] for each in recent.get("vaults") or (recent,)]
     async with AsyncClient(name="vaultseek.cli", validate=False) as client:
         ask = OnDemand(client, partial(asyncio.to_thread, ensure_running, invocation)).call
 
         async def complete(kind: str, params: JSON) -> Sequence[JSON]:
-            vaults = [each["vault_path"] for each in recent.get("vaults") or (recent,)]
             asked = (ask("complete", {**params, "kind": kind, "vault": vault}) for vault in vaults)
             items = chain.from_iterable(answer["items"] for answer in await asyncio.gather(*asked))
             return list({item["text"]: item for item in items}.values())
 
         async def offers(before: str) -> Sequence[Suggestion]:
-            if before or all_vaults:
-                return await suggest(before, finder.results, complete)
-            asked = (await ask("search/history", invocation.params(limit=HISTORY)))["opened"]
-            queries = dict.fromkeys(str(each["query"]) for each in asked)
-            return [Suggestion(text, 0, "asked before") for text in queries]
+            filters = await suggest(before, finder.results, complete)
+            if before:
+                return filters
+            asked = (ask("search/history", {"vault": vault, "limit": HISTORY}) for vault in vaults)
+            answers = [answer for answer in await asyncio.gather(*asked) if answer["learn"]]
+            opened = chain.from_iterable(answer["opened"] for answer in answers)
+            latest = sorted(opened, key=lambda each: str(each["time"]), reverse=True)
+            queries = dict.fromkeys(clean(str(each["query"])) for each in latest)
+            return [*(Suggestion(query, 0, "asked before") for query in queries), *filters]
 
         finder = Finder(ask, request, recent, method=method)
         color = invocation.color and not os.environ.get("NO_COLOR")
