@@ -18,6 +18,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ResourceTemplateReference
 
+from worlds import write_files
+
 NOTES = {
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Bilge]\n---\n# Pump\n\nSwitch E-4107. [[Tea]]\n",
     "Garden.md": "# Garden\n\nSlugs eat the lettuce. See [[Pump|the pump]]\nand [[nowhere]].\n",
@@ -231,6 +233,16 @@ async def test_a_note_that_is_read_after_a_search_is_in_the_history(daemon, vaul
             await client.call_tool("read_note", {"note": "Garden.md:3"})
     (row,) = daemon.json("history", "--json", "--vault", str(root))["opened"]
     assert (row["query"], row["path"], row["client"]) == ("slugs lettuce", "Garden.md", "vaultseek.mcp")
+
+
+@pytest.mark.shared_daemon
+async def test_a_search_in_one_vault_leads_to_no_note_of_the_same_path_in_another(daemon, vault, tmp_path):
+    roots = daemon.indexed(vault(NOTES)), daemon.indexed(write_files(tmp_path / "other", NOTES))
+    one, other = (daemon.json("history", "--json", "--vault", str(root))["vault"] for root in roots)
+    async with agent(daemon, cwd=tmp_path) as client:
+        await client.call_tool("search", {"query": "slugs lettuce", "vault": one})
+        await client.call_tool("read_note", {"note": "Garden.md", "vault": other})
+    assert daemon.json("history", "--json", "--vault", str(roots[1]))["opened"] == []
 
 
 @pytest.mark.shared_daemon

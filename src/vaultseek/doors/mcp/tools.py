@@ -64,8 +64,8 @@ class Tools:
     def __init__(self, notes: Notes, *, structured: bool = False) -> None:
         self._notes = notes
         self._structured = structured
-        self._found: dict[str, JSON] = {}
-        """The results of the last search by path, as ``search/opened`` takes them."""
+        self._found: dict[tuple[str, str], JSON] = {}
+        """The results of the last search by vault and path, as ``search/opened`` takes them."""
 
     async def search(
         self,
@@ -107,7 +107,7 @@ class Tools:
             return write_cursor(Cursor(after, revision), *question) if after < len(every) else None
 
         self._found = {
-            each["path"]: {"query": wordings[0], "note": each["path"], "position": place}
+            (answer["vault"], each["path"]): {"query": wordings[0], "note": each["path"], "position": place}
             for place, each in enumerate(shown, page.offset + 1)
         }
         form = self._form(max_tokens)
@@ -153,7 +153,7 @@ class Tools:
             whole = [await self._notes.ask("note/get", params | more, vault)]
         else:
             whole, problems = await self._read(names, vault)
-        for opened in filter(None, (self._found.pop(answer["path"], None) for answer in whole)):
+        for opened in filter(None, (self._found.pop((each["vault"], each["path"]), None) for each in whole)):
             with suppress(VaultseekError):
                 await self._notes.ask("search/opened", opened, vault)
         return passages(whole, self._form(max_tokens), problems=problems)
