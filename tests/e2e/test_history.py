@@ -24,6 +24,8 @@ def test_an_opened_note_is_in_the_history_until_it_is_forgotten(daemon, vault, m
     assert daemon.json("history", "--forget", "JUNE invoice?", "--json", *here)["forgotten"] == 1
     daemon.run("search", "--open", "invoice june", *here)
     assert daemon.json("history", "--forget", first, "--json", *here)["forgotten"] == 1
+    for both in (["--forget"], [first]):
+        assert daemon.run("history", "--off", *both, *here).returncode == 2
     assert daemon.run("history", "--off", *here).returncode == 0
     daemon.run("search", "--open", "invoice june", *here)
     assert daemon.json("history", "--json", *here) == {

@@ -60,3 +60,11 @@ def test_rows_follow_a_renamed_note(world):
     (notes.root / "June.md").rename(notes.root / "July.md")
     notes.index()
     assert notes.ledger.opens.latest(1) == [INVOICE._replace(path="July.md")]
+
+
+def test_compacting_forgets_the_opens_of_deleted_notes(world):
+    notes = world({"June.md": "# June\n\nAn invoice.\n"})
+    notes.ledger.opens.add("invoice june", INVOICE)
+    notes.ledger.opens.add("secret", Open("secret", "Secret.md", 1, 2.0, "vaultseek.ui"))
+    notes.ledger.compact(0.0)
+    assert notes.ledger.opens.latest(9) == [INVOICE]

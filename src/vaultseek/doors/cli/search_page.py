@@ -27,7 +27,7 @@ _STEPS = (
     ("by link", "x", "bound", 1.0),
     ("joined", "x", "joined", 1.0),
     ("name", "+", "name", 0.0),
-    ("opened before", "+", "opened", 0.0),
+    ("opened or pinned", "+", "opened", 0.0),
     ("best", "/", "best", None),
 )
 """The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""

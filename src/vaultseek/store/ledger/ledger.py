@@ -96,7 +96,11 @@ class Ledger:
         self._database.clear_caches()
 
     def compact(self, now: float) -> bool:
-        """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way."""
+        """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way.
+
+        The opens of deleted notes go, too.
+        """
+        self.opens.forget_deleted()
         self._database.set_meta("compacted", f"{now:.0f} {self._revision}")
         return self._database.empty_log()
 

@@ -92,6 +92,12 @@ class OpenTable:
         self._database.empty_log()
         return deleted
 
+    def forget_deleted(self) -> None:
+        """Delete the rows of notes that are no more."""
+        with self._database.transaction():
+            self._database.run("DELETE FROM opens WHERE path NOT IN (SELECT path FROM notes)")
+        self._vectors.clear()
+
     def _read(self, table: str, most: int, *values: object) -> list[Open]:
         sql = f"SELECT {_COLUMNS} FROM {table} ORDER BY number DESC LIMIT ?"
         return [Open(*row) for row in self._database.all(sql, *values, most)]

@@ -6,6 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import chain
 
@@ -19,7 +20,7 @@ from vaultseek.doors.cli.invocation import Invocation, environment_settings
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, mode_option, unescaped
 from vaultseek.doors.cli.output import print_paths
 from vaultseek.doors.cli.terminal import clean
-from vaultseek.errors import UsageError
+from vaultseek.errors import UsageError, VaultseekError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,13 +121,17 @@ async def _search(invocation: Invocation, query: str, mode: str | None, *, all_v
             items = chain.from_iterable(answer["items"] for answer in await asyncio.gather(*asked))
             return list({item["text"]: item for item in items}.values())
 
+        async def opened_in(vault: str) -> Sequence[JSON]:
+            with suppress(VaultseekError):  # a token of a team has no history
+                answer = await ask("search/history", {"vault": vault, "limit": HISTORY})
+                return answer["opened"] if answer["learn"] else ()
+            return ()
+
         async def offers(before: str) -> Sequence[Suggestion]:
             filters = await suggest(before, finder.results, complete)
             if before:
                 return filters
-            asked = (ask("search/history", {"vault": vault, "limit": HISTORY}) for vault in vaults)
-            answers = [answer for answer in await asyncio.gather(*asked) if answer["learn"]]
-            opened = chain.from_iterable(answer["opened"] for answer in answers)
+            opened = chain.from_iterable(await asyncio.gather(*map(opened_in, vaults)))
             latest = sorted(opened, key=lambda each: str(each["time"]), reverse=True)
             queries = dict.fromkeys(clean(str(each["query"])) for each in latest)
             return [*(Suggestion(query, 0, "asked before") for query in queries), *filters]

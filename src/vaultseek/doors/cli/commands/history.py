@@ -40,6 +40,8 @@ def history(
     vaultseek history --off
     """
     if off is not None:
+        if forget or what is not None:
+            raise UsageError("--off and --on stand alone; run `vaultseek history --forget` for the other")
         return _switch(invocation, learn=not off)
     if forget:
         answer = call_vault(invocation, "search/forget", what=what)

@@ -23,7 +23,7 @@ export function partsOf(result) {
   step("bounds", value * sum.bound);
   step("linked with a better one", value * sum.joined);
   step("name of the note", value + sum.name * scale);
-  step("opened before", value + sum.opened * scale);
+  step("opened or pinned", value + sum.opened * scale);
   step("limit", Math.min(value, 1));
   return parts.filter(([, part]) => round(part) !== 0);
 }
