@@ -49,7 +49,7 @@ KEYWORD_PASSAGE_SHARE = 0.35
 """Share of the best passage in a keyword score: a long note may answer in one section."""
 PROXIMITY_WEIGHT = 0.2
 """Weight of two query words near each other, beside what each counts by itself."""
-SEMANTIC_PASSAGE_SHARE = 0.6
+SEMANTIC_PASSAGE_SHARE = 0.4
 """Share of the best passage in a semantic score; the note's own vector has the rest."""
 SEMANTIC_SOFTNESS = 2.0
 """Deviations of the passages' cosines between passage and note above which hardly more than the better of
