@@ -124,12 +124,15 @@ def test_an_opened_note_rises_for_its_words_and_no_other_falls_out(vault, tmp_pa
 
 
 def test_a_pinned_note_comes_first_for_its_words_in_any_order(vault, tmp_path):
-    pinned = {"Pinned.md": "---\npin: [June invoice, a boat]\n---\n# Other\n\nNothing of the kind.\n"}
+    pinned = {
+        "Pinned.md": "---\npin: [June invoice, a boat, 4107]\n---\n# Other\n\nNothing of the kind.\n",
+        "Code.md": "# Code 4107\n\n4107.\n",
+    }
     with contextlib.closing(index_here(vault(NOTES | pinned), tmp_path / "index")) as index:
         for query in ("invoice of June", "june INVOICE"):
             answer = searched(index, query, learn=False)
             assert paths(answer)[0] == "Pinned.md"
             assert answer["less_certain"] < len(answer["results"]) - 1
-        assert paths(searched(index, "boat"))[0] == "Pinned.md"
+        assert paths(searched(index, "boat"))[0] == paths(searched(index, "4107"))[0] == "Pinned.md"
         assert "Pinned.md" not in paths(searched(index, "invoice"))[:1]
         assert paths(searched(index, "invoice June path:a"))[0] != "Pinned.md"

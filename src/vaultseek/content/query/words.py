@@ -27,4 +27,4 @@ def pinned_names(properties: JSON) -> set[str]:
     """Return the names of a note by the queries that it is pinned to."""
     value = properties.get(PIN)
     values = value if isinstance(value, list) else [value]
-    return {pinned_name(each) for each in values if isinstance(each, str)}
+    return {pinned_name(str(each)) for each in values if isinstance(each, str | int | float)}

@@ -33,6 +33,8 @@ RESULTS = 30
 EVERY_NOTE = "ext:md"
 HISTORY = 50
 """Opened notes, the latest, whose queries are offered while nothing is typed."""
+OFFERED_QUERIES = 8
+"""Former queries that stand before the filters."""
 
 
 @click.command(cls=QueryCommand)
@@ -134,7 +136,8 @@ async def _search(invocation: Invocation, query: str, mode: str | None, *, all_v
             opened = chain.from_iterable(await asyncio.gather(*map(opened_in, vaults)))
             latest = sorted(opened, key=lambda each: str(each["time"]), reverse=True)
             queries = dict.fromkeys(clean(str(each["query"])) for each in latest)
-            return [*(Suggestion(query, 0, "asked before") for query in queries), *filters]
+            former = [Suggestion(query, 0, "asked before") for query in queries]
+            return [*former[:OFFERED_QUERIES], *filters]
 
         finder = Finder(ask, request, recent, method=method)
         color = invocation.color and not os.environ.get("NO_COLOR")
