@@ -16,6 +16,7 @@ from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.protocol.messages.params import AllVaultsParams, SearchParams, read
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
+from vaultseek.store.ledger.opens import Open
 
 SAMPLE = Path(__file__).parents[2] / "data" / "vault"
 FIRST = 3
@@ -162,6 +163,15 @@ def test_names_that_begin_with_what_is_typed_come_first_the_shortest_before_the_
     assert type_("bil")[0] == "Pump.md"
     assert type_("pump -water") == ["Pumps.md", "Pumpkin soup.md", "Garden.md"]
     assert type_("PUMPK")[0] == "Pumpkin soup.md"
+
+
+def test_of_names_that_begin_with_what_is_typed_those_that_are_opened_often_come_first(typing):
+    type_ = typing({"Pump.md": "", "Pumps.md": "", "Pumpkin soup.md": "", "Garden.md": "A pump."})
+    for place in (1, 2):
+        type_.index.ledger.opens.add("dinner", Open("dinner", "Pumpkin soup.md", place, 1.0, "vaultseek.cli"))
+    type_.index.ledger.opens.add("water", Open("water", "Garden.md", 1, 1.0, "vaultseek.cli"))
+    assert type_("pum") == ["Pumpkin soup.md", "Pump.md", "Pumps.md", "Garden.md"]
+    assert type_("pump") == ["Pump.md", "Pumpkin soup.md", "Pumps.md", "Garden.md"]
 
 
 def test_what_is_typed_is_answered_by_every_vault(typing):

@@ -205,9 +205,18 @@ def _with_aliases(answer: JSON) -> JSON:
 
 
 def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
-    """Return the notes whose names begin with the query as it is typed, then those with its words alone."""
+    """Return the notes whose names begin with the query as it is typed, then those with its words alone.
+
+    Of several, those that are called so come first, then those that are opened often.
+    """
     texts = dict.fromkeys((parsed.request.query.strip(), parsed.query.rank_text))
-    return tuple(note for text in texts for note in follower.completer.beginning(text, PREFIX_NAMES))
+    notes = [note for text in texts for note in follower.completer.beginning(text, PREFIX_NAMES)]
+    ledger = follower.vault.ledger
+    if not (parsed.request.settings.learn and ledger.keeps_opens):
+        return tuple(notes)
+    named = {note for text in texts for note in ledger.notes.ids_by_name(text)}
+    opened = ledger.opens.counts(notes)
+    return tuple(sorted(notes, key=lambda note: (note not in named, -opened.get(note, 0))))
 
 
 async def _wait_for_vectors(follower: VaultFollower, *, expanded: bool) -> None:

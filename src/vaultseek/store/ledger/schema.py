@@ -123,6 +123,7 @@ CREATE TABLE IF NOT EXISTS opens (
   vector BLOB NOT NULL
 );
 CREATE INDEX IF NOT EXISTS opens_by_words ON opens (words);
+CREATE INDEX IF NOT EXISTS opens_by_path ON opens (path);
 CREATE INDEX IF NOT EXISTS opens_by_query ON opens (query COLLATE NOCASE);
 CREATE TRIGGER IF NOT EXISTS opens_renamed AFTER UPDATE OF path ON notes WHEN old.path != new.path BEGIN
   UPDATE opens SET path = new.path WHERE path = old.path; END;
