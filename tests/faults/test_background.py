@@ -16,7 +16,7 @@ from semantic_here import WorkerHere
 from vaultseek.base import limits, paths
 from vaultseek.content.files import read
 from vaultseek.content.files.watch import Watcher
-from vaultseek.core.indexing import advance, concepts, embed, store_migration, unembedded
+from vaultseek.core.indexing import concepts, embed, open_vault, store_migration, unembedded
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import folder_watch, main, tasks
@@ -297,7 +297,7 @@ async def test_k3_a_store_that_is_damaged_again_at_once_is_rebuilt_ever_more_rar
             await super().apply(*arguments, **more)
 
     monkeypatch.setattr(store_migration, "WORKER_BACKOFF_SECONDS", (0.1, 0.2, 0.4, 0.8))
-    monkeypatch.setattr(advance, "STALLED_SECONDS", 2.0)
+    monkeypatch.setattr(open_vault, "STALLED_SECONDS", 2.0)
     worker = TornWorker()
     follower = follow(worker=worker)
     await follower.rescan()
