@@ -105,7 +105,7 @@ begins with a query that is being typed."""
 
 PINNED_GAIN = 2.0
 """Gain of a note that is pinned to the query, as a share of the best score: more than any other."""
-SAME_QUERY_GAIN, OPENED_GAIN = 1.0, 0.2
+SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
 """Most that a note gains by having been opened from the same query before, and from one like it, as a share
 of the best score: the latter is about what lies between two notes that are a deviation apart in the better
 lane."""

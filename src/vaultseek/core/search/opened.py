@@ -22,7 +22,7 @@ EXAMINATION = 0.7
 HALF_LIFE_SECONDS = 42 * 86_400.0
 MOST_OF_ONE = 3.0
 """Most that one open counts, so that three others outweigh it."""
-PRIOR = 2.0
+PRIOR = 4.0
 """Opens that a note has neither for nor against it before the first."""
 NEAR_COSINE = 0.75
 """Cosine from which two queries mean the same."""
