@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench_quality import vault_of
+from bench_quality import arguments_for_sets, vault_of
 
 from vaultseek.content.query.words import words_of
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -123,8 +123,8 @@ async def measured(learner: Learner) -> Figures:
 
 async def corrected(learner: Learner) -> Figures:
     """Return the share of questions that a wrong click and then three right ones leave no worse, and the
-    share for which the eighth result, opened eight times of ten, is the first."""
-    kept, eighth, rises = [], [], []
+    shares for which the eighth result is the first, opened once, and eight times of ten."""
+    kept, once, eighth = [], [], []
     for query in learner.asked:
         before = await learner.paths(query.text, learn=False)
         wrong = [place for place, path in enumerate(before, 1) if not query.grades.get(path)]
@@ -144,14 +144,14 @@ async def corrected(learner: Learner) -> Figures:
                 if target not in results:
                     break
                 await learner.open(query.text, target, results.index(target) + 1)
-            after = await learner.paths(query.text)
-            eighth.append(after[0] == before[7])
-            rises.append(after.index(before[7]) + 1)
+                if number == 0:
+                    once.append((await learner.paths(query.text))[0] == target)
+            eighth.append((await learner.paths(query.text))[0] == before[7])
             learner.vault.ledger.opens.forget()
     return {
         "wrong forgotten": sum(kept) / max(1, len(kept)),
+        "eighth first after one": sum(once) / max(1, len(once)),
         "eighth first": sum(eighth) / max(1, len(eighth)),
-        "eighth's place": sum(rises) / max(1, len(rises)),
     }
 
 
@@ -170,13 +170,7 @@ async def figures_of(folder: Path, arguments: argparse.Namespace) -> Figures:
 
 def main() -> None:
     """Print a table with a row for each set and one for their mean."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("sets", nargs="+", type=Path)
-    parser.add_argument("--cache", type=Path)
-    parser.add_argument("--vaults", type=Path)
-    parser.add_argument("--model", default="bundled", help="as in the settings")
+    parser = arguments_for_sets(__doc__)
     parser.add_argument("--most", type=int, default=120, help="questions of a set")
     arguments = parser.parse_args()
     rows: dict[str, Figures] = {}
@@ -191,10 +185,9 @@ def main() -> None:
 
 
 def _cell(name: str, value: float) -> str:
-    if name.endswith(("forgotten", "first")):
+    if name.startswith(("wrong", "eighth")):
         return f"{value:.0%}"
-    is_gain = name.split()[-1].isdecimal()
-    return f"{value:+.3f}" if is_gain else f"{value:.1f}" if "place" in name else f"{value:.3f}"
+    return f"{value:+.3f}" if name.split()[-1].isdecimal() else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -1,15 +1,13 @@
 """The order in which a vault's texts get their vectors: what a search misses most comes first."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from semantic_here import WorkerHere
-from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
-from vaultseek.core.indexing.unembedded import EmbeddingSpec
+from semantic_here import WorkerHere, open_vault
+from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.library import index_vault
 from vaultseek.semantic.models.catalogue import find_model
 
 OLD = "# Kettle\n\nSteam rises.\n\n## Descaling\n\nVinegar helps.\n"
@@ -31,15 +29,11 @@ class Recording(WorkerHere):
 async def test_notes_come_before_their_passages_and_the_newest_before_older_ones(
     vault: Callable[..., Path], tmp_path: Path
 ) -> None:
-    root, worker, model = vault({"old.md": OLD, "new.md": NEW}), Recording(), find_model("hashing")
+    root, worker = vault({"old.md": OLD, "new.md": NEW}), Recording()
     os.utime(root / "old.md", (1_600_000_000, 1_600_000_000))
-    spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
-    opened = OpenVault.open(VaultOptions("notes", root), tmp_path / "index", worker, spec)
+    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
     try:
-        await opened.in_writer(opened.indexer.load)
-        await opened.in_writer(opened.indexer.apply, opened.indexer.reconcile())
-        while await opened.embedding.step():
-            pass
+        await index_vault(opened)
         ids = opened.ledger.notes.numbers(["new.md", "old.md"])
     finally:
         opened.close()

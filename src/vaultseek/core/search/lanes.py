@@ -102,6 +102,8 @@ def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: 
 def agreeing(parts: Parts, norm: float) -> Parts:
     """Return the contributions with gains that add up to their p-norm."""
     share = agreement([each.gain for each in parts.values()], norm)
+    if share == 1.0:
+        return parts
     return {lane: each._replace(gain=each.gain * share) for lane, each in parts.items()}
 
 
