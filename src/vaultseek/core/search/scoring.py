@@ -223,7 +223,7 @@ def _fusion_norm(parsed: ParsedRequest, retrieval: Retrieval, population: float)
 
 
 def keyword_trust(answer: KeywordAnswer | None, population: float) -> float:
-    """Return how far to trust the keyword lane, in [0, 1]; see :func:`formula.keyword_trust`."""
+    """Return how far to trust the keyword lane; see :func:`formula.keyword_trust`."""
     if answer is None or not len(answer):
         return 1.0
     return formula.keyword_trust(float(answer.columns.scores[0]), population)
