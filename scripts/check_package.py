@@ -129,7 +129,7 @@ def of_plugin(folder: Path) -> Iterable[str]:
     if missing := PLUGIN - files_in(folder):
         yield f"the plugin for Obsidian lacks {sorted(missing)}"
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    for target in re.findall(r'(?:\]\(|src=")([^)"#:]+)', readme):
+    for target in re.findall(r'(?:\]\(|src=")([^)"#:]+)[)"#]', readme):
         if not (folder / target).exists():
             yield f"README.md of the plugin for Obsidian leads to {target}, which its repository lacks"
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
