@@ -196,8 +196,15 @@ class OpenVault:
             elif not options.is_replica:
                 ledger.second_space.end()
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
+            indexer = Indexer(reader, ledger, keyword, crash_marker, options.exclude)
             embedding = Embedding(
-                ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, pool
+                ledger,
+                engine.vector_store(worker),
+                directory / "semantic",
+                spec,
+                writer.run,
+                pool,
+                is_held=lambda: indexer.reads_many,
             )
             patience = patience or Patience()
             return cls(
@@ -205,7 +212,7 @@ class OpenVault:
                 worker,
                 ledger,
                 engine,
-                Indexer(reader, ledger, keyword, crash_marker, options.exclude),
+                indexer,
                 embedding,
                 EmbeddingSpaces(models, embedding, second, ledger, worker, patience),
                 Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
