@@ -25,7 +25,9 @@ class Home:
 
     def __init__(self, folder: Path, model: str | None = None) -> None:
         self.folder = folder
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("VAULTSEEK_", "XDG_"))}
+        # Compiled modules are kept, as everywhere: a program is compiled once, not at each start.
+        others = ("VAULTSEEK_", "XDG_", "PYTHONDONTWRITEBYTECODE")
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(others)}
         # Everything is measured with one model, whatever the languages of the notes.
         models = {"VAULTSEEK_MODEL__NAME": model or "bundled", "VAULTSEEK_MODEL__OTHER_LANGUAGES": "off"}
         self.variables = kept | models
