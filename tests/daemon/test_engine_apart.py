@@ -15,10 +15,10 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.daemon import follow as follow_module
+from vaultseek.daemon import heartbeat as heartbeat_module
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.engines import sync as engine_sync
+from vaultseek.engines import engine as engine_module
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.semantic.models.catalogue import find_model
@@ -75,7 +75,7 @@ async def paths_of(follower: VaultFollower, query: str) -> list[str]:
 async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
     follow, frozen, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(engine_sync, "SLOW_SECONDS", 0.2)
+    monkeypatch.setattr(engine_module, "SLOW_SECONDS", 0.2)
     follower = follow()
     await follower.rescan()
     await follower.wait_until_embedded()
@@ -136,7 +136,8 @@ async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is
 
 async def test_the_lanes_of_an_engine_that_is_away_are_down_until_it_answers(follow, server, monkeypatch):
     """Nobody searches: monitors learn it all the same."""
-    monkeypatch.setattr(follow_module, "PROBE_SECONDS", 0.05)
+    for interval in ("BEAT_SECONDS", "CHECK_SECONDS"):
+        monkeypatch.setattr(heartbeat_module, interval, 0.05)
     follower = follow(seconds=1.0)
     await follower.rescan()
     await follower.wait_until_embedded()

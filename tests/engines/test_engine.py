@@ -2,8 +2,8 @@
 
 import pytest
 
+from vaultseek.base import limits
 from vaultseek.core.indexing import batches, ingest
-from vaultseek.engines import sync as engine_sync
 from vaultseek.errors import ConfigError
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import IndexSettings
@@ -11,7 +11,7 @@ from vaultseek.settings.model import IndexSettings
 
 def test_a_page_holds_all_notes_of_one_commit():
     """Or a commit of many notes would be applied again and again: a page ends before the next revision."""
-    assert max(batches.MOST_NOTES, ingest.BATCH_NOTES) <= engine_sync.CATCH_UP_NOTES
+    assert max(batches.MOST_NOTES, ingest.BATCH_NOTES) <= limits.CATCH_UP_NOTES
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,7 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.engines import shard_file
-from vaultseek.engines import sync as engine_sync
-from vaultseek.engines import writer as shard_writer
+from vaultseek.engines import engine as engine_module
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.backend import PostgresBackend
@@ -177,7 +175,7 @@ def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, engine, server, m
 
 
 def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr(engine_sync, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(engine_module, "SLOW_SECONDS", 0.0)
     root = write_files(tmp_path / "vault", NOTES)
     said = []
     with opened(root, tmp_path / "index", engine) as vault:
@@ -278,7 +276,7 @@ def test_an_index_that_is_restored_and_goes_on_before_the_engine_is_there(tmp_pa
         assert is_as_fresh(vault, tmp_path / "fresh")
 
 
-def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
+def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine):
     """A copied index is of the same shard: whoever comes later has it, and the other says so."""
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "first", engine) as vault:
@@ -286,7 +284,6 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
         assert vault.engine is not None
         shutil.copytree(tmp_path / "first", tmp_path / "second")
         other_root = write_files(tmp_path / "other", {**NOTES, "own.md": "# Own\n\nA lamp of its own."})
-        shard_file._open.clear()  # as in another process
         with opened(other_root, tmp_path / "second", engine) as other:
             index(other)
             assert is_as_fresh(other, tmp_path / "fresh")
@@ -305,29 +302,14 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
                 assert re.search(expected, reason.text)
             assert search(vault, "path:lamp")[0] == ["lamp.md"]
             assert is_as_fresh(other, tmp_path / "fresh")
-        # The other is silent from now on: this one has the shard again, with nothing of the other in it.
-        monkeypatch.setattr(shard_writer, "SILENCE_SECONDS", 0.0)
+        # The other has ended: this one has the shard again, with nothing of the other in it.
         catch_up(vault)
         assert vault.keyword_reason() is None
         assert is_as_fresh(vault, tmp_path / "fresh")
 
 
 def heartbeat() -> Heartbeat:
-    return Heartbeat(1.0, "else", "ready")
-
-
-def test_a_copied_index_is_not_opened_beside_its_original(tmp_path, engine):
-    root = write_files(tmp_path / "vault", NOTES)
-    with opened(root, tmp_path / "first", engine) as vault:
-        index(vault)
-        shutil.copytree(tmp_path / "first", tmp_path / "second")
-        with (
-            pytest.raises(Unavailable, match=r"copy of the one in .*/first: both are the shard .*/second"),
-            opened(root, tmp_path / "second", engine),
-        ):
-            pass
-    with opened(root, tmp_path / "second", engine) as other:
-        assert other.keyword_reason() is None
+    return Heartbeat("else", "ready")
 
 
 def test_an_index_that_is_deleted_while_it_is_open_has_its_shard_again(tmp_path, engine):

@@ -248,7 +248,7 @@ async def test_j3_what_fails_for_ever_is_logged_once(caplog, monkeypatch):
 async def test_b4_what_was_healed_is_in_the_log(follow, caplog):
     follower = follow()
     await until(lambda: follower.state == "ready" and not follower.pending)
-    index = follower.vault._keyword.directory
+    index = follower.vault.engine.directory
     for file in index.iterdir():
         file.write_bytes(b"noise")
     (follower.vault.options.root / "c.md").write_text("granite")

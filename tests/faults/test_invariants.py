@@ -17,7 +17,7 @@ def test_invariant_2_no_index_is_newer_than_the_ledger(world):
     for number in range(12):
         indexed.write({f"{number % 3}.md": f"note {number}", "pump.md": f"pump {number}"})
         vault = indexed.vault
-        assert vault._keyword._revision(indexed.ledger) == indexed.ledger.revision
+        assert vault.engine.synced_revision(indexed.ledger) == indexed.ledger.revision
         assert vault.graph is not None
         assert vault.graph.synced_revision <= indexed.ledger.revision
 

@@ -128,7 +128,7 @@ def _index_notes(vault: OpenVault, on_indexing: OnIndexing) -> None:
 
     vault.indexer.load()
     vault.indexer.apply(vault.indexer.reconcile(), on_progress)
-    while vault.keyword_index.merge_step():
+    while vault.engine.merge_step():
         pass
 
 

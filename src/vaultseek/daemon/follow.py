@@ -24,8 +24,6 @@ from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
-PROBE_SECONDS = 5.0
-"""Interval at which an engine is probed."""
 NAMES_SECONDS = 1.0
 """Pause before the names are read for completion, which would hold up the first searches."""
 Source = FolderSource | ReplicaSource | PausedSource
@@ -84,8 +82,6 @@ class VaultFollower:
         self._spawn(partial(self._rank_names, NAMES_SECONDS), "names")
         self._spawn(self._report_damage, "ledger")
         engine.start_background_writer()
-        if engine.is_remote:
-            self._spawn(self._probe_engine, "engine's state")
         if engine.is_remote and self.vault.replica is None:
             self._spawn(self._sync_engine, "engine")
             self._spawn(self._heartbeat.run, "heartbeat")
@@ -179,12 +175,6 @@ class VaultFollower:
         while True:
             await asyncio.sleep(RETRY_SECONDS)
             await self.vault.in_writer(self.vault.indexer.sync_again)
-
-    async def _probe_engine(self) -> None:
-        """Notice when an engine stops answering, or answers again, even if nobody searches."""
-        while True:
-            self.vault.engine.probe()
-            await asyncio.sleep(PROBE_SECONDS)
 
     async def _report_damage(self) -> None:
         await self.maintenance.wait_for_damage()

@@ -6,6 +6,7 @@ import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 
 from vaultseek.base.failpoints import seconds_of
 from vaultseek.base.model import Reason
@@ -47,7 +48,7 @@ class HeartbeatWriter:
     async def write_stopped(self) -> None:
         """Write that the indexer stops, if the engine answered before."""
         if self._reached:
-            beat = Heartbeat(time.time(), socket.gethostname(), STOPPED, self._synced_at)
+            beat = replace(self._beat(), state=STOPPED, reason=None)
             with suppress(TimeoutError):
                 async with asyncio.timeout(STOP_SECONDS):
                     await self._write(beat)
@@ -61,7 +62,7 @@ class HeartbeatWriter:
             log.debug("the heartbeat of %s could not be written: %s", self._vault.name, error)
 
     def _beat(self) -> Heartbeat:
-        vault, now = self._vault, time.time()
+        vault, now = self._vault, time.monotonic()
         activity, counts = vault.activity, vault.ledger.counts()
         reason = activity.full_reason(counts) or vault.keyword_reason()
         if reason is None and activity.notes_left:
@@ -73,7 +74,8 @@ class HeartbeatWriter:
             self._synced_at = now
         shown = None if activity.state == "polling" else reason
         language = vault.options.language
-        return Heartbeat(now, socket.gethostname(), activity.state, self._synced_at, shown, language)
+        lag = None if self._synced_at is None else now - self._synced_at
+        return Heartbeat(socket.gethostname(), activity.state, lag, shown, language)
 
 
 def _urgent_part(beat: Heartbeat) -> tuple[str, str | None]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vaultseek.engines.engine import backend_of
 from vaultseek.engines.port import ENGINE_FOLDER
-from vaultseek.engines.shard_file import ShardFile
+from vaultseek.engines.writer import ShardFile
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 
@@ -33,8 +33,8 @@ def drop_shard(options: EngineOptions, index: Path) -> None:
     if not shard:
         return
     with closing(backend_of(replace(options, shard=shard))) as backend:
-        owner = backend.state().get("owner")
-        if not owner or owner in ShardFile(index / ENGINE_FOLDER).runs:
+        file, state = ShardFile(index / ENGINE_FOLDER), backend.state()
+        if state.get("mark", "") in ("", *file.marks) or state.get("owner") == file.run:
             backend.delete()
 
 

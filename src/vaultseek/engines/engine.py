@@ -1,134 +1,306 @@
-"""The engine of one open vault, and what stands in for the parts of the embedded one."""
+"""A vault in PostgreSQL, as its indexer has it open and as a searcher does."""
 
 import asyncio
 import logging
+import threading
 import time
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from vaultseek.base import paths
 from vaultseek.base.extras import require_extra
+from vaultseek.base.model import Reason
 from vaultseek.engines.heartbeat import Heartbeat
+from vaultseek.engines.keyword import EngineKeyword
 from vaultseek.engines.port import Engine, ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
-from vaultseek.engines.postgres.database import PostgresDatabase, ShardLedger
-from vaultseek.engines.postgres.replica import LiveShard, missing
-from vaultseek.engines.shard_file import ShardFile
-from vaultseek.engines.sync import EngineSync, EngineThread
+from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.engines.vectors import EngineVectors, version_name
-from vaultseek.engines.writer import ShardWriter
-from vaultseek.errors import Unavailable, VaultseekError
+from vaultseek.engines.writer import ShardFile, ShardWriter
+from vaultseek.errors import Unavailable
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.engine import EngineOptions
+from vaultseek.store.documents import stored_documents
+from vaultseek.store.keyword.analysis import ANALYZER_VERSION
+from vaultseek.store.keyword.inverter import Lexicon, invert
+from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger import Ledger
 
+SLOW_SECONDS = 2.0
+"""Time that a sync may take before answers report it."""
+END_SECONDS = 0.5
+"""Timeout for the batch in progress when a vault is closed; it is written again later."""
 SYNC_POLL_SECONDS = 0.02
 """Interval at which ``wait_until_synced`` checks."""
 
 log = logging.getLogger(__name__)
 
 
-class OpenEngine(Engine):
-    """An engine that keeps notes and vectors of a vault; ``folder`` has what is kept beside it."""
+class PostgresEngine(Engine):
+    """A vault in PostgreSQL: what its indexer and a searcher have in common."""
 
-    keyword: EngineSync
     is_remote = True
 
-    def __init__(
-        self,
-        options: EngineOptions,
-        name: str,
-        folder: Path,
-        ledger: Ledger,
-        language: str | None,
-        *,
-        is_replica: bool = False,
-    ) -> None:
-        """``is_replica``: another daemon writes to the engine, and the ledger is the one there."""
-        shard = options.shard or ShardFile(folder).give_name(name)
-        self.backend = backend_of(replace(options, shard=shard))
-        self.keyword = EngineSync(self.backend, language)
-        self._prober: EngineThread | None = None
+    def __init__(self, backend: PostgresBackend, ledger: Ledger, language: str | None) -> None:
+        super().__init__(language)
+        self.backend = backend
+        self.writer: ShardWriter | None = None
+        """The right to write; without it another daemon keeps the shard."""
         self._ledger = ledger
-        if not is_replica:
-            try:
-                self.keyword.begin(ShardWriter(self.backend, folder, name, self.keyword.mark_unverified))
-            except BaseException:
-                self.backend.close()
-                raise
+        self._index = EngineKeyword(backend, self._rules)
 
-    def start_background_writer(self) -> None:
-        """Write notes in a thread of their own from now on; see ``EngineSync``."""
-        self.keyword.start_background_writer(self.backend.options.shard, self._ledger)
+    @property
+    def index(self) -> EngineKeyword:
+        """The notes by their words."""
+        return self._index
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the engine did not answer when it was asked last; None if it did. Asks nothing."""
+        """The reason why the server did not answer when it was asked last; None if it did. Asks nothing."""
         return self.backend.server.outage
 
-    def probe(self) -> None:
-        """Send the engine a small request from a thread of its own, so that ``outage`` is current.
+    def vector_store(self, worker: SemanticWorker) -> EngineVectors:
+        """Return what keeps the vectors that a worker computes."""
+        return EngineVectors(worker, self.backend, self._ledger, writer=self.writer)
 
-        Returns at once; nothing is sent while the last request is unanswered.
-        """
-        if self._prober is None:
-            self._prober = EngineThread(f"look {self.backend.options.shard}", self._probe)
-        if self._prober.is_idle:
-            self._prober.wake()
+    def close(self) -> None:
+        """Close the connections."""
+        self.backend.close()
 
-    def _probe(self) -> None:
-        try:
-            self.backend.position()
-        except (VaultseekError, OSError):
-            pass  # the connection keeps what is wrong
-        except Exception as error:
-            log.warning("probing the engine failed", exc_info=error)
+
+class IndexedShard(PostgresEngine):
+    """A shard that this daemon writes, from its ledger.
+
+    A server that does not answer stays behind and catches up by revision when it does. ``sync`` returns when
+    that is done; after ``start_background_writer`` at once.
+    """
+
+    keeps_rows = True
+    writer: ShardWriter
+
+    def __init__(
+        self, options: EngineOptions, name: str, folder: Path, ledger: Ledger, language: str | None
+    ) -> None:
+        shard = options.shard or ShardFile(folder).give_name(name)
+        super().__init__(backend_of(replace(options, shard=shard)), ledger, language)
+        self.writer = ShardWriter(self.backend, folder, name)
+        self._last: str | None = None
+        """The position of the notes on the server, as far as is known; None without any."""
+        self._lexicon = Lexicon()
+        self._failure: Unavailable | None = None
+        self._pending_error: Exception | None = None
+        """The last error of the thread other than the server's, such as a full disk; raised once."""
+        self._began: float | None = None
+        """When the sync that is running was begun."""
+        self._wanted = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._is_rebuild_wanted = False
+        self._is_closed = False
+        with suppress(Unavailable):
+            self._last = self.backend.position()
+
+    @property
+    def problem(self) -> Unavailable | None:
+        """The reason why the server is behind, None if it is not, or was not asked; also one that is slow."""
+        began = self._began
+        seconds = 0.0 if began is None else time.monotonic() - began
+        problem = self._failure or self.writer.lost
+        if problem is None and seconds > SLOW_SECONDS and not self.rebuilding:
+            return Unavailable(f"syncing to the engine for {seconds:.0f} s", "behind")
+        return problem
 
     @property
     def is_synced(self) -> bool:
-        """True if the notes of the ledger are in the engine, or it is known why not."""
-        return self.keyword.is_synced
+        """True if nothing is on its way to the server, or ``problem`` says why it is not there."""
+        is_idle = not self._wanted.is_set() and self._began is None
+        return self._thread is None or is_idle or self.problem is not None
 
     async def wait_until_synced(self, seconds: float) -> None:
         """Return when it is, or later than that. Raises what kept notes here, such as a full disk."""
         end = time.monotonic() + seconds
         while not self.is_synced and time.monotonic() < end:
             await asyncio.sleep(SYNC_POLL_SECONDS)
-        self.keyword.raise_pending_error()
+        error, self._pending_error = self._pending_error, None
+        if error is not None:
+            raise error
 
-    def vector_store(self, worker: SemanticWorker) -> EngineVectors:
-        """Return what keeps the vectors that a worker computes."""
-        return EngineVectors(worker, self.backend, self._ledger, writer=self.keyword.writer)
+    def start_background_writer(self) -> None:
+        """Write in a thread of its own from now on, so that the ledger's writer waits for no server.
 
-    def replica(self, space: str) -> ShardSource | None:
-        """Return what keeps the ledger up to the engine, None if this daemon writes to it."""
-        if isinstance(self._ledger, ShardLedger):
-            return LiveShard(
-                self.backend, self._ledger, version_name(space, "passages"), self.keyword.set_language
-            )
-        return None
+        It does not keep the process from ending.
+        """
+        if self._thread is None:
+            name = f"engine-{self.backend.options.shard}"
+            self._thread = threading.Thread(target=self._sync_when_wanted, name=name, daemon=True)
+            self._thread.start()
+
+    def sync(self, ledger: Ledger) -> None:
+        """Sync the server to the ledger's revision, if it answers."""
+        if self._thread is not None:
+            self._wanted.set()
+        else:
+            self._sync()
+
+    def rebuild(self, ledger: Ledger) -> None:
+        """Discard what the server has of the notes and fill it from the ledger."""
+        self.rebuilding = self._is_rebuild_wanted = True
+        self.sync(ledger)
 
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard. Raises Unavailable, also if another indexer has the shard."""
-        if self.keyword.writer is not None:
-            self.keyword.writer.publish(beat)
+        self.writer.publish(beat)
 
     def close(self) -> None:
-        """Release the shard and close the connections; an engine that does not answer is not waited for."""
-        self.keyword.close()
-        if self._prober is not None:
-            self._prober.close(0.0)
-        if self.keyword.writer is not None:
-            self.keyword.writer.close()
-        self.backend.close()
+        """Release the shard and close the connections; a server that does not answer is not waited for."""
+        self.stopped.set()
+        self._wanted.set()
+        if self._thread is not None:
+            self._thread.join(END_SECONDS)
+        self._is_closed = True
+        self.writer.close()
+        super().close()
+
+    def _sync_when_wanted(self) -> None:
+        """Sync each time that it is wanted, and keep errors for ``wait_until_synced``."""
+        while self._wanted.wait() and not self.stopped.is_set():
+            try:
+                self._sync()
+            except Exception as error:
+                if self._is_closed:
+                    return  # the ledger is closed, too
+                is_full = paths.is_disk_full(error)
+                if not is_full and self._pending_error is None:
+                    log.error("writing to the engine failed; trying again", exc_info=error)
+                self._pending_error = error
+                what = "the disk is full" if is_full else type(error).__name__
+                text = f"writing failed ({what}); it is tried again by itself"
+                self._failure = Unavailable(text, "behind")
+
+    def _sync(self) -> None:
+        self._began = time.monotonic()
+        self._wanted.clear()
+        try:
+            if not self.writer.has_shard and not self.writer.acquire():  # the vectors are gone, too
+                for space in (self._ledger.space, self._ledger.second_space):
+                    if space.is_followed:
+                        space.begin_store("")
+            self._last = self.backend.position()
+            self.rebuilding |= self._last is None
+            if self._is_rebuild_wanted:
+                self._is_rebuild_wanted = False
+                self._discard()
+            self._follow(self._ledger)
+            self.rebuilding, self._failure = False, None
+        except Unavailable as error:
+            if self._failure is None:
+                log.warning("the engine is behind the ledger: %s", error)
+            self._failure = error
+        finally:
+            self._began = None
+
+    def _discard(self) -> None:
+        with self.writer.transaction() as backend:
+            backend.drop_notes()
+        self._last = None
+
+    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
+        documents = stored_documents(ledger, ids)
+        self._lexicon.shrink()
+        segment = MemorySegment(*invert(documents, self._lexicon, self._rules)) if documents else None
+        there = {document.note for document in documents}
+        rows = ledger.copies.of_notes(sorted(there))
+        with self.writer.transaction() as backend:
+            backend.replace(rows, segment, [*removed, *(set(ids) - there)], position)
+            if self._is_closed:
+                raise Unavailable("the vault was closed meanwhile; try again", "behind")
+        self._last = position
+
+    def _position(self) -> str | None:
+        return self._last
+
+    def _origin(self, ledger: Ledger) -> str:
+        analysis = f"{ANALYZER_VERSION}.{self._rules.version}".replace(":", "-")
+        return f"{ledger.generation}:{analysis}"
+
+
+class SearchedShard(PostgresEngine, ShardSource):
+    """A shard that another daemon writes: its tables are the ledger, and each look shows what is new."""
+
+    _ledger: ShardLedger
+
+    def __init__(self, ledger: ShardLedger, language: str | None) -> None:
+        super().__init__(ledger.backend, ledger, language)
+        self._vectors = ""
+        self._beat: Heartbeat | None = None
+        self._difference = ""
+        """Difference between the indexer and this searcher, by which they give other answers."""
+
+    def replica(self, space: str) -> ShardSource:
+        """Return this."""
+        self._vectors = version_name(space, "passages")
+        return self
+
+    def sync(self, ledger: Ledger) -> None:
+        """Choose the language of the notes; the rest is what the indexer does."""
+        self._choose_language(ledger)
+
+    def rebuild(self, ledger: Ledger) -> None:
+        """Do nothing: a searcher writes nothing."""
+
+    def pending_count(self, ledger: Ledger) -> int:
+        """Return 0: the ledger is where the notes are."""
+        return 0
+
+    def synced_revision(self, ledger: Ledger) -> int:
+        """Return the revision of the ledger, which is where the notes are."""
+        return ledger.revision
+
+    def step(self) -> bool:
+        """Refresh the ledger; true if it has changed. Raises Unavailable if the shard is gone or away."""
+        state = self.backend.state()
+        position = state.get("position")
+        if not position:
+            raise Unavailable(missing(self.backend.options), "vault_missing")
+        self._beat = Heartbeat.of_state(state)
+        language = self._configured if self._beat is None else self._beat.language
+        vectors = state.get(self._vectors, "")
+        changed = self._ledger.refresh(position, vectors) | (language != self._configured)
+        self._configured = language
+        self._difference = _other_analysis(position)
+        if not self._difference and not vectors and self._ledger.counts().notes:
+            self._difference = "it has no vectors of this model; set model.name to the same on all machines"
+        return changed
+
+    def reason(self) -> Reason | None:
+        """Return why the shard may be behind the folder of its indexer, as far as that has said; or None."""
+        if self._beat is not None and (reason := self._beat.behind()):
+            return reason
+        return Reason("behind", self._difference) if self._difference else None
+
+    def is_abandoned(self) -> bool:
+        """True if the indexer of the shard has stopped or is silent."""
+        return self._beat is not None and self._beat.is_last
 
 
 def open_ledger(options: EngineOptions) -> ShardLedger:
     """Return the ledger of a shard. Raises Unavailable if there is none."""
-    backend = PostgresBackend(options)
-    if backend.position() is None:
+    backend = backend_of(options)
+    position = backend.position()
+    if position is None:
         backend.close()
         raise Unavailable(missing(options), "vault_missing")
-    return ShardLedger(PostgresDatabase(backend.server))
+    return ShardLedger(backend, position)
+
+
+def open_engine(
+    options: EngineOptions, name: str, folder: Path, ledger: Ledger, language: str | None
+) -> PostgresEngine:
+    """Return the engine of a vault; ``folder`` has what an indexer keeps beside it."""
+    if isinstance(ledger, ShardLedger):
+        return SearchedShard(ledger, language)
+    return IndexedShard(options, name, folder, ledger, language)
 
 
 def backend_of(options: EngineOptions) -> PostgresBackend:
@@ -140,3 +312,18 @@ def backend_of(options: EngineOptions) -> PostgresBackend:
     options.check()
     options.token()
     return PostgresBackend(options)
+
+
+def missing(options: EngineOptions) -> str:
+    """Return what is said of a shard that is not there."""
+    return f"the engine has no shard {options.shard}; start the indexer that keeps it"
+
+
+def _other_analysis(position: str) -> str:
+    version = position.split(":")[1].partition(".")[0] if position.count(":") == 2 else ""
+    if version in ("", str(ANALYZER_VERSION)):
+        return ""
+    return (
+        f"its indexer is another version of vaultseek, which analyses words otherwise ({version}, here "
+        f"{ANALYZER_VERSION}); run the same on all machines"
+    )

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.words import SearchedWords
 from vaultseek.semantic.vectors.port import NoteIds
@@ -27,8 +26,8 @@ POOL_SHARE = 1.25
 class EngineKeyword:
     """The part of a keyword index that searches use, answered by an engine."""
 
-    def __init__(self, backend: PostgresBackend) -> None:
-        self.rules = LanguageRules.of_vault(DEFAULT_LANGUAGE)
+    def __init__(self, backend: PostgresBackend, rules: LanguageRules) -> None:
+        self.rules = rules
         self._backend = backend
 
     @property
@@ -41,11 +40,6 @@ class EngineKeyword:
         """Finds the terms of the notes in a text."""
         return span_finder(self.rules, self._backend.words.facts().languages)
 
-    @property
-    def revision(self) -> str | None:
-        """The position of the notes; None before the first."""
-        return self._backend.position()
-
     def __len__(self) -> int:
         """Return the number of notes."""
         return self._backend.words.facts().count
@@ -54,6 +48,10 @@ class EngineKeyword:
         """Return how many notes and passages the engine has. Raises Unavailable."""
         statistics = self._backend.statistics(vectors=False)
         return statistics.notes, statistics.passages
+
+    def given_other_language(self) -> list[int]:
+        """Return the ids of notes to apply again, because the rules now give them another language."""
+        return self._backend.words.given_other_language(self.rules)
 
     def search(
         self,
@@ -89,14 +87,6 @@ class EngineKeyword:
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""
         return self._backend.words.listed(least)
-
-    def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return 0: an engine merges by itself."""
-        return 0
-
-    def merge_step(self, *_: object, purge: bool = False) -> bool:
-        """Do nothing: an engine merges by itself."""
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,29 @@
 """The port to an engine: what an open vault asks of it.
 
-An engine proposes candidates. They are ranked here, from the ledger, with the same formulas for every engine.
-It has notes under their ids in the ledger, and passages under the numbers of their chunks.
+An engine has notes under their ids in the ledger, and passages under the numbers of their chunks. It follows
+the ledger, and its notes are ranked with the same formulas whatever keeps them.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.base.model import Reason
+from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
 if TYPE_CHECKING:
     from vaultseek.engines.heartbeat import Heartbeat
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
-    from vaultseek.store.keyword.analysis import LanguageRules
     from vaultseek.store.keyword.answer import KeywordAnswer
     from vaultseek.store.keyword.merge import PreparedSegment
     from vaultseek.store.keyword.spans import SpanFinder
@@ -40,12 +44,11 @@ class KeywordLane(Protocol):
     @property
     def span_finder(self) -> SpanFinder: ...
 
-    @property
-    def revision(self) -> str | None: ...
-
     def __len__(self) -> int: ...
 
     def stored(self) -> tuple[int, int]: ...
+
+    def given_other_language(self) -> list[int]: ...
 
     def search(
         self,
@@ -59,46 +62,6 @@ class KeywordLane(Protocol):
     ) -> KeywordAnswer: ...
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]: ...
-
-    def notes_to_merge(self, *, purge: bool = False) -> int: ...
-
-    def merge_step(self, *, purge: bool = False) -> bool: ...
-
-
-class KeywordFollower(Protocol):
-    """A keyword lane that follows the ledger; see ``KeywordSync``."""
-
-    rebuilding: bool
-    stopped: threading.Event
-
-    @property
-    def keeps_rows(self) -> bool:
-        """True if links and times of notes are kept, too, so that their changes count."""
-
-    @property
-    def index(self) -> KeywordLane: ...
-
-    @property
-    def problem(self) -> Unavailable | None: ...
-
-    @property
-    def directory(self) -> Path | None: ...
-
-    def pending_count(self, ledger: Ledger) -> int: ...
-
-    def synced_revision(self, ledger: Ledger) -> int: ...
-
-    def sync(self, ledger: Ledger) -> None: ...
-
-    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool: ...
-
-    def merge_step(
-        self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False
-    ) -> bool: ...
-
-    def rebuild(self, ledger: Ledger) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class ShardSource(Protocol):
@@ -115,15 +78,63 @@ class ShardSource(Protocol):
 
 
 class Engine:
-    """The engine of one open vault: its words, its vectors, and how far they are.
+    """A way to find the notes of one open vault, which follows its ledger.
 
-    What is here is that of the embedded one, which the writer of the ledger keeps: always synced, and read by
-    nobody else.
+    Without a configured ``language`` each note is analysed in its own, and one that shows none in that of
+    most notes, as the ledger counts them. When another one becomes that of most, these are analysed again.
     """
 
-    keyword: KeywordFollower
+    keeps_rows = False
+    """True if links and times of notes are kept, too, so that their changes count."""
     is_remote = False
-    """True if it may not answer, and is written to beside the ledger."""
+    """True if it may not answer, and keeps the vectors, too."""
+
+    def __init__(self, language: str | None) -> None:
+        self.rebuilding = False
+        """True while there is less in the engine than in the ledger, because it is filled anew."""
+        self.stopped = threading.Event()
+        """Set when the vault is being closed: the engine is synced after the next start."""
+        self._configured = language
+        self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
+
+    @property
+    def index(self) -> KeywordLane:
+        """The notes by their words."""
+        raise NotImplementedError
+
+    def sync(self, ledger: Ledger) -> None:
+        """Bring the engine to the ledger's revision; one in which that takes long may do so later."""
+        raise NotImplementedError
+
+    def rebuild(self, ledger: Ledger) -> None:
+        """Discard what the engine has of the notes and fill it from the ledger."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Close files and connections."""
+        raise NotImplementedError
+
+    # -- segments of the embedded engine ---------------------------------------------------------------
+
+    @property
+    def directory(self) -> Path | None:
+        """The folder for segments that readers write; None if there are none."""
+        return None
+
+    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
+        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed."""
+        segment.path.unlink(missing_ok=True)
+        return False
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return 0
+
+    def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
+        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
+        return False
+
+    # -- an engine on another machine ------------------------------------------------------------------
 
     @property
     def outage(self) -> Unavailable | None:
@@ -131,33 +142,108 @@ class Engine:
         return None
 
     @property
+    def problem(self) -> Unavailable | None:
+        """The reason why it is behind the ledger, None if it is not, or was not asked."""
+        return None
+
+    @property
     def is_synced(self) -> bool:
         """True if the notes of the ledger are in the engine, or it is known why not."""
         return True
+
+    async def wait_until_synced(self, seconds: float) -> None:
+        """Return when it is synced, or after ``seconds``. Raises what kept notes here, as a full disk."""
+
+    def start_background_writer(self) -> None:
+        """Write notes in a thread of its own from now on."""
 
     def vector_store(self, worker: SemanticWorker) -> VectorStore:
         """Return what keeps the vectors that a worker computes: by default the worker itself."""
         return worker
 
     def replica(self, space: str) -> ShardSource | None:
-        """Return what copies the shard into the ledger, if another daemon writes it; else None.
+        """Return what follows a shard that another daemon writes, if it is one.
 
         ``space`` names the vectors.
         """
         return None
 
-    def start_background_writer(self) -> None:
-        """Write notes in a thread of its own from now on."""
-
-    def probe(self) -> None:
-        """Ask something small in the background, so that ``outage`` is current."""
-
-    async def wait_until_synced(self, seconds: float) -> None:
-        """Return when it is synced, or after ``seconds``. Raises what kept notes here, as a full disk."""
-
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard for searchers. Raises Unavailable."""
 
-    def close(self) -> None:
-        """Close the keyword index, and the connection if there is one."""
-        self.keyword.close()
+    # -- following the ledger --------------------------------------------------------------------------
+
+    def pending_count(self, ledger: Ledger) -> int:
+        """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
+        return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
+
+    def synced_revision(self, ledger: Ledger) -> int:
+        """Return the revision of the ledger that the engine has; 0 of one that is to be filled anew."""
+        return max(0, self._revision(ledger))
+
+    def _follow(self, ledger: Ledger) -> None:
+        """Apply what changed in the ledger since the engine's revision, in pages; all of it if need be.
+
+        One commit may change more notes than a page holds. While these are written, the engine stays at the
+        revision before.
+        """
+        self._choose_language(ledger)
+        revision = self._revision(ledger)
+        try:
+            if revision < 0:
+                raise RemovalsPruned
+            self._apply_changes(ledger, revision)
+        except RemovalsPruned:
+            self.rebuilding = True
+            self._discard()
+            self._apply_changes(ledger, 0)
+        outdated = self.index.given_other_language()
+        for start in range(0, len(outdated), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            notes = outdated[start : start + CATCH_UP_NOTES]
+            self._apply(ledger, notes, [], self._position_of(ledger, self._revision(ledger)))
+            failpoint("keyword.applied")
+
+    def _apply_changes(self, ledger: Ledger, revision: int) -> None:
+        for page in changes(ledger, Position(revision), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            position = self._position_of(ledger, page.position.synced_revision)
+            self._apply(ledger, page.notes, page.removed, position)
+            failpoint("keyword.applied")
+
+    def _choose_language(self, ledger: Ledger) -> None:
+        self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
+        self.index.rules = self._rules
+
+    def _revision(self, ledger: Ledger) -> int:
+        """Return the ledger revision that the engine holds, -1 if it was filled otherwise.
+
+        An engine that was just begun holds revision 0 of any ledger.
+        """
+        position = self._position()
+        if position is None:
+            return 0
+        origin, _, revision = position.rpartition(":")
+        is_ours = origin == self._origin(ledger) and revision.isdigit() and int(revision) <= ledger.revision
+        return int(revision) if is_ours else -1
+
+    def _position_of(self, ledger: Ledger, revision: int) -> str:
+        return f"{self._origin(ledger)}:{revision}"
+
+    def _origin(self, ledger: Ledger) -> str:
+        """Return a text that changes when all notes have to be written anew."""
+        return ledger.generation
+
+    def _position(self) -> str | None:
+        """Return what was given with the last notes, None before the first."""
+        raise NotImplementedError
+
+    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
+        """Write notes of the ledger, delete those removed or no longer there, and keep the position."""
+        raise NotImplementedError
+
+    def _discard(self) -> None:
+        """Delete all notes."""
+        raise NotImplementedError

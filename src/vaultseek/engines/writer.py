@@ -1,52 +1,81 @@
-"""The right to write to a shard, which one indexer has at a time.
+"""The right to write to a shard, which one indexer has at a time, and what its folder keeps of it.
 
-Each write is a transaction that leaves a new mark. By it an indexer notices in the next one that the shard is
-no longer as it left it: another index writes there, such as a copied folder, or the server was restored.
+Each write is a transaction that replaces the mark of the shard, and does nothing if that is not the one that
+this index has left: another index writes there, such as a copied folder, or the server was restored.
 """
 
+import json
 import logging
+import re
 import socket
 import threading
-import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
-from vaultseek.engines.heartbeat import SILENCE_SECONDS, STOPPED, Heartbeat
+from vaultseek.base import paths
+from vaultseek.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek.engines.postgres.backend import PostgresBackend
-from vaultseek.engines.shard_file import RUNS, ShardFile
 from vaultseek.errors import Unavailable
 
 log = logging.getLogger(__name__)
 
 
-class ShardWriter:
-    """The writing to a shard by its one indexer.
+class ShardFile:
+    """The file of a shard in the folder of an index.
 
-    ``on_unverified`` is called if the shard has to be compared with the ledger again, with the reason.
+    ``name`` of the shard, "" before there is one. ``run``: the last run of the program that had the shard.
+    ``marks``: those of the last write, before it and after it; the shard has one of them.
     """
 
-    def __init__(
-        self,
-        backend: PostgresBackend,
-        folder: Path,
-        vault: str,
-        on_unverified: Callable[[Unavailable], None],
-    ) -> None:
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "shard"
+        self.name, self.run = "", ""
+        self.marks: list[str] = []
+        with suppress(OSError, ValueError, AttributeError, TypeError, LookupError):
+            known = {key: list(map(str, values)) for key, values in paths.read_json(self._file).items()}
+            self.name = known["name"][0]
+            self.run, *self.marks = known["written"]
+
+    def give_name(self, vault: str) -> str:
+        """Return the name of the shard, which stays when the vault is renamed; make one if need be."""
+        if not self.name:
+            plain = re.sub(r"[^A-Za-z0-9]+", "-", vault)[:40].strip("-") or "vault"
+            self.name = f"{plain}-{uuid.uuid4().hex[:12]}"
+            self.write()
+        return self.name
+
+    def write(self) -> None:
+        """Write the file."""
+        paths.private_directory(self._file.parent)
+        paths.write_atomically(
+            self._file, json.dumps({"name": [self.name], "written": [self.run, *self.marks]})
+        )
+
+
+class ShardWriter:
+    """The writing to a shard by its one indexer."""
+
+    def __init__(self, backend: PostgresBackend, folder: Path, vault: str) -> None:
         """``vault`` is the name of the vault, for searchers."""
-        self._on_unverified = on_unverified
+        self.lost: Unavailable | None = None
+        """The reason why the shard has to be compared with the ledger again, before it is written to."""
         self._backend = backend
         self._folder = folder
+        self._vault = vault
         self._file = ShardFile(folder)
-        self._facts = {"shard": backend.options.shard, "vault": vault, "host": socket.gethostname()}
         self._run = uuid.uuid4().hex
+        self._beat = Heartbeat(socket.gethostname(), "ready")
         self._writing = threading.RLock()
-        self._stamps: tuple[str, ...] = ()
+        self._marks: tuple[str, ...] = ()
         """The marks of which the shard has one, none before ``acquire``: two after a write that failed."""
-        self._other: tuple[object, float] = (None, 0.0)
-        """The last heartbeat of another writer, and when it was first read."""
-        self._file.open(f"{backend.options.place} {backend.options.prefix}", backend.options.shard)
+
+    @property
+    def has_shard(self) -> bool:
+        """True if the shard is this indexer's, as far as is known."""
+        return bool(self._marks)
 
     def acquire(self) -> bool:
         """Write to the shard from now on; return false if it has not what this index has given it.
@@ -54,73 +83,72 @@ class ShardWriter:
         It is empty then. Raises Unavailable while another indexer is at work.
         """
         with self._writing, self._backend.transaction() as state:
-            owner = state.get("owner")
-            is_own = state.get("stamp") in self._file.stamps
+            is_own = state["mark"] in self._file.marks
             if not is_own:
-                if owner and owner not in (self._run, *self._file.runs):
-                    self._wait_for_end(state)
+                owner = state.get("owner")
+                if owner and owner not in (self._run, self._file.run):
+                    self._check_ended(Heartbeat.of_state(state))
                 if owner:
                     log.warning("%s is not as this index left it; filling it again", state.get("shard"))
                 self._backend.empty()
-            runs = [self._run, *(run for run in self._file.runs if run != self._run)]
-            stamp = uuid.uuid4().hex
-            self._file.write(runs=runs[:RUNS], stamps=[*self._file.stamps[-1:], stamp])
-            for name, value in {**self._facts, "owner": self._run, "stamp": stamp}.items():
+            mark = uuid.uuid4().hex
+            self._file.run, self._file.marks = self._run, [*self._file.marks[-1:], mark]
+            self._file.write()
+            shard = self._backend.options.shard
+            facts = {"shard": shard, "vault": self._vault, "owner": self._run, "mark": mark}
+            for name, value in facts.items():
                 self._backend.set_state(name, value)
-        self._stamps = (stamp,)
-        self._other = (None, 0.0)
+            self._backend.set_state("heartbeat", self._beat.as_text())
+        self._marks, self.lost = (mark,), None
         return is_own
 
     @contextmanager
     def transaction(self) -> Iterator[PostgresBackend]:
-        """Write in one transaction. Raises Unavailable unless the shard is as this run left it."""
+        """Write in one transaction. Raises Unavailable unless the shard is as this index left it."""
         with self._writing:
-            stamp = uuid.uuid4().hex
+            mark = uuid.uuid4().hex
             with self._backend.transaction() as state:
-                self._check(state)
-                self._stamps = (state["stamp"], stamp)
-                self._file.write(stamps=list(self._stamps))
+                self._check(state["mark"] in self._marks)
+                self._marks = (state["mark"], mark)
+                self._file.marks = list(self._marks)
+                self._file.write()
+                self._backend.set_state("mark", mark)
                 yield self._backend
-                self._backend.set_state("stamp", stamp)
-            self._stamps = (stamp,)
+            self._marks = (mark,)
 
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat. Raises Unavailable, also if another indexer has the shard."""
-        with self._backend.transaction() as state:
-            self._check(state)
-            self._backend.set_state("heartbeat", beat.as_text())
+        marks = None
+        while marks != self._marks:  # or it was written to meanwhile
+            marks = self._marks
+            if self._backend.set_heartbeat(beat, marks):
+                self._beat = beat
+                return
+        self._check(False)
 
     def close(self) -> None:
-        """Release the shard."""
-        if len(self._stamps) == 1:
-            self._file.write(stamps=list(self._stamps))
-        self._file.close()
+        """Keep what the shard has now, and say that nobody writes to it any more."""
+        if len(self._marks) == 1:
+            self._file.marks = list(self._marks)
+            self._file.write()
+        if self.has_shard and self._beat.state != STOPPED and self._backend.server.outage is None:
+            with suppress(Unavailable):
+                self.publish(replace(self._beat, state=STOPPED))
 
-    def _check(self, state: Mapping[str, str]) -> None:
-        if not self._stamps:
-            raise Unavailable(
-                "the engine is being compared with the index; it is tried again by itself", "behind"
-            )
-        if state.get("owner") != self._run or state.get("stamp") not in self._stamps:
-            self._stamps = ()
-            error = Unavailable("the shard changed outside vaultseek; re-checking it", "behind")
-            self._on_unverified(error)
+    def _check(self, is_own: bool) -> None:
+        if not is_own:
+            had, self._marks = self._marks, ()
+            text = "the shard changed outside vaultseek; re-checking it"
+            error = Unavailable(text if had else "the engine is being compared with the index", "behind")
+            self.lost = error if had else self.lost
             raise error
 
-    def _wait_for_end(self, state: Mapping[str, str]) -> None:
+    def _check_ended(self, beat: Heartbeat | None) -> None:
         """Raise Unavailable while another writer may be at work: it is silent for a while if it is not."""
-        beat = Heartbeat.of_text(state.get("heartbeat"))
-        if beat is not None and beat.state == STOPPED:
-            return
-        word, now = (state["owner"], state.get("heartbeat")), time.monotonic()
-        if self._other[0] != word:
-            self._other = (word, now)
-        if now - self._other[1] > SILENCE_SECONDS:
-            return
-        host = state.get("host", "another machine") if beat is None else beat.host
-        raise Unavailable(
-            f"an indexer on {host} writes to the same shard, {self._facts['shard']}: one index is a "
-            "copy of the other. Stop one of them; or, for a shard of its own, stop this one and delete "
-            f"{self._folder.parent}",
-            "behind",
-        )
+        if beat is not None and not beat.is_last:
+            raise Unavailable(
+                f"an indexer on {beat.host} writes to the same shard, {self._backend.options.shard}: one "
+                "index is a copy of the other. Stop one of them; or, for a shard of its own, stop this one "
+                f"and delete {self._folder.parent}",
+                "behind",
+            )

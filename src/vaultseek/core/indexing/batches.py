@@ -21,7 +21,7 @@ from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import KeywordFollower
+    from vaultseek.engines.port import Engine
 
 FIRST_NOTES = 64
 """Notes in the first batches, so that searches find something at once."""
@@ -64,7 +64,7 @@ class BatchReader:
         hello: Mapping[str, Any],
         reader: NoteReader,
         ledger: Ledger,
-        keyword: KeywordFollower,
+        engine: Engine,
         crash_marker: CrashMarker,
         handout: NoteHandout,
     ) -> None:
@@ -72,7 +72,7 @@ class BatchReader:
         self._handout = handout
         self._reader = reader
         self._ledger = ledger
-        self._keyword = keyword
+        self._engine = engine
         self._crash_marker = crash_marker
         self._merging: Future[bool] | None = None
         self._size = FIRST_NOTES
@@ -112,13 +112,11 @@ class BatchReader:
         """Make a committed batch searchable by word, and start a merge of segments if one is due."""
         notes = [number for number, _ in batch.indexed]
         segment = batch.segment
-        if segment is None or not self._keyword.add(self._ledger, segment, notes):
-            self._keyword.sync(self._ledger)
+        if segment is None or not self._engine.add(self._ledger, segment, notes):
+            self._engine.sync(self._ledger)
         if self._merging is None or self._merging.done():
-            index, merge = self._keyword.index, self._keyword.merge_step
-            self._merging = (
-                self._pool.merge(lambda reader: merge(reader.merge_files)) if index.notes_to_merge() else None
-            )
+            is_due, merge = self._engine.notes_to_merge() > 0, self._engine.merge_step
+            self._merging = self._pool.merge(lambda reader: merge(reader.merge_files)) if is_due else None
 
     def _numbered(self, paths: Sequence[str]) -> Iterator[tuple[int, str, bytes | None]]:
         numbers = self._ledger.notes.numbers(paths)
@@ -130,9 +128,7 @@ class BatchReader:
         notes = list(islice(rest, self._size))
         if not notes:
             return None
-        return ReadJob(
-            notes, self._crash_marker.blocked(), self._keyword.directory, self._keyword.index.rules
-        )
+        return ReadJob(notes, self._crash_marker.blocked(), self._engine.directory, self._engine.index.rules)
 
     def _result(self, waiting: _Waiting, stopped: threading.Event) -> ReadNotes | None:
         """Wait for a job, tried again if a note ends its process; None if no process can do it."""

@@ -29,7 +29,7 @@ from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import KeywordFollower
+    from vaultseek.engines.port import Engine
 
 BATCH_NOTES = 256
 """Notes in one commit of the ledger that are read in this process."""
@@ -47,7 +47,7 @@ class Indexer:
         self,
         reader: NoteReader,
         ledger: Ledger,
-        keyword: KeywordFollower,
+        engine: Engine,
         crash_marker: CrashMarker,
         exclude: Sequence[str] = (),
     ) -> None:
@@ -58,13 +58,13 @@ class Indexer:
         """The notes that a client parses, while there is one."""
         self._reader = reader
         self._ledger = ledger
-        self._keyword = keyword
+        self._engine = engine
         self._crash_marker = crash_marker
         self._exclude = tuple(exclude)
         self._ignore = self._rules()
         self.names = Names()
         """The files that links may lead to; other threads may look names up, but not change them."""
-        self._stopped = keyword.stopped
+        self._stopped = engine.stopped
 
     def load(self, *, graph: bool = True) -> None:
         """Read the names and the ``graph`` from the ledger, and sync the keyword index with it."""
@@ -72,9 +72,9 @@ class Indexer:
             self.names.add(path, aliases)
         if graph:
             self.load_graph()
-        if self._keyword.pending_count(self._ledger) >= CATCH_UP_NOTES:
-            self._keyword.rebuilding = True  # filling it was interrupted, and answers have to say so
-        self._keyword.sync(self._ledger)
+        if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
+            self._engine.rebuilding = True  # filling it was interrupted, and answers have to say so
+        self._engine.sync(self._ledger)
 
     def load_graph(self) -> None:
         """Read the graph from the ledger, or sync it if that is done."""
@@ -133,9 +133,9 @@ class Indexer:
             done += count
             on_progress(done, total)
             self._check_stopped()
-        self._keyword.sync(self._ledger)
+        self._engine.sync(self._ledger)
         self._check_stopped()
-        self._ledger.notes.prune_removed(self._keyword.synced_revision(self._ledger))
+        self._ledger.notes.prune_removed(self._engine.synced_revision(self._ledger))
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
@@ -144,8 +144,8 @@ class Indexer:
 
     def sync_again(self) -> None:
         """Sync an engine again that did not answer."""
-        if self._keyword.problem is not None:
-            self._keyword.sync(self._ledger)
+        if self._engine.problem is not None:
+            self._engine.sync(self._ledger)
 
     def _check_stopped(self) -> None:
         if self._stopped.is_set():
@@ -157,12 +157,12 @@ class Indexer:
         batches = _split(changes, pooled=hello is not None) if changes else ()
         for batch in batches:
             yield len(batch.read) + len(batch.moved), self._apply_batch(batch)
-            if self._keyword.pending_count(self._ledger) >= CATCH_UP_NOTES:
-                self._keyword.sync(self._ledger)
+            if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
+                self._engine.sync(self._ledger)
         if hello is not None:
             with (
                 BatchReader(
-                    hello, self._reader, self._ledger, self._keyword, self._crash_marker, self.handout
+                    hello, self._reader, self._ledger, self._engine, self._crash_marker, self.handout
                 ) as reader,
                 self._reading_many(),
             ):
@@ -313,7 +313,7 @@ class Indexer:
 
     def _touch(self, unchanged: Sequence[UnchangedNote], revision: int) -> None:
         """Store the new times of unchanged notes, also for an engine."""
-        if self._keyword.keeps_rows:
+        if self._engine.keeps_rows:
             before = self._ledger.copies.times([note.path for note in unchanged])
             other = [note for note in unchanged if before[note.path][1] != note.modified]
             self._ledger.copies.mark_changed([before[note.path][0] for note in other], revision)
@@ -326,7 +326,7 @@ class Indexer:
             for note, ordinal, source, target in links
         ]
         sources = {note for note, _, _ in resolved}
-        if self._keyword.keeps_rows:
+        if self._engine.keeps_rows:
             before = self._ledger.links.resolved(sorted(sources - set(ids)))
             other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}
             self._ledger.copies.mark_changed(sorted(other), revision)

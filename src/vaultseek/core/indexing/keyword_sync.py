@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import threading
 import uuid
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
@@ -10,17 +9,14 @@ from pathlib import Path
 
 from vaultseek.base import paths
 from vaultseek.base.failpoints import failpoint
-from vaultseek.base.limits import CATCH_UP_NOTES
-from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.core.indexing.reading import is_note_error, not_indexed
 from vaultseek.engines.port import Engine
-from vaultseek.errors import IndexDamaged, Unavailable
+from vaultseek.errors import IndexDamaged
 from vaultseek.store.documents import stored_documents
-from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import Ledger
-from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes
 
 _ASIDE = ".old-"
 """Beginning of the suffix of an index that was moved aside."""
@@ -30,40 +26,31 @@ MergeElsewhere = Callable[[Path, Sequence[tuple[str, Collection[int]]]], Prepare
 """Function that merges segment files of an index, given its folder and the files."""
 
 
-class KeywordSync:
-    """The keyword index of a vault and its ledger revision.
+class KeywordSync(Engine):
+    """The embedded engine: the keyword index in a folder, and the vectors of the worker.
 
-    Without a configured ``language`` each note is analysed in its own, and one that shows none in that of
-    most notes, as the ledger counts them. When another one becomes that of most, these are analysed again.
+    The writer of the ledger keeps it, so it is always synced, and read by nobody else.
     """
 
-    keeps_rows = False
-    """Only the words of notes are in this index."""
-
     def __init__(self, directory: Path, language: str | None) -> None:
-        self.directory = directory
-        self._configured = language
-        self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
-        self.rebuilding = False
-        """True while there is less in the index than in the ledger, because it is made anew."""
-        self.stopped = threading.Event()
-        """Set when the vault is being closed: the index is synced after the next start."""
-        self.problem: Unavailable | None = None
-        """None: this index is on the same disk as the ledger."""
-        self.index = self._open()
+        super().__init__(language)
+        self._directory = directory
+        self._index = self._open()
 
-    def pending_count(self, ledger: Ledger) -> int:
-        """Return how many notes changed since the index's revision, up to ``CATCH_UP_NOTES``."""
-        return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
+    @property
+    def index(self) -> KeywordIndex:
+        """The current index; a rebuild replaces it."""
+        return self._index
 
-    def synced_revision(self, ledger: Ledger) -> int:
-        """Return the revision of the ledger that the index has after ``sync``."""
-        return ledger.revision
+    @property
+    def directory(self) -> Path:
+        """The folder of the index, in which readers write segments."""
+        return self._directory
 
     def sync(self, ledger: Ledger) -> None:
         """Apply the ledger's changes to the index; rebuild it from the ledger if it is damaged."""
         try:
-            self._sync(ledger)
+            self._follow(ledger)
             self.rebuilding = False
         except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
             self._log_rebuild(error)
@@ -79,12 +66,17 @@ class KeywordSync:
             segment.path.unlink(missing_ok=True)
             return False
         try:
-            self.index.apply_prepared(segment, notes, removed, _position(ledger, ledger.revision))
+            position = self._position_of(ledger, ledger.revision)
+            self.index.apply_prepared(segment, notes, removed, position)
         except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
             log.warning("a segment does not fit %s: %s", self.directory, error)
             return False
         failpoint("keyword.applied")
         return True
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return self.index.notes_to_merge(purge=purge)
 
     def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:
         """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
@@ -96,8 +88,8 @@ class KeywordSync:
         """Discard the index and fill a new one from the ledger."""
         self.rebuilding = True
         try:
-            self._replace()
-            self._sync(ledger)
+            self._discard()
+            self._follow(ledger)
         finally:
             self.rebuilding = False
 
@@ -105,9 +97,9 @@ class KeywordSync:
         """Close the files of the index."""
         self.index.close()
 
-    def _replace(self) -> None:
+    def _discard(self) -> None:
         self.index.close()
-        self.index = self._create()
+        self._index = self._create()
 
     def _create(self) -> KeywordIndex:
         """Begin an empty index. What is in its place is moved aside, so that no part of it can stay there.
@@ -144,40 +136,10 @@ class KeywordSync:
     def _log_rebuild(self, error: Exception) -> None:
         log.warning("%s is rebuilt from the ledger: %s", self.directory, error)
 
-    def _sync(self, ledger: Ledger) -> None:
-        self._choose_language(ledger)
-        revision = self._revision(ledger)
-        try:
-            if revision < 0:
-                raise RemovalsPruned
-            self._apply_changes(ledger, revision)
-        except RemovalsPruned:
-            self._replace()
-            self._apply_changes(ledger, 0)
-        self._analyse_again(ledger)
+    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
+        self._apply_documents(ledger, stored_documents(ledger, ids), removed, position)
 
-    def _apply_changes(self, ledger: Ledger, revision: int) -> None:
-        for page in changes(ledger, Position(revision), CATCH_UP_NOTES):
-            if self.stopped.is_set():
-                return
-            documents = stored_documents(ledger, page.notes)
-            self._apply(ledger, documents, page.removed, _position(ledger, page.position.synced_revision))
-            failpoint("keyword.applied")
-
-    def _choose_language(self, ledger: Ledger) -> None:
-        self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
-        self.index.rules = self._rules
-
-    def _analyse_again(self, ledger: Ledger) -> None:
-        notes = self.index.given_other_language()
-        for start in range(0, len(notes), CATCH_UP_NOTES):
-            if self.stopped.is_set():
-                return
-            documents = stored_documents(ledger, notes[start : start + CATCH_UP_NOTES])
-            self._apply(ledger, documents, [], _position(ledger, ledger.revision))
-            failpoint("keyword.applied")
-
-    def _apply(
+    def _apply_documents(
         self, ledger: Ledger, documents: Sequence[KeywordDocument], removed: Collection[int], position: str
     ) -> None:
         """Apply documents; if one of them is the reason that this fails, the index has only its names."""
@@ -188,8 +150,8 @@ class KeywordSync:
                 raise
             if len(documents) > 1:
                 middle = len(documents) // 2
-                self._apply(ledger, documents[:middle], removed, self.index.revision or "")
-                self._apply(ledger, documents[middle:], [], position)
+                self._apply_documents(ledger, documents[:middle], removed, self.index.revision or "")
+                self._apply_documents(ledger, documents[middle:], [], position)
                 return
             log.warning("a note could not be indexed by word (%s)", type(error).__name__)
             self.index.apply([replace(documents[0], headings=(), chunks=())], removed, position)
@@ -207,23 +169,5 @@ class KeywordSync:
                 return page.removed
         return None
 
-    def _revision(self, ledger: Ledger) -> int:
-        """Return the ledger revision that the index holds, -1 if it was made from another ledger.
-
-        An index that was just begun holds revision 0 of any.
-        """
-        if self.index.revision is None:
-            return 0
-        generation, _, revision = self.index.revision.partition(":")
-        return int(revision) if generation == ledger.generation and revision.isdigit() else -1
-
-
-def _position(ledger: Ledger, revision: int) -> str:
-    return f"{ledger.generation}:{revision}"
-
-
-class EmbeddedEngine(Engine):
-    """The keyword index in a folder, which the writer of the ledger keeps, and the store of the worker."""
-
-    def __init__(self, directory: Path, language: str | None) -> None:
-        self.keyword = KeywordSync(directory, language)
+    def _position(self) -> str | None:
+        return self.index.revision

@@ -24,7 +24,7 @@ from vaultseek.core.indexing.concepts import Concepts
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.embed import Embedding
 from vaultseek.core.indexing.ingest import Indexer
-from vaultseek.core.indexing.keyword_sync import EmbeddedEngine
+from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.core.indexing.second_space import SecondSpace
@@ -139,9 +139,8 @@ class OpenVault:
         self.activity = Activity()
         self.engine = engine
         self.replica = engine.replica(embedding.store.name)
-        """The copying of a shard into the ledger, for a searcher; None for a vault with a folder."""
+        """The source of a searcher's vault, a shard; None for a vault with a folder."""
         self._worker = worker
-        self._keyword = engine.keyword
         self._writer = writer
         self._patience = patience
         self._files = files
@@ -172,7 +171,6 @@ class OpenVault:
                 ledger.set_chunking_version(f"{spec.chunking} {reading_version(options.kinds)}")
             engine = _open_engine(options, directory, ledger)
             files.callback(engine.close)
-            keyword = engine.keyword
             crash_marker = CrashMarker(directory / "reading")
             files.callback(crash_marker.close)
             writer = WriterThread(options.name)
@@ -196,7 +194,7 @@ class OpenVault:
             elif not options.is_replica:
                 ledger.second_space.end()
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
-            indexer = Indexer(reader, ledger, keyword, crash_marker, options.exclude)
+            indexer = Indexer(reader, ledger, engine, crash_marker, options.exclude)
             embedding = Embedding(
                 ledger,
                 engine.vector_store(worker),
@@ -215,7 +213,7 @@ class OpenVault:
                 indexer,
                 embedding,
                 EmbeddingSpaces(models, embedding, second, ledger, worker, patience),
-                Concepts(directory, spec.fingerprint, ledger, lambda: keyword.index, worker),
+                Concepts(directory, spec.fingerprint, ledger, lambda: engine.index, worker),
                 writer,
                 patience,
                 files.pop_all(),
@@ -238,7 +236,7 @@ class OpenVault:
     @property
     def keyword_index(self) -> KeywordLane:
         """The current keyword index; a rebuild replaces it."""
-        return self._keyword.index
+        return self.engine.index
 
     @property
     def graph(self) -> Graph | None:
@@ -247,9 +245,9 @@ class OpenVault:
 
     def keyword_reason(self) -> Reason | None:
         """Return why the keyword lane does not cover every note, or None."""
-        if self._keyword.problem is not None:
-            return Reason("behind", f"some changes are not in the engine yet: {self._keyword.problem}")
-        if not self._keyword.rebuilding:
+        if self.engine.problem is not None:
+            return Reason("behind", f"some changes are not in the engine yet: {self.engine.problem}")
+        if not self.engine.rebuilding:
             return None
         return Reason("being_built", "the keyword index is being rebuilt")
 
@@ -258,7 +256,7 @@ class OpenVault:
 
         With ``purge`` it is due if there is anything of a deleted note.
         """
-        return merge_step(self._keyword, purge=purge)
+        return merge_step(self.engine, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
         """Delete the vectors of texts that no note has any more from the ledger, if there are many."""
@@ -269,10 +267,10 @@ class OpenVault:
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the keyword index, which was found damaged, from the ledger in the background."""
-        if not self._keyword.rebuilding:
+        if not self.engine.rebuilding:
             log.warning("the keyword index of %s was found damaged; it is rebuilt", self.name)
-            self._keyword.rebuilding = True
-            self._writer.submit(self._keyword.rebuild, self.ledger)
+            self.engine.rebuilding = True
+            self._writer.submit(self.engine.rebuild, self.ledger)
 
     def semantic_reason(self, text: str = "") -> Reason | None:
         """Return why the semantic lane cannot answer ``text``, or None."""
@@ -355,7 +353,7 @@ class Advance:
     def check(self, problem: str) -> None:
         """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
         ledger = self._vault.ledger
-        pending, synced = ledger.counts().pending, self._vault.engine.keyword.synced_revision(ledger)
+        pending, synced = ledger.counts().pending, self._vault.engine.synced_revision(ledger)
         steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)
         if steps != self._steps or pending < self._least:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()
@@ -373,10 +371,7 @@ def _open_ledger(options: VaultOptions, directory: Path) -> Ledger:
 
 def _open_engine(options: VaultOptions, directory: Path, ledger: Ledger) -> Engine:
     if options.engine is None:
-        return EmbeddedEngine(directory / "keyword", options.language)
-    from vaultseek.engines.engine import OpenEngine
+        return KeywordSync(directory / "keyword", options.language)
+    from vaultseek.engines.engine import open_engine
 
-    folder = directory / ENGINE_FOLDER
-    return OpenEngine(
-        options.engine, options.name, folder, ledger, options.language, is_replica=options.is_replica
-    )
+    return open_engine(options.engine, options.name, directory / ENGINE_FOLDER, ledger, options.language)

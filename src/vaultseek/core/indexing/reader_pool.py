@@ -29,7 +29,7 @@ from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import NoteRows, UnchangedNote
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import KeywordFollower
+    from vaultseek.engines.port import Engine
 
 PROCESSES = 4
 """Most readers of one vault."""
@@ -206,19 +206,19 @@ class ReaderProcess:
         return ReaderError(read_index(self._progress.fileno()))
 
 
-def merge_step(keyword: KeywordFollower, *, purge: bool = False) -> bool:
+def merge_step(engine: Engine, *, purge: bool = False) -> bool:
     """Do one merge of the keyword index, a large one in a process of its own; false if none is due.
 
     Raises what ``KeywordIndex.merge_step`` raises.
     """
-    if keyword.index.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
-        return keyword.merge_step(purge=purge)
+    if engine.notes_to_merge(purge=purge) < MERGED_HERE_NOTES:
+        return engine.merge_step(purge=purge)
     try:
         with contextlib.closing(ReaderPool(_MERGER, 1)) as pool:
-            merge = pool.merge(lambda reader: keyword.merge_step(reader.merge_files, purge=purge))
+            merge = pool.merge(lambda reader: engine.merge_step(reader.merge_files, purge=purge))
             return bool(merge.result())
     except ReaderError:
-        return keyword.merge_step(purge=purge)
+        return engine.merge_step(purge=purge)
 
 
 def _segment(directory: Path, named: Sequence[Any] | None) -> PreparedSegment | None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.postgres.schema import (
     KEY_CHARS,
     LEDGER_TABLES,
@@ -129,8 +130,10 @@ class PostgresBackend:
         return self.state().get("position")
 
     def state(self) -> dict[str, str]:
-        """Return all that is kept by name."""
-        return dict(self.server.rows("SELECT name, value FROM state"))
+        """Return all that is kept by name, and the age of the heartbeat in seconds."""
+        age = "extract(epoch FROM clock_timestamp() - written)::text FROM state WHERE name = 'heartbeat'"
+        sql = f"SELECT name, value FROM state UNION ALL SELECT 'heartbeat age', {age}"
+        return dict(self.server.rows(sql))
 
     def shards(self) -> dict[str, str]:
         """Return the names of the vaults by all shards of the engine."""
@@ -184,12 +187,20 @@ class PostgresBackend:
         """Run the body in one transaction, in which nobody else writes to the shard; yield its state."""
         self._create_schema()
         with self.server.transaction():
-            self.server.run("LOCK TABLE state IN EXCLUSIVE MODE")
+            self.server.run("SELECT 1 FROM state WHERE name = 'mark' FOR UPDATE")
             yield self.state()
 
     def set_state(self, name: str, value: str) -> None:
         """Keep a value by name."""
         self.server.run(SET_STATE, name, value)
+
+    def set_heartbeat(self, beat: Heartbeat, marks: Sequence[str]) -> bool:
+        """Keep the heartbeat of the indexer, if the shard has one of these marks; return if it has."""
+        sql = (
+            "UPDATE state SET value = %s, written = clock_timestamp() WHERE name = 'heartbeat'"
+            " AND EXISTS (SELECT 1 FROM state WHERE name = 'mark' AND value = ANY(%s::text[]))"
+        )
+        return self.server.run(sql, beat.as_text(), list(marks)) > 0
 
     def replace(
         self,
@@ -216,15 +227,13 @@ class PostgresBackend:
             counts[table] += len(values)
             self.server.copy(columns, _cut(columns, values))
         languages.update(row[_LANGUAGE] for row in new)
-        generation, _, revision = position.rpartition(":")
-        run(_REMOVED, gone, int(revision))
+        run(_REMOVED, gone, int(position.rpartition(":")[2]))
         run(
             "UPDATE row_counts SET notes = notes + %s, chunks = chunks + %s",
             languages.total(),
             counts["chunks"],
         )
         run(_LANGUAGES, list(languages), list(languages.values()))
-        run(_META, ["generation", "revision"], [generation, revision])
         self.words.apply(segment, removed)
         self.set_state("position", position)
 
@@ -267,17 +276,17 @@ class PostgresBackend:
 
     def drop_notes(self) -> None:
         """Delete all notes with their text, but no vectors."""
-        self.server.run(f"TRUNCATE {', '.join(set(LEDGER_TABLES) - {'spaces', 'row_counts'})}, meta")
+        self.server.run(f"TRUNCATE {', '.join(set(LEDGER_TABLES) - {'spaces', 'row_counts'})}")
         self.server.run("UPDATE row_counts SET notes = 0, chunks = 0")
         self.server.run("DELETE FROM state WHERE name = 'position'")
         self.words.clear()
 
     def empty(self) -> None:
-        """Delete all that the shard has, but for the name of its writer."""
+        """Delete all that the shard has."""
         self.drop_notes()
         for table in self._vector_tables():
             self.server.run(f"DROP TABLE {table}")
-        self.server.run("DELETE FROM state")
+        self.server.run("DELETE FROM state WHERE name <> 'mark'; UPDATE state SET value = ''")
 
     def delete(self) -> None:
         """Delete the shard with all that it has."""
@@ -332,10 +341,6 @@ class PostgresBackend:
 
 _LANGUAGE = 1 + NOTE_VALUES.split(", ").index("language")
 """Place of the language in a row of a note."""
-_META = (
-    "INSERT INTO meta SELECT * FROM unnest(%s::text[], %s::text[]) ON CONFLICT (name)"
-    " DO UPDATE SET value = excluded.value"
-)
 _REMOVED = (
     "INSERT INTO removed SELECT unnest(%s::bigint[]), %s ON CONFLICT (note)"
     " DO UPDATE SET revision = excluded.revision"

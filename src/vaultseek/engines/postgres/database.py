@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.schema import LEDGER_TABLES
 from vaultseek.engines.postgres.server import Server
 from vaultseek.errors import Unavailable
@@ -60,11 +61,11 @@ def glob_pattern(glob: str) -> str:
 class PostgresDatabase(Database):
     """The tables of one shard, which are only read. Every method raises ``Unavailable``."""
 
-    def __init__(self, server: Server) -> None:
-        super().__init__(Path(server.schema))
+    def __init__(self, server: Server, values: dict[str, str]) -> None:
+        """``values`` take the place of the table ``meta``."""
+        Database.__init__(self, Path(server.schema))
         self.server = server
-        self.own: dict[str, str] = {}
-        """Values by name that count more than those of the table ``meta``."""
+        self.values = values
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -72,7 +73,7 @@ class PostgresDatabase(Database):
 
     def meta(self, name: str) -> str:
         """Return a single stored value; "" if it was never set."""
-        return self.own[name] if name in self.own else super().meta(name)
+        return self.values.get(name, "")
 
     def is_sound(self) -> bool:
         """Return true: the server sees to its files."""
@@ -95,11 +96,10 @@ class PostgresDatabase(Database):
 class _Scoped(PostgresDatabase, ScopedDatabase):
     """The tables as far as they are about the notes in some folders: views that have their names."""
 
-    def __init__(self, server: Server, folders: Folders) -> None:
+    def __init__(self, whole: PostgresDatabase, folders: Folders) -> None:
         self._scope = Scope(folders)
-        Database.__init__(self, Path(server.schema))
-        self.server = Server(server.options, server.schema, self._create_views)
-        self.own = {}
+        server = Server(whole.server.options, whole.server.schema, self._create_views)
+        PostgresDatabase.__init__(self, server, dict(whole.values))
 
     @property
     def scope(self) -> Scope:
@@ -152,25 +152,38 @@ class ShardLedger(Ledger):
 
     keeps_opens = False
 
-    def __init__(self, database: PostgresDatabase) -> None:
-        self.database = database
-        self._begin(database)
+    def __init__(self, backend: PostgresBackend, position: str) -> None:
+        self.backend = backend
+        self.database = PostgresDatabase(backend.server, {})
+        self._position = ""
+        self._show(position)
+        self._begin(self.database)
         self._counts = self.counts()  # they are asked for all the time
 
     def close(self) -> None:
-        """Close every connection."""
-        self.database.close()
+        """Do nothing: the connections are those of the engine."""
 
     def _visible(self, folders: Folders) -> ScopedDatabase:
-        return _Scoped(self.database.server, folders)
+        return _Scoped(self.database, folders)
 
-    def refresh(self) -> bool:
-        """Show what has been written since; true if there is anything."""
-        generation, revision = self.database.meta("generation"), int(self.database.meta("revision") or 0)
-        if (generation, revision) == (self.generation, self._revision):
-            return False
-        self.generation, self._revision = generation, revision
+    def refresh(self, position: str, store: str) -> bool:
+        """Show what has been written since, at this position; true if there is anything.
+
+        ``store`` names that of the vectors.
+        """
+        values = self.database.values
+        is_new = values.get("store") != store
+        values["store"] = store
+        if position == self._position:
+            return is_new
+        self._show(position)
+        self.generation, self._revision = values["generation"], int(values["revision"])
         self._database.clear_caches()
         self._counts = None
         self._counts = self.counts()
         return True
+
+    def _show(self, position: str) -> None:
+        self._position = position
+        generation, _, revision = position.rpartition(":")
+        self.database.values |= {"generation": generation, "revision": revision}

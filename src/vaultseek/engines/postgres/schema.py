@@ -6,7 +6,7 @@ import re
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger.schema import read_tables
 
-VERSION = 2
+VERSION = 3
 """Part of the names of schemas: another version fills others."""
 LEDGER_TABLES = (
     "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "spaces", "unsynced",
@@ -17,7 +17,8 @@ WORD_TABLES = ("word_notes", "word_terms", "word_words", "word_pages")
 KEY_CHARS = 600
 """Longest text in an index of the server, which takes 2,700 bytes."""
 _OWN_TABLES = """
-CREATE TABLE state (name text PRIMARY KEY, value text NOT NULL);
+CREATE TABLE state (name text PRIMARY KEY, value text NOT NULL, written timestamptz NOT NULL DEFAULT now());
+INSERT INTO state VALUES ('mark', '');
 CREATE TABLE word_notes (
   note bigint PRIMARY KEY, language int NOT NULL, sums bytea NOT NULL, postings bytea NOT NULL
 );
@@ -41,7 +42,7 @@ INSERT INTO row_counts VALUES (0, 0);
 
 def statements() -> list[str]:
     """Return the statements that create the tables in an empty schema."""
-    return [*(_translated(each) for each in read_tables(("meta", *LEDGER_TABLES))), _OWN_TABLES]
+    return [*(_translated(each) for each in read_tables(LEDGER_TABLES)), _OWN_TABLES]
 
 
 def schema_name(options: EngineOptions) -> str:

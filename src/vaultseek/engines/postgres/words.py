@@ -371,7 +371,10 @@ class _Rows:
         return cls(terms, notes, rows, [each.pack() for each in postings])
 
 
-SET_STATE = "INSERT INTO state VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+SET_STATE = (
+    "INSERT INTO state VALUES (%s, %s, clock_timestamp()) ON CONFLICT (name)"
+    " DO UPDATE SET value = excluded.value, written = excluded.written"
+)
 
 
 def _length_sums(segment: MemorySegment) -> Ints:
