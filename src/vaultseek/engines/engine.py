@@ -13,10 +13,10 @@ from vaultseek.base import paths
 from vaultseek.base.extras import require_extra
 from vaultseek.base.model import Reason
 from vaultseek.engines.heartbeat import Heartbeat
-from vaultseek.engines.keyword import EngineKeyword
 from vaultseek.engines.port import Engine, ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
+from vaultseek.engines.postgres.words import Words
 from vaultseek.engines.vectors import EngineVectors, version_name
 from vaultseek.engines.writer import ShardFile, ShardWriter
 from vaultseek.errors import Unavailable
@@ -49,12 +49,11 @@ class PostgresEngine(Engine):
         self.writer: ShardWriter | None = None
         """The right to write; without it another daemon keeps the shard."""
         self._ledger = ledger
-        self._index = EngineKeyword(backend, self._rules)
 
     @property
-    def index(self) -> EngineKeyword:
+    def index(self) -> Words:
         """The notes by their words."""
-        return self._index
+        return self.backend.words
 
     @property
     def outage(self) -> Unavailable | None:

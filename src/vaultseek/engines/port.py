@@ -15,7 +15,6 @@ from vaultseek.base.failpoints import failpoint
 from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.base.model import Reason
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
-from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 
@@ -24,44 +23,12 @@ if TYPE_CHECKING:
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
-    from vaultseek.store.keyword.answer import KeywordAnswer
+    from vaultseek.store.keyword.lane import KeywordLane
     from vaultseek.store.keyword.merge import PreparedSegment
-    from vaultseek.store.keyword.spans import SpanFinder
     from vaultseek.store.ledger import Ledger
 
 ENGINE_FOLDER = "engine"
 """Folder of what is kept beside an engine in that of the index."""
-
-
-class KeywordLane(Protocol):
-    """The part of a keyword index that a vault uses; see ``KeywordIndex``."""
-
-    rules: LanguageRules
-
-    @property
-    def language(self) -> str | None: ...
-
-    @property
-    def span_finder(self) -> SpanFinder: ...
-
-    def __len__(self) -> int: ...
-
-    def stored(self) -> tuple[int, int]: ...
-
-    def given_other_language(self) -> list[int]: ...
-
-    def search(
-        self,
-        text: str,
-        k: int,
-        allowed: NoteIds | None = None,
-        *,
-        unfinished: bool = False,
-        ties: int = 0,
-        visible: NoteIds | None = None,
-    ) -> KeywordAnswer: ...
-
-    def terms(self, least: int = 1) -> list[tuple[str, int]]: ...
 
 
 class ShardSource(Protocol):

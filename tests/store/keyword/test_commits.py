@@ -117,7 +117,7 @@ def test_a_directory_deleted_while_open_is_noticed_by_the_next_change(directory:
 
 def test_an_error_of_our_own_is_no_damage(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = KeywordIndex.open(directory)
-    monkeypatch.setattr("vaultseek.store.keyword.index.Searcher", None)
+    monkeypatch.setattr("vaultseek.store.keyword.lane.Searcher", None)
     with pytest.raises(TypeError):
         index.search("red", 5)
 

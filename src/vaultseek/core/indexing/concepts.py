@@ -44,7 +44,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.changes import Position, pending_count
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import KeywordLane
+    from vaultseek.store.keyword.lane import KeywordLane
 
 CONCEPT_NAMES = 2_000
 """Tags, titles and aliases in the vocabulary, unless words leave more room."""

@@ -32,7 +32,7 @@ from vaultseek.core.indexing.spaces import EmbeddingSpaces, Patience
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
 from vaultseek.core.indexing.writer import WriterThread
-from vaultseek.engines.port import ENGINE_FOLDER, Engine, KeywordLane
+from vaultseek.engines.port import ENGINE_FOLDER, Engine
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import VaultModels
@@ -42,6 +42,7 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.concept_vocabulary import FILE_NAME, Concept
 from vaultseek.store.graph import Graph
+from vaultseek.store.keyword.lane import KeywordLane
 from vaultseek.store.ledger import Ledger, NoteRow
 
 _FILES = ("vault.json", "reading", "reading.json", "foreign-share.json", FILE_NAME)

@@ -28,7 +28,7 @@ from vaultseek.store.ledger import NoteRow
 from vaultseek.store.ledger.scoped import Folders
 
 if TYPE_CHECKING:
-    from vaultseek.engines.port import KeywordLane
+    from vaultseek.store.keyword.lane import KeywordLane
 
 
 _GENERAL: Mapping[ReasonCode, str] = {

@@ -12,21 +12,24 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.postgres.schema import (
     KEY_CHARS,
     LEDGER_TABLES,
+    SET_STATE,
     VERSION,
     schema_name,
     statements,
     vector_table,
 )
 from vaultseek.engines.postgres.server import Server
-from vaultseek.engines.postgres.words import SET_STATE, Words
+from vaultseek.engines.postgres.words import Words
 from vaultseek.errors import Unavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.port import NoteIds, Numbers
 from vaultseek.settings.engine import EngineOptions
+from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger.rows import NOTE_VALUES
 
@@ -87,7 +90,7 @@ class PostgresBackend:
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
         self.server = Server(options, schema_name(options))
-        self.words = Words(self.server)
+        self.words = Words(self.server, LanguageRules.of_vault(DEFAULT_LANGUAGE))
         self._has_schema = False
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -115,15 +118,10 @@ class PostgresBackend:
         rows = self.server.rows(f"SELECT count(*) FROM {vector_table(space, kind)}")
         return int(rows[0][0]) if rows else 0
 
-    def statistics(self, *, vectors: bool = True) -> BackendStatistics:
-        """Return how much there is, which may scan everything; without ``vectors`` none are counted."""
-        rows = self.server.rows(
-            "SELECT (SELECT count(*) FROM word_notes), (SELECT count(*) FROM chunks c"
-            " WHERE EXISTS (SELECT 1 FROM word_notes w WHERE w.note = c.note))"
-        )
-        notes, passages = rows[0] if rows else (0, 0)
-        spaces = self._spaces() if vectors else []
-        return BackendStatistics(notes, passages, {each: self.count(*each) for each in spaces})
+    def statistics(self) -> BackendStatistics:
+        """Return how much there is, which may scan everything."""
+        notes, passages = self.words.stored()
+        return BackendStatistics(notes, passages, {each: self.count(*each) for each in self._spaces()})
 
     def position(self) -> str | None:
         """Return what the notes of the engine correspond to; None of an empty one."""

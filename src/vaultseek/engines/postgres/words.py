@@ -1,14 +1,16 @@
 """The words of a shard: which notes have a term, how many these are, and how long they are.
 
 The rows of a term stand in pages of some two thousand notes, each an array of how often it is in a field and
-how long that is. So a search reads some kilobytes by key, and weighs them by the mean lengths of its day.
+how long that is. So a search reads some kilobytes by key, and weighs them by the mean lengths of its day. The
+best notes come with their postings.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -17,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base.limits import TERM_CACHE_BYTES
-from vaultseek.engines.postgres.schema import WORD_TABLES
+from vaultseek.engines.postgres.schema import SET_STATE, WORD_TABLES
 from vaultseek.engines.postgres.server import Server
 from vaultseek.engines.postings import NotePostings, postings_of, segment_of_postings
 from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
-from vaultseek.store.keyword.bm25f import K1, FieldNorms
+from vaultseek.store.keyword.bm25f import K1, FieldNorms, TermScores, idf
+from vaultseek.store.keyword.lane import KeywordLane
 from vaultseek.store.keyword.segment import (
     FIELD_BITS,
     FIELD_MASK,
@@ -31,8 +34,8 @@ from vaultseek.store.keyword.segment import (
     run_lengths,
     sum_lengths,
 )
-from vaultseek.store.keyword.snapshot import Floats
-from vaultseek.store.keyword.term_index import is_one_edit
+from vaultseek.store.keyword.snapshot import Floats, Snapshot
+from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 
 PAGE_BITS = 11
 """Low bits of a note's id within its page."""
@@ -44,7 +47,12 @@ _SUMS = 2 * FIELD_SLOTS + 4
 """Numbers kept of a note: length and presence of each field, and both of prose and code of its chunks."""
 _FACTS = "words"
 """Name of the facts about all notes in the table of states."""
-_WORDS = "SELECT t.term, t.rows, w.word FROM word_words w JOIN word_terms t ON t.number = w.term"
+_WORDS = (
+    "SELECT t.term, sum(octet_length(p.rows))::bigint, w.word FROM word_words w"
+    " JOIN word_terms t ON t.number = w.term JOIN word_pages p ON p.term = t.number"
+    " WHERE {} GROUP BY t.term, w.word"
+)
+_LOW = (1 << 32) - 1
 _PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pages p ON p.term = t.number"
 
 
@@ -65,87 +73,90 @@ class TermNotes:
         return self.notes.nbytes + self.tf.nbytes
 
 
-@dataclass(frozen=True)
-class WordFacts:
-    """Facts about the words of all notes at one position."""
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts about all notes: their number, ``_SUMS`` of all, how many have which language, the last id."""
 
-    position: str | None = None
     count: int = 0
-    """The number of notes."""
-    sums: tuple[int, ...] = (0,) * _SUMS
-    notes_by_language: Mapping[str, int] = field(default_factory=dict)
-
-    @cached_property
-    def cache(self) -> dict[str, TermNotes]:
-        """Notes of terms, by term, for the next search at this position."""
-        return {}
-
-    @cached_property
-    def languages(self) -> frozenset[str | None]:
-        """The languages that the notes are analysed in."""
-        return frozenset(language_of_mark(mark) for mark in self.marks)
-
-    @property
-    def marks(self) -> list[int]:
-        """The bytes that say in which language notes are analysed."""
-        return [int(mark) for mark, notes in self.notes_by_language.items() if notes > 0]
-
-    @cached_property
-    def means(self) -> Floats:
-        """Mean length of each field over the notes that have it; of prose and code over such chunks."""
-        sums = np.array(self.sums, np.float64)
-        totals = np.concatenate([sums[:FIELD_SLOTS], sums[2 * FIELD_SLOTS : 2 * FIELD_SLOTS + 2]])
-        present = np.concatenate([sums[FIELD_SLOTS : 2 * FIELD_SLOTS], sums[2 * FIELD_SLOTS + 2 :]])
-        return np.where(present > 0, totals / np.maximum(present, 1), 1.0)
+    sums: Sequence[int] = (0,) * _SUMS
+    languages: dict[str, int] | None = None
+    last: int = 0
 
 
-class SearchedWords:
-    """The words as one search sees them; see ``candidates.Vocabulary``."""
+class ShardSnapshot(Snapshot):
+    """The notes of a shard at one position. A note has its id as its number, so some numbers are of none."""
 
-    def __init__(self, server: Server, facts: WordFacts) -> None:
-        self._server = server
-        self._facts = facts
+    def __init__(self, facts: Facts) -> None:
+        super().__init__([])
+        self.facts = facts
         self.count = facts.count
-        self.averages: Floats = facts.means[:FIELD_SLOTS]
-        self.chunk_averages: Floats = facts.means[FIELD_SLOTS:]
-        self.languages = facts.languages
+        self.size = facts.last + 1
+        self.known: dict[str, TermNotes] = {}
+        """Terms that searches at this position have read."""
+        self.marks = [int(mark) for mark in facts.languages or {}]
+        """The bytes that say in which language notes are analysed."""
+        self.languages = frozenset(language_of_mark(mark) for mark in self.marks)
+        sums = np.array(facts.sums, np.float64)
+        fields, chunks = sums[: 2 * FIELD_SLOTS].reshape(2, -1), sums[2 * FIELD_SLOTS :].reshape(2, -1)
+        self.averages, self.chunk_averages = (
+            np.where(present > 0, totals / np.maximum(present, 1), 1.0)
+            for totals, present in (fields, chunks)
+        )
 
-    def notes_with(self, terms: Sequence[str]) -> Ints:
-        """Return the ids of the notes with any of the terms, ascending."""
-        found = [each.notes for each in self._of_terms(terms).values()]
-        return found[0] if len(found) == 1 else np.unique(np.concatenate(found or [np.zeros(0, np.int64)]))
+    @cached_property
+    def notes(self) -> Ints:
+        """Ids in the ledger, int64[size]."""
+        return np.arange(self.size)
 
-    def best(self, weights: Mapping[str, float], k: int, allowed: Ints | None) -> list[int]:
-        """Return the ids of the ``k`` notes with the best scores, among those ``allowed`` (ascending)."""
-        found = self._of_terms(list(weights))
-        size = 1 + max((int(each.notes[-1]) for each in found.values() if len(each.notes)), default=0)
-        totals = np.zeros(size)
-        for term, each in found.items():
-            totals[each.notes] += weights[term] * each.tf / (K1 + each.tf)
-        notes = np.flatnonzero(totals) if allowed is None else allowed[allowed < size]
-        scores = totals[notes]
-        notes, scores = notes[scores > 0], scores[scores > 0]
-        if len(notes) > k:
-            near = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-            notes, scores = notes[near], scores[near]
-        best: list[int] = notes[np.lexsort((notes, -scores))[:k]].tolist()
-        return best
+    @cached_property
+    def alive(self) -> NDArray[np.bool_]:
+        """True where a note counts, bool[size]; those that are no note have no words either."""
+        return np.ones(self.size, np.bool_)
 
-    def segment(self, notes: Sequence[int], terms: Iterable[str]) -> MemorySegment | None:
-        """Return the postings of these notes, of these terms only; None without any notes."""
-        if not notes:
-            return None
-        sql = "SELECT note, language, postings FROM word_notes WHERE note = ANY(%s) ORDER BY note"
-        rows = self._server.rows(sql, list(notes))
-        if not rows:
-            return None
-        numbers = {each.number: term for term, each in self._of_terms(list(terms)).items()}
-        ids, languages, packed = zip(*rows, strict=True)
-        return segment_of_postings(ids, languages, [NotePostings.unpack(each) for each in packed], numbers)
+    def within(self, ids: Ints) -> ShardSnapshot:
+        """Return the snapshot of the notes with these ids alone; mean lengths stay those of all."""
+        part = copy(self)
+        part.alive, part.count = self.mask(ids), len(ids)
+        return part
+
+
+class ShardTerms(TermIndex):
+    """The terms of a shard for one search."""
+
+    def __init__(self, snapshot: ShardSnapshot, server: Server) -> None:
+        super().__init__(snapshot)
+        self._shard = snapshot
+        self._server = server
+        self._used: dict[str, TermNotes] = {}
+
+    def prepare(self, terms: Collection[str]) -> None:
+        """Read the notes of terms that no search had at this position, all at once."""
+        known = self._shard.known
+        self._used |= {term: known[term] for term in terms if term in known}
+        if missing := [term for term in terms if term not in self._used]:
+            read = self._read_pages(missing)
+            if sum(each.nbytes for each in list(known.values())) > TERM_CACHE_BYTES:
+                self._shard.known = known = {}
+            known.update(read)
+            self._used |= read
+
+    def scores(self, terms: tuple[str, ...]) -> TermScores:
+        """Return the scores of the notes that have any of the terms."""
+        self.prepare(terms)
+        found = [self._used[term] for term in terms]
+        notes = np.concatenate([np.zeros(0, np.int64), *(each.notes for each in found)])
+        tf = np.concatenate([np.zeros(0), *(each.tf for each in found)])
+        if len(found) > 1:
+            notes, places = np.unique(notes, return_inverse=True)
+            tf = np.bincount(places, tf, len(notes))
+        seen = self._shard.alive[notes]
+        notes, tf = notes[seen], tf[seen]
+        rarity = idf(self._shard.count, len(notes))
+        return TermScores(len(notes), rarity, notes, rarity * tf / (K1 + tf))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
-        sql = f"{_WORDS} WHERE w.word >= %s AND w.word < %s AND t.notes > 0"
+        sql = _WORDS.format("w.word >= %s AND w.word < %s")
         return _most_frequent(self._server.rows(sql, prefix, prefix + _LAST), limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
@@ -153,30 +164,31 @@ class SearchedWords:
         half = len(word) // 2
         rows: list[Any] = []
         for column, part in (("word", word[: half - 1]), ("backward", word[half + 1 :][::-1])):
-            sql = f"{_WORDS} WHERE w.{column} >= %s AND w.{column} < %s AND t.notes > 0"
-            sql += " AND length(w.word) BETWEEN %s AND %s"
+            near = f"w.{column} >= %s AND w.{column} < %s AND length(w.word) BETWEEN %s AND %s"
+            sql = _WORDS.format(near)
             rows += self._server.rows(sql, part, part + _LAST, len(word) - 1, len(word) + 1)
         return _most_frequent([row for row in rows if is_one_edit(row[2], word)], limit)
 
-    def _of_terms(self, terms: Sequence[str]) -> dict[str, TermNotes]:
-        """Return the notes of each of the terms; what no search had at this position is read at once."""
-        cache = self._facts.cache
-        known = {term: cache[term] for term in terms if term in cache}
-        if missing := [term for term in terms if term not in known]:
-            read = self._read(missing)
-            if sum(each.nbytes for each in list(cache.values())) > TERM_CACHE_BYTES:
-                self._facts.__dict__["cache"] = cache = {}
-            cache.update(read)
-            known |= read
-        return known
+    def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
+        """Return these notes with their postings of the terms, as far as they are still there."""
+        sql = "SELECT note, language, postings FROM word_notes WHERE note = ANY(%s) ORDER BY note"
+        rows = self._server.rows(sql, notes.tolist())
+        numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}
+        packed = [NotePostings.unpack(postings) for _, _, postings in rows]
+        ids, marks = [note for note, _, _ in rows], [mark for _, mark, _ in rows]
+        segment = segment_of_postings(ids, marks, packed, numbers)
+        found = Snapshot([(segment, np.ones(len(rows), np.bool_))])
+        found.averages, found.chunk_averages = self._shard.averages, self._shard.chunk_averages
+        notes = notes[np.isin(notes, found.notes)]
+        return TermIndex(found), notes, np.searchsorted(found.notes, notes)
 
-    def _read(self, terms: Sequence[str]) -> dict[str, TermNotes]:
+    def _read_pages(self, terms: Sequence[str]) -> dict[str, TermNotes]:
         pages: dict[str, list[tuple[int, bytes]]] = {term: [] for term in terms}
         numbers: dict[str, int] = {}
         for term, number, page, data in self._server.rows(f"{_PAGES} WHERE t.term = ANY(%s)", list(terms)):
             numbers[term] = number
             pages[term].append((page, data))
-        norms = FieldNorms.of(self.averages)
+        norms = FieldNorms.of(self._shard.averages)
         return {
             term: _term_notes(numbers.get(term, -1), sorted(of_term), norms)
             for term, of_term in pages.items()
@@ -203,36 +215,49 @@ def _unpacked(pages: Sequence[tuple[int, bytes]]) -> tuple[Ints, NDArray[Any]]:
     return bases + (rows["key"] >> FIELD_BITS), rows
 
 
-class Words:
-    """The words of a shard, for its writer and for searches."""
+class Words(KeywordLane):
+    """The words of a shard, for its writer and for searches. Every method raises Unavailable."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, rules: LanguageRules) -> None:
+        super().__init__(rules)
         self._server = server
-        self._last = ("", WordFacts())
+        self._last = ("", ShardSnapshot(Facts()))
 
-    def facts(self) -> WordFacts:
-        """Return what is known of the words of all notes now."""
+    @property
+    def snapshot(self) -> ShardSnapshot:
+        """The words of all notes now."""
         sql = "SELECT name, value FROM state WHERE name = ANY(%s)"
         state = dict(self._server.rows(sql, [_FACTS, "position"]))
-        position, text = state.get("position"), state.get(_FACTS, "[0, null, {}]")
-        key = f"{position} {text}"
+        text = state.get(_FACTS, "[]")
+        key = f"{state.get('position')} {text}"
         if self._last[0] != key:
-            count, sums, languages = json.loads(text)
-            self._last = (key, WordFacts(position, count, tuple(sums or (0,) * _SUMS), languages))
+            self._last = (key, ShardSnapshot(Facts(*json.loads(text))))
         return self._last[1]
 
-    def given_other_language(self, rules: LanguageRules) -> list[int]:
-        """Return the ids of notes that the vault gave another language than these rules do."""
-        outdated = rules.outdated(self.facts().marks)
+    def _index_of(self, snapshot: Snapshot) -> TermIndex:
+        assert isinstance(snapshot, ShardSnapshot)
+        return ShardTerms(snapshot, self._server)
+
+    def stored(self) -> tuple[int, int]:
+        """Return how many notes and passages there are, which may scan everything."""
+        rows = self._server.rows(
+            "SELECT (SELECT count(*) FROM word_notes), (SELECT count(*) FROM chunks c"
+            " WHERE EXISTS (SELECT 1 FROM word_notes w WHERE w.note = c.note))"
+        )
+        return rows[0] if rows else (0, 0)
+
+    def given_other_language(self) -> list[int]:
+        """Return the ids of notes that the vault gave another language than the rules do now."""
+        outdated = self.rules.outdated(self.snapshot.marks)
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
-    def listed(self, least: int) -> list[tuple[str, int]]:
+    def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return the shortest word of each term that is in ``least`` notes or more, with that number."""
         sql = (
-            "SELECT DISTINCT ON (t.number) w.word, t.notes FROM word_words w"
-            " JOIN word_terms t ON t.number = w.term WHERE t.notes >= %s"
-            " ORDER BY t.number, length(w.word), w.word"
+            "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
+            " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
+            " WHERE t.notes >= %s ORDER BY w.term, length(w.word), w.word"
         )
         counts: Counter[str] = Counter()
         for word, notes in self._server.rows(sql, least):
@@ -246,47 +271,37 @@ class Words:
 
     def apply(self, segment: MemorySegment | None, removed: Collection[int]) -> None:
         """Replace the notes of a segment and forget those removed, within a transaction."""
-        new = _Rows.none() if segment is None else self._rows_of(segment)
-        gone = [*removed, *([] if segment is None else segment.tables.notes.tolist())]
-        facts = self.facts()
-        languages, sums, count = Counter(facts.notes_by_language), np.array(facts.sums, np.int64), facts.count
-        old = []
+        notes = [] if segment is None else segment.tables.notes.tolist()
+        gone = [*removed, *notes]
+        facts = self.snapshot.facts
+        count, sums, languages = facts.count, np.array(facts.sums, np.int64), Counter(facts.languages)
+        new = _Rows() if segment is None else self._rows_of(segment)
+        touched = [new.pages]
         sql = "DELETE FROM word_notes WHERE note = ANY(%s) RETURNING note, language, sums, postings"
         for note, language, data, postings in self._server.rows(sql, gone):
             count, sums = count - 1, sums - np.frombuffer(data, np.int64)
             languages[str(language)] -= 1
-            terms = NotePostings.unpack(postings).terms.astype(np.int64)
-            old.append(np.stack([terms, np.full(len(terms), note)]))
+            touched.append(_pages(NotePostings.unpack(postings).terms, note))
         if segment is not None:
-            of_notes = _length_sums(segment)
-            count, sums = count + len(of_notes), sums + of_notes.sum(axis=0)
-            languages.update(map(str, segment.tables.languages.tolist()))
-            values = zip(
-                segment.tables.notes.tolist(),
-                segment.tables.languages.tolist(),
-                [each.tobytes() for each in of_notes],
-                new.packed,
-                strict=True,
-            )
+            of_notes, marks = _length_sums(segment), segment.tables.languages.tolist()
+            count, sums = count + len(notes), sums + of_notes.sum(axis=0)
+            languages.update(map(str, marks))
+            data = [each.tobytes() for each in of_notes]
+            values = zip(notes, marks, data, new.packed, strict=True)
             self._server.copy("word_notes (note, language, sums, postings)", list(values))
-        was = np.concatenate([np.zeros((2, 0), np.int64), *old], axis=1)
-        self._count(was, np.stack([new.terms, new.notes]))
-        self._replace_pages(was, new, np.array(gone, np.int64))
-        facts_now = json.dumps([count, sums.tolist(), {mark: n for mark, n in languages.items() if n}])
-        self._server.run(SET_STATE, _FACTS, facts_now)
+        self._replace_pages(np.unique(np.concatenate(touched)), new, gone)
+        now = {mark: number for mark, number in languages.items() if number}
+        last = max([facts.last, *notes])
+        self._server.run(SET_STATE, _FACTS, json.dumps([count, sums.tolist(), now, last]))
 
     def _rows_of(self, segment: MemorySegment) -> _Rows:
         """Return the rows of a segment, whose new terms and words get numbers."""
         tables = segment.tables
         texts = [text.decode() for text in tables.vocabulary[:]]
-        sql = (
-            "INSERT INTO word_terms (term, notes, rows) SELECT each, 0, 0 FROM unnest(%s::text[]) AS each"
-            " ON CONFLICT DO NOTHING"
-        )
+        sql = "INSERT INTO word_terms (term) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING"
         self._server.run(sql, texts)
-        known = dict(
-            self._server.rows("SELECT term, number FROM word_terms WHERE term = ANY(%s::text[])", texts)
-        )
+        sql = "SELECT term, number FROM word_terms WHERE term = ANY(%s::text[])"
+        known = dict(self._server.rows(sql, texts))
         numbers = np.array([known[text] for text in texts], np.int64)
         words = [word.decode() for word in tables.words[:]]
         sql = (
@@ -296,67 +311,41 @@ class Words:
         self._server.run(sql, words, numbers[tables.word_terms].tolist(), [word[::-1] for word in words])
         return _Rows.of(segment, list(postings_of(segment, numbers)))
 
-    def _count(self, was: Ints, now: Ints) -> None:
-        """Count in how many notes and rows each term is."""
-        numbers, places = np.unique(np.concatenate([was[0], now[0]]), return_inverse=True)
-        rows = np.zeros(len(numbers), np.int64)
-        notes = np.zeros(len(numbers), np.int64)
-        for pairs, sign, begin in ((was, -1, 0), (now, 1, was.shape[1])):
-            of_pairs = places[begin : begin + pairs.shape[1]]
-            np.add.at(rows, of_pairs, sign)
-            order = np.lexsort((pairs[1], of_pairs))
-            different = np.diff(pairs[1][order], prepend=-1) != 0
-            different |= np.diff(of_pairs[order], prepend=-1) != 0
-            np.add.at(notes, of_pairs[order][different], sign)
-        changed = (rows != 0) | (notes != 0)
-        sql = (
-            "UPDATE word_terms t SET notes = t.notes + c.notes, rows = t.rows + c.rows"
-            " FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[]) AS c(number, notes, rows)"
-            " WHERE t.number = c.number"
-        )
-        self._server.run(sql, *(each[changed].tolist() for each in (numbers, notes, rows)))
-
-    def _replace_pages(self, was: Ints, new: _Rows, gone: Ints) -> None:
+    def _replace_pages(self, touched: Ints, new: _Rows, gone: Sequence[int]) -> None:
         """Write the pages of all terms that notes had or have, without the rows of those that are gone."""
-        pairs = np.unique(
-            np.concatenate([was[0] << 32 | was[1] >> PAGE_BITS, new.terms << 32 | new.notes >> PAGE_BITS])
-        )
         sql = (
             "DELETE FROM word_pages p USING unnest(%s::bigint[], %s::int[]) AS c(term, page)"
             " WHERE p.term = c.term AND p.page = c.page RETURNING p.term, p.page, p.rows"
         )
-        stored = self._server.rows(sql, (pairs >> 32).tolist(), (pairs & 0xFFFFFFFF).tolist())
+        stored = self._server.rows(sql, (touched >> 32).tolist(), (touched & _LOW).tolist())
         notes, rows = _unpacked([(page, data) for _, page, data in stored])
         sizes = [len(data) // ROW.itemsize for _, _, data in stored]
-        terms = np.repeat(np.array([term for term, _, _ in stored], np.int64), sizes)
+        pages = np.repeat(np.array([term << 32 | page for term, page, _ in stored], np.int64), sizes)
         kept = ~np.isin(notes, gone)
-        terms = np.concatenate([terms[kept], new.terms])
-        notes = np.concatenate([notes[kept], new.notes])
+        pages = np.concatenate([pages[kept], new.pages])
         rows = np.concatenate([rows[kept], new.rows])
-        keys = terms << 32 | notes >> PAGE_BITS
-        order = np.lexsort((rows["key"], keys))
-        keys, rows = keys[order], rows[order]
-        firsts = np.flatnonzero(np.diff(keys, prepend=-1))
-        ends = [*firsts[1:].tolist(), len(keys)]
+        order = np.lexsort((rows["key"], pages))
+        pages, rows = pages[order], rows[order]
+        firsts = np.flatnonzero(np.diff(pages, prepend=-1))
+        different = np.diff(pages << PAGE_BITS | rows["key"] >> FIELD_BITS, prepend=-1) != 0
+        counts = np.add.reduceat(different, firsts, dtype=np.int64) if len(firsts) else firsts
+        ends = [*firsts[1:].tolist(), len(pages)]
         values = [
-            (key >> 32, key & 0xFFFFFFFF, rows[first:end].tobytes())
-            for key, first, end in zip(keys[firsts].tolist(), firsts.tolist(), ends, strict=True)
+            (page >> 32, page & _LOW, count, rows[first:end].tobytes())
+            for page, count, first, end in zip(
+                pages[firsts].tolist(), counts.tolist(), firsts.tolist(), ends, strict=True
+            )
         ]
-        self._server.copy("word_pages (term, page, rows)", values)
+        self._server.copy("word_pages (term, page, notes, rows)", values)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of new notes, with the term and the note of each; and the postings of each note, packed."""
+    """The rows of new notes, with the page of each; and the postings of each note, packed."""
 
-    terms: Ints
-    notes: Ints
-    rows: NDArray[Any]
-    packed: list[bytes]
-
-    @classmethod
-    def none(cls) -> _Rows:
-        return cls(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, ROW), [])
+    pages: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    rows: NDArray[Any] = field(default_factory=lambda: np.zeros(0, ROW))
+    packed: Sequence[bytes] = ()
 
     @classmethod
     def of(cls, segment: MemorySegment, postings: Sequence[NotePostings]) -> _Rows:
@@ -367,14 +356,14 @@ class _Rows:
         rows["count"] = np.minimum(np.concatenate([each.counts for each in postings]), _MOST)
         lengths = np.concatenate([each.lengths[each.fields] for each in postings])
         rows["length"] = np.minimum(lengths, _MOST)
-        terms = np.concatenate([each.terms for each in postings]).astype(np.int64)
-        return cls(terms, notes, rows, [each.pack() for each in postings])
+        pages = _pages(np.concatenate([each.terms for each in postings]), notes)
+        return cls(pages, rows, [each.pack() for each in postings])
 
 
-SET_STATE = (
-    "INSERT INTO state VALUES (%s, %s, clock_timestamp()) ON CONFLICT (name)"
-    " DO UPDATE SET value = excluded.value, written = excluded.written"
-)
+def _pages(terms: Ints, notes: Ints | int) -> Ints:
+    """Return the pages of terms in which notes are, as one number each."""
+    pages: Ints = terms.astype(np.int64) << 32 | notes >> PAGE_BITS
+    return pages
 
 
 def _length_sums(segment: MemorySegment) -> Ints:

@@ -11,10 +11,9 @@ which ``merge_step`` cleans up without blocking searches or changes.
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +30,10 @@ from vaultseek.store.keyword.commits import (
     translate_read_errors,
 )
 from vaultseek.store.keyword.inverter import KeywordChunk, KeywordDocument
+from vaultseek.store.keyword.lane import KeywordLane
 from vaultseek.store.keyword.merge import MergeSource, SegmentPreparer, choose_segments
-from vaultseek.store.keyword.searcher import Searcher
 from vaultseek.store.keyword.segment import FIELD_BITS, Ints, Segment
 from vaultseek.store.keyword.snapshot import SegmentView, Snapshot
-from vaultseek.store.keyword.spans import SpanFinder, span_finder
 
 MERGE_INLINE_NOTES = 512
 """Most notes of a merge that is done at once, with the change that made it due; it takes milliseconds."""
@@ -53,13 +51,12 @@ MergeFiles = Callable[[Sequence[tuple[str, Collection[int]]]], PreparedSegment]
 _ENGLISH = LanguageRules("en", for_all=True)
 
 
-class KeywordIndex:
+class KeywordIndex(KeywordLane):
     """The keyword index of one vault; call ``open`` or ``create``."""
 
     def __init__(self, commits: Commits, rules: LanguageRules, state: _State) -> None:
+        super().__init__(rules)
         self._commits = commits
-        self.rules = rules
-        """The choice of a note's language; may change as long as its ``version`` stays the same."""
         self._preparer = SegmentPreparer(commits)
         self._state = state
         self._changing = threading.Lock()
@@ -87,14 +84,9 @@ class KeywordIndex:
         return cls(commits, rules, state)
 
     @property
-    def language(self) -> str | None:
-        """The main language: that of notes which do not show one clearly."""
-        return self.rules.given
-
-    @property
-    def span_finder(self) -> SpanFinder:
-        """Finds the terms of this index in a text."""
-        return span_finder(self.rules, self._state.snapshot.languages)
+    def snapshot(self) -> Snapshot:
+        """The words of all notes as they were published last."""
+        return self._state.snapshot
 
     def given_other_language(self) -> list[int]:
         """Return the ids of notes to apply again, because the rules now give them another language."""
@@ -109,10 +101,6 @@ class KeywordIndex:
     def segments(self) -> int:
         """The number of segments."""
         return len(self._state.segments)
-
-    def __len__(self) -> int:
-        """Return the number of notes."""
-        return self._state.snapshot.count
 
     def stored(self) -> tuple[int, int]:
         """Return the numbers of notes and of passages; names and properties do not count as passages."""
@@ -144,37 +132,8 @@ class KeywordIndex:
         with self._changing:
             self._publish(segment, [*notes, *deletes], revision)
 
-    def search(
-        self,
-        text: str,
-        k: int,
-        allowed: Ints | None = None,
-        *,
-        unfinished: bool = False,
-        ties: int = 0,
-        visible: Ints | None = None,
-    ) -> KeywordAnswer:
-        """Return the ``k`` best notes for the words of the text, none of which is required.
-
-        ``allowed``: int64 ids of the notes to search in; the others are left out before the cut, while N and
-        df stay those of the vault, or of what is ``visible``. ``unfinished``: the last word is still being
-        typed, and longer words match as well.
-        ``ties``: most notes beyond ``k`` that are returned because they are as good as the ``k``-th.
-        ``visible``: int64 ids of the notes that the user may see; the others count nowhere, as if they did
-        not exist.
-        """
-        started = time.perf_counter()
-        snapshot = self._state.snapshot
-        with _diagnosing_damage(snapshot):
-            if visible is not None:
-                snapshot = snapshot.within(visible)
-            queries = span_finder(self.rules, snapshot.languages).analyzer
-            seen = None if visible is None else snapshot.alive
-            searcher = Searcher(snapshot, queries, text, unfinished=unfinished, visible=seen)
-            mask = None if allowed is None else snapshot.mask(allowed)
-            columns, details, total = searcher.search(k, mask, ties)
-        milliseconds = (time.perf_counter() - started) * 1000
-        return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+    def _searching(self, snapshot: Snapshot) -> AbstractContextManager[None]:
+        return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return one word for each term that is in ``least`` notes or more, with that number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -54,19 +54,17 @@ class Searcher:
         unfinished: bool = False,
         index: TermIndex | None = None,
         visible: Bools | None = None,
-        absent: Collection[str] = (),
     ) -> None:
         """Look the words up.
 
         ``visible``: bool[size], the notes that the user may see; similar words are taken from these alone.
-        ``absent``: words that are treated as if no note had them.
         """
         self._snapshot = snapshot
         self._visible = None if visible is None else np.flatnonzero(visible)
-        self._absent = absent
         self._terms = TermIndex(snapshot) if index is None else index
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
+        self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         apart = [
@@ -91,35 +89,21 @@ class Searcher:
             for s in self._scored
         )
 
-    @property
-    def weights(self) -> dict[str, float]:
-        """The weight of each term of the index: the score of a note that could not have it more often."""
-        weights: dict[str, float] = {}
-        for each in self._scored:
-            for term in each.terms if each.scores.df else ():
-                weights[term] = max(weights.get(term, 0.0), each.weight * each.scores.idf)
-        return weights
-
-    def absent(self) -> frozenset[str]:
-        """Return the words that are in notes, but in none of the visible ones."""
-        terms = (each for each in self._scored if each.scores.df and not each.fuzzy)
-        return frozenset(each.term.word for each in terms if not self._is_seen(each.scores))
-
     def search(self, k: int, allowed: Bools | None, ties: int = 0) -> tuple[Columns, Details, int]:
         """Rank the ``k`` best of the allowed notes (bool[size]), and count how many of these match at all.
 
         Up to ``ties`` more are ranked that are as good as the ``k``-th.
         """
-        snapshot = self._snapshot
         weighted = [(each.scores, each.weight) for each in self._scored]
-        top, count = best_notes(weighted, snapshot, allowed, k, ties)
-        order = np.argsort(top)
-        ascending = top[order]
+        top, count = best_notes(weighted, self._snapshot, allowed, k, ties)
+        index, top, numbers = self._terms.of_notes(top)
+        order = np.argsort(numbers)
+        ascending = numbers[order]
         totals, contains, coverage = self._matches(top)
-        details = self._details(top, ascending, contains)
+        details = self._details(index, numbers, ascending, contains)
         near = np.empty(len(top))
-        near[order] = self._proximity(ascending)
-        columns = Columns(snapshot.notes[top], totals, details.best_scores(), near, coverage)
+        near[order] = self._proximity(index, ascending)
+        columns = Columns(self._snapshot.notes[top], totals, details.best_scores(), near, coverage)
         return columns, details, count
 
     def _score(self, term: QueryTerm) -> _ScoredTerm:
@@ -128,8 +112,7 @@ class Searcher:
         if term.kind == "prefix":
             terms = self._seen(partial(self._terms.with_prefix, term.term), PREFIX_TERMS)
             weight = PREFIX_WEIGHT
-        scores = self._terms.scores(() if term.word in self._absent else terms)
-        return _ScoredTerm(term, terms, weight, scores)
+        return _ScoredTerm(term, terms, weight, self._terms.scores(terms))
 
     def _continued(self, scored: _ScoredTerm, terms: Sequence[QueryTerm]) -> list[_ScoredTerm]:
         """Return a term, and if it is the last word that is typed, that word with all that begin with it.
@@ -170,7 +153,9 @@ class Searcher:
         """Return the ``limit`` most frequent of the terms that ``find`` finds and a visible note has."""
         if self._visible is None:
             return find(limit)
-        scored = [(self._terms.scores((term,)), term) for term in find(UNSEEN_SHARE * limit)]
+        found = find(UNSEEN_SHARE * limit)
+        self._terms.prepare(found)
+        scored = [(self._terms.scores((term,)), term) for term in found]
         seen = [(-scores.df, term) for scores, term in scored if self._is_seen(scores)]
         return tuple(term for _, term in sorted(seen)[:limit])
 
@@ -209,13 +194,13 @@ class Searcher:
                     pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
         return pairs
 
-    def _details(self, notes: Ints, ascending: Ints, contains: Bools) -> Details:
+    def _details(self, index: TermIndex, notes: Ints, ascending: Ints, contains: Bools) -> Details:
         """Score the passages of the notes, which are given in two orders."""
-        snapshot = self._snapshot
+        snapshot = index.snapshot
         totals = np.zeros(snapshot.chunk_count)
         for each in self._scored:
             if each.scores.df:
-                term = self._terms.chunk_scores(each.terms, each.scores.df, ascending)
+                term = index.chunk_scores(each.terms, each.scores.df, ascending)
                 totals[term.chunks] += each.weight * each.scores.idf * term.scores
         starts = snapshot.first_chunks[notes]
         sizes = snapshot.first_chunks[notes + 1] - starts
@@ -223,16 +208,16 @@ class Searcher:
         words = tuple(each.term.word for each in self._scored)
         return Details(words, contains, snapshot.chunk_ids, run_starts(sizes), chunks, totals[chunks])
 
-    def _proximity(self, notes: Ints) -> Floats:
+    def _proximity(self, index: TermIndex, notes: Ints) -> Floats:
         numbers = {number for pair in self._pairs for number in (pair.first, pair.second)}
-        ranks = np.zeros(self._snapshot.size, np.int32)
+        ranks = np.zeros(index.snapshot.size, np.int32)
         ranks[notes] = np.arange(1, len(notes) + 1)
         places = {}
         for number in numbers:
             scored = self._scored[number]
-            found = self._terms.places(scored.terms, scored.scores.df, notes)
+            found = index.places(scored.terms, scored.scores.df, notes)
             places[number] = _renumber(found, ranks)
-        return proximity(self._snapshot, self._pairs, places, notes)
+        return proximity(index.snapshot, self._pairs, places, notes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,10 @@ Both are computed on demand and cached in the snapshot, so that the next search 
 The places of a common word are read again for each search, but only in the notes that it needs.
 """
 
+from __future__ import annotations
+
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -30,14 +32,22 @@ class TermIndex:
     """The terms of one snapshot for one search. Alternatives count as one term."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
+        self.snapshot = snapshot
         self._read: dict[tuple[str, ...], Ints] = {}
         self._numbers: dict[tuple[str, ...], TermNumbers] = {}
 
+    def prepare(self, terms: Collection[str]) -> None:
+        """Read at once what ``scores`` needs of these terms, where that saves time."""
+
+    def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
+        """Return the index with the places of terms in these notes, those of the notes that are in it, and
+        their numbers there."""
+        return self, notes, notes
+
     def scores(self, terms: tuple[str, ...]) -> TermScores:
         """Return the scores of the notes that have any of the terms."""
-        return self._snapshot.cache.get(
-            ("term", terms), lambda: score_terms(self._snapshot, self._term_numbers(terms))
+        return self.snapshot.cache.get(
+            ("term", terms), lambda: score_terms(self.snapshot, self._term_numbers(terms))
         )
 
     def _term_numbers(self, terms: tuple[str, ...]) -> TermNumbers:
@@ -46,7 +56,7 @@ class TermIndex:
             texts = [term.encode() for term in terms]
             heads = first_bytes(texts)
             numbers = self._numbers[terms] = [
-                (view, view.segment.terms(texts, heads)) for view in self._snapshot.views
+                (view, view.segment.terms(texts, heads)) for view in self.snapshot.views
             ]
         return numbers
 
@@ -54,14 +64,14 @@ class TermIndex:
         self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
     ) -> int:
         """Return how many notes have any of both ``terms``, given the scores of each."""
-        present = np.zeros(self._snapshot.size, np.bool_)
+        present = np.zeros(self.snapshot.size, np.bool_)
         present[first.notes] = True
         return int(np.count_nonzero(present[second.notes]))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
         found = []
-        for view in self._snapshot.views:
+        for view in self.snapshot.views:
             words = view.segment.tables.words.with_prefix(prefix.encode())
             found.append((view.segment.tables, np.arange(words.start, words.stop)))
         return _most_frequent(found, limit)
@@ -69,7 +79,7 @@ class TermIndex:
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
         found = []
-        for view in self._snapshot.views:
+        for view in self.snapshot.views:
             words = view.segment.tables.words
             candidates = _candidates(words, word.encode()).tolist()
             matches = [number for number in candidates if is_one_edit(words[number].decode(), word)]
@@ -79,9 +89,9 @@ class TermIndex:
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
         """Return the scores of passages: of those of ``notes`` (ascending), and perhaps of others."""
         if _is_common(terms, df):
-            return score_chunks(self._snapshot, self.places(terms, df, notes))
-        return self._snapshot.cache.get(
-            ("chunks", terms), lambda: score_chunks(self._snapshot, self.places(terms, df, notes))
+            return score_chunks(self.snapshot, self.places(terms, df, notes))
+        return self.snapshot.cache.get(
+            ("chunks", terms), lambda: score_chunks(self.snapshot, self.places(terms, df, notes))
         )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
@@ -91,7 +101,7 @@ class TermIndex:
             if places is None:
                 places = self._read[terms] = self._places_in(terms, notes)
             return places
-        return self._snapshot.cache.get(
+        return self.snapshot.cache.get(
             ("places", terms),
             lambda: _joined(
                 (view, [view.segment.places(term) for term in of_view])
@@ -103,11 +113,11 @@ class TermIndex:
         numbers = {view.base: of_view for view, of_view in self._term_numbers(terms)}
         return _joined(
             (view, [self._of_segment(view, term, inside) for term in numbers[view.base]])
-            for view, inside in self._snapshot.split_notes(notes)
+            for view, inside in self.snapshot.split_notes(notes)
         )
 
     def _of_segment(self, view: SegmentView, term: int, notes: Ints) -> Ints:
-        rows = self._snapshot.cache.get(("rows", view.base, term), lambda: view.segment.row_starts(term))
+        rows = self.snapshot.cache.get(("rows", view.base, term), lambda: view.segment.row_starts(term))
         return view.segment.places_in(term, rows, notes)
 
 
