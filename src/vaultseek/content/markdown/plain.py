@@ -36,6 +36,9 @@ def plain_line(markdown: str) -> str:
     for markers, pattern, replacement in _LINE:
         if any(marker in text for marker in markers):
             text = pattern.sub(replacement, text)
+    line = " ".join(text.split())
+    if line.isprintable():
+        return line
     return " ".join(blank_controls(_INVISIBLE.sub("", text)).split())
 
 

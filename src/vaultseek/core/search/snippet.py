@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
@@ -75,12 +75,10 @@ class TermMatcher:
         return cls(span_finder, _numbered(terms, span_finder))
 
     def matches(self, line: str, language: str | None = None) -> Iterator[_Match]:
-        """Yield every match in a line of a note in ``language``, word by word; they may overlap."""
+        """Yield every match in a line of a note in ``language``; they may overlap."""
         if self.words:
-            ranges = self.span_finder.ranges(line, language)
-            for term, word in self.words.items():
-                for start, end in ranges.get(term, ()):
-                    yield start, end, word
+            for start, end, term in self.span_finder.spans(line, self.words, language):
+                yield start, end, self.words[term]
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +187,19 @@ def _best_lines(text: str, words: Mapping[str, int]) -> list[_Place]:
     places: list[_Place] = []
     first = None
     for number, line in enumerate(text.split("\n")):
+        there = [written for written in words if written in line]
+        if not there and first is not None:
+            continue
         is_text = _HEADING.match(line) is None
         if first is None and is_text and line.strip():
             first = number
-        columns = {written: _column(line, written) for written in words if written in line}
-        goodness = (is_text, len({words[written] for written in columns}))
-        if not columns:
+        if not there:
             continue
+        goodness = (is_text, len({words[written] for written in there}))
         if goodness > best:
             best, places = goodness, []
         if goodness == best and len(places) < LINES_COMPARED:
-            places.append((number, min(columns.values())))
+            places.append((number, min(_column(line, written) for written in there)))
     if not places:
         blank = text[: len(text) - len(text.lstrip())]
         places = [(first if first is not None else blank.count("\n") if blank != text else 0, 0)]
@@ -229,7 +229,7 @@ def _shown_place(
 
 def _range_of(markdown: str, line: str, near: float) -> _Range | None:
     """Return where a line of Markdown stands in the plain ``line``, nearest to an offset; None if nowhere."""
-    plain = plain_line(markdown)
+    plain = _plain_alone(markdown)
     start = line.find(plain) if plain else -1
     if start < 0:
         return None
@@ -245,23 +245,30 @@ def _shown_column(markdown: str, line: str, own: Sequence[_Match], start: int) -
         return None
     written = line[first[0] : first[1]]
     before = sum(match[0] < first[0] and line[match[0] : match[1]] == written for match in own)
-    everywhere = [match.start() for match in re.finditer(re.escape(written), markdown)]
+    everywhere = list(_starts(markdown, written))
     columns = [at for at in everywhere if _is_apart(markdown, at, len(written))] or everywhere
     return columns[min(before, len(columns) - 1)] if columns else None
 
 
 def _column(line: str, written: str) -> int:
-    first = start = line.find(written)
+    starts = _starts(line, written)
+    return next((start for start in starts if _is_apart(line, start, len(written))), line.find(written))
+
+
+def _starts(text: str, part: str) -> Iterator[int]:
+    """Yield where ``part`` stands in ``text``, apart from each other."""
+    start = text.find(part)
     while start >= 0:
-        if _is_apart(line, start, len(written)):
-            return start
-        start = line.find(written, start + 1)
-    return first
+        yield start
+        start = text.find(part, start + len(part))
 
 
 def _is_apart(line: str, start: int, length: int) -> bool:
     end = start + length
     return not line[start - 1 : start].isalnum() and not line[end : end + 1].isalnum()
+
+
+_plain_alone = lru_cache(maxsize=CACHED_LINES)(plain_line)
 
 
 @lru_cache(maxsize=CACHED_LINES)
@@ -313,7 +320,7 @@ def _room(width: int) -> int:
 def _densest(matches: list[_Match], width: int) -> tuple[int, int]:
     """Return the first range with most distinct words, among those with most matches."""
     best, densest = (0, 0), (0, 0)
-    inside: Counter[int] = Counter()
+    inside: defaultdict[int, int] = defaultdict(int)
     left = 0
     for right, (_, end, word) in enumerate(matches):
         inside[word] += 1

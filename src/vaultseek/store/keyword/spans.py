@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection
 from functools import lru_cache
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
@@ -19,9 +19,7 @@ from vaultseek.store.keyword.analysis import (
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
 
 CACHED_TOKENS = 20_000
-"""Tokens whose spans are cached."""
-CACHED_TEXTS = 800
-"""Texts whose terms are cached: the same passages are shown again while someone types."""
+"""Tokens whose spans are kept, of the notes in one language."""
 
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
@@ -29,8 +27,39 @@ consonants, and the voicing marks of half-width kana."""
 Analyzers = tuple[Analyzer, ...]
 
 
-Ranges = Mapping[str, Sequence[tuple[int, int]]]
-"""The ranges of characters that each term of a text stands for; those of a compound and its parts overlap."""
+Span = tuple[int, int, str]
+"""A range of characters and the term that it stands for."""
+
+
+class _Tokens:
+    """The tokens that were met, each with the spans of its terms, and by term the tokens that have it.
+
+    Most tokens of a text have no term of the query. To look these up by term takes a fraction of the time of
+    looking at the terms of each.
+    """
+
+    def __init__(self, analyzers: Analyzers) -> None:
+        self._analyzers = analyzers
+        self._spans: dict[str, tuple[Span, ...]] = {}
+        self._with_term: defaultdict[str, set[str]] = defaultdict(set)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def with_terms(self, terms: Collection[str], tokens: set[str]) -> dict[str, list[Span]]:
+        """Return those of the ``tokens`` that have one of the ``terms``, with the spans of these."""
+        for token in tokens.difference(self._spans):
+            self._add(token)
+        matching = {
+            token for term in terms if term in self._with_term for token in self._with_term[term] & tokens
+        }
+        return {token: [span for span in self._spans[token] if span[2] in terms] for token in matching}
+
+    def _add(self, token: str) -> None:
+        spans = dict.fromkeys(span for analyzer in self._analyzers for span in _spans_in(token, analyzer))
+        for _, _, term in spans:
+            self._with_term[term].add(token)
+        self._spans[token] = tuple(spans)
 
 
 class SpanFinder:
@@ -42,51 +71,51 @@ class SpanFinder:
     def __init__(self, analyzer: QueryAnalyzer, rules: LanguageRules) -> None:
         self.analyzer = analyzer
         self._rules = rules
-        self._spans_of_token = lru_cache(maxsize=CACHED_TOKENS)(self._find)
-        self._ranges_of_text = lru_cache(maxsize=CACHED_TEXTS)(self._find_all)
+        self._tokens: dict[Analyzers, _Tokens] = {}
 
-    def ranges(self, text: str, own: str | None = None) -> Ranges:
-        """Return where each term of ``text`` stands, in order.
+    def spans(self, text: str, terms: Collection[str], own: str | None = None) -> list[Span]:
+        """Return where these ``terms`` stand in ``text``; those of a compound and its parts overlap.
 
         ``own`` is the language of the text's note, "" if that is not clear, None if the note is not known.
         """
+        normalized, origins = (text, None) if unicodedata.is_normalized("NFKC", text) else _normalize(text)
+        places = _token_places(normalized)
+        matching = self._tokens_of(own).with_terms(terms, {token for _, token in places})
+        spans = [
+            (start + first, start + last, term)
+            for start, token in places
+            if token in matching
+            for first, last, term in matching[token]
+        ]
+        if origins is None:
+            return spans
+        return [(origins[start][0], origins[end - 1][1], term) for start, end, term in spans]
+
+    def _tokens_of(self, own: str | None) -> _Tokens:
         analyzers = self.analyzer.analyzers
         if own is not None and len(analyzers) > 1:
             analyzers = (analyzer_of(self._rules.language_of(own)),)
-        return self._ranges_of_text(text, analyzers)
+        tokens = self._tokens.get(analyzers)
+        if tokens is None or len(tokens) > CACHED_TOKENS:
+            tokens = self._tokens[analyzers] = _Tokens(analyzers)
+        return tokens
 
-    def _find_all(self, text: str, analyzers: Analyzers) -> Ranges:
-        normalized, origins = (text, None) if unicodedata.is_normalized("NFKC", text) else _normalize(text)
-        ranges: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
-        for start, token in _token_places(normalized):
-            for first, last, term in self._spans_of_token(token, analyzers):
-                ranges[term].append((start + first, start + last))
-        if origins is None:
-            return dict(ranges)
-        return {
-            term: [(origins[start][0], origins[end - 1][1]) for start, end in places]
-            for term, places in ranges.items()
-        }
 
-    def _find(self, token: str, analyzers: Analyzers) -> tuple[tuple[int, int, str], ...]:
-        spans = [span for analyzer in analyzers for span in self._find_in(token, analyzer)]
-        return tuple(dict.fromkeys(spans))
-
-    def _find_in(self, token: str, analyzer: Analyzer) -> tuple[tuple[int, int, str], ...]:
-        folded, origins = (token.lower(), range(len(token))) if token.isascii() else _fold(token)
-        spans: list[tuple[int, int, str]] = []
-        offset = first = part_end = 0
-        for term in analyzer.token_terms(token).terms:
-            if term.offset != offset:
-                offset, first, part_end = term.offset, part_end, 0
-            start = folded.find(term.word, first)
-            if start < 0:
-                spans.append((0, len(token), term.text))
-                continue
-            end = start + len(term.word)
-            part_end = min(part_end or end, end)
-            spans.append((origins[start], origins[end - 1] + 1, term.text))
-        return tuple(spans)
+def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
+    folded, origins = (token.lower(), range(len(token))) if token.isascii() else _fold(token)
+    spans: list[Span] = []
+    offset = first = part_end = 0
+    for term in analyzer.token_terms(token).terms:
+        if term.offset != offset:
+            offset, first, part_end = term.offset, part_end, 0
+        start = folded.find(term.word, first)
+        if start < 0:
+            spans.append((0, len(token), term.text))
+            continue
+        end = start + len(term.word)
+        part_end = min(part_end or end, end)
+        spans.append((origins[start], origins[end - 1] + 1, term.text))
+    return spans
 
 
 @lru_cache(maxsize=16)
@@ -95,14 +124,17 @@ def span_finder(rules: LanguageRules, languages: frozenset[str | None]) -> SpanF
     return SpanFinder(QueryAnalyzer(rules.given, languages), rules)
 
 
-def _token_places(text: str) -> Iterator[tuple[int, str]]:
-    has_unspaced = not text.isascii() and contains_unspaced(text)
-    for match in token_pattern(text).finditer(text):
-        if has_unspaced and is_unspaced(match[0]):
-            for start, end in syllable_pairs(text, match.start(), match.end()):
-                yield start, text[start:end]
-        else:
-            yield match.start(), match[0]
+def _token_places(text: str) -> list[tuple[int, str]]:
+    places = [(match.start(), match[0]) for match in token_pattern(text).finditer(text)]
+    if text.isascii() or not contains_unspaced(text):
+        return places
+    return [place for start, token in places for place in _pairs(text, start, token)]
+
+
+def _pairs(text: str, start: int, token: str) -> list[tuple[int, str]]:
+    if not is_unspaced(token):
+        return [(start, token)]
+    return [(low, text[low:high]) for low, high in syllable_pairs(text, start, start + len(token))]
 
 
 def _fold(token: str) -> tuple[str, list[int]]:
