@@ -235,7 +235,7 @@ async def test_an_internal_error_is_an_incident_for_the_client_and_a_traceback_i
     assert "KeyError" in caplog.text
 
 
-@pytest.mark.parametrize("result", [float("nan"), object(), {1}])
+@pytest.mark.parametrize("result", [object(), {1}])
 async def test_an_answer_that_is_not_json_is_an_internal_error(wire, result):
     async def handler(params, context):
         return result
@@ -244,6 +244,25 @@ async def test_an_answer_that_is_not_json_is_an_internal_error(wire, result):
     client = await wire.client()
     await client.ask(1, "it")
     assert code(await client.read()) == "internal"
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        (float("nan"), None),
+        (1 << 70, 1 << 70),
+        ("half a pair \ud800", "half a pair \ufffd"),
+        ({1: "é"}, {"1": "é"}),
+    ],
+)
+async def test_an_answer_of_values_that_json_lacks_has_what_is_nearest(wire, result, expected):
+    async def handler(params, context):
+        return result
+
+    await wire.start({"it": handler})
+    client = await wire.client()
+    await client.ask(1, "it")
+    assert (await client.read())["result"] == expected
 
 
 async def test_an_answer_that_is_too_long_becomes_an_error(wire):

@@ -155,8 +155,10 @@ def created_time(note: Note, modified: float) -> float:
 
 def property_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | None:
     """Return the Unix time of the first of these properties with an ISO 8601 date."""
-    moments = (_moment(properties.get(name)) for name in names)
-    return next((moment for moment in moments if moment is not None), None)
+    for name in names:
+        if name in properties and (moment := _moment(properties[name])) is not None:
+            return moment
+    return None
 
 
 def file_name_time(path: str) -> float | None:

@@ -328,13 +328,14 @@ def _with_words_first(
 
 def _joined(notes: Sequence[str], scores: Sequence[float], signals: Signals) -> Sequence[float]:
     of = dict(zip(notes, scores, strict=True))
-    factors = [1.0] * len(notes)
-    for place, note in enumerate(notes):
-        own, others = of[note], signals.joined.get(note, {})
-        if own > 0 and note not in signals.wordless:
-            values = (joined_score(own, share, of.get(other, 0.0)) for other, share in others.items())
-            factors[place] = max(values, default=own) / own
-    return factors
+    factors: dict[str, float] = {}
+    for note, others in signals.joined.items():
+        own = of.get(note, 0.0)
+        if own > 0 and others and note not in signals.wordless:
+            factors[note] = (
+                max(joined_score(own, share, of.get(seed, 0.0)) for seed, share in others.items()) / own
+            )
+    return [factors.get(note, 1.0) for note in notes]
 
 
 def _leads(parts: Parts) -> bool:

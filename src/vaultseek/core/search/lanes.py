@@ -101,20 +101,21 @@ def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: 
 
 def agreeing(parts: Parts, norm: float) -> Parts:
     """Return the contributions with gains that add up to their p-norm."""
-    share = agreement([each.gain for each in parts.values()], norm)
-    if share == 1.0:
+    if norm == 1.0 or len(parts) == 1:
         return parts
-    return {lane: each._replace(gain=each.gain * share) for lane, each in parts.items()}
+    share = agreement([each.gain for each in parts.values()], norm)
+    return {lane: Contribution(*each[:-1], each.gain * share) for lane, each in parts.items()}
 
 
 def finite_scores(lane: Lane) -> dict[str, float]:
     """Return the lane's proposals, best first, each note once, with finite scores."""
-    finite = [hit.score for hit in lane.hits if math.isfinite(hit.score)] or [0.0]
+    finite = [score for _, score in lane.hits if math.isfinite(score)] or [0.0]
     low, high = min(finite), max(finite)
     best: dict[str, float] = {}
-    for hit in lane.hits:
-        score = low if math.isnan(hit.score) else min(max(hit.score, low), high)
-        best[hit.note] = max(score, best.get(hit.note, score))
+    for note, score in lane.hits:
+        bounded = score if low <= score <= high else high if score > high else low
+        if note not in best or bounded > best[note]:
+            best[note] = bounded
     return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -139,9 +140,11 @@ def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float)
     lowest = interpolated_rank(scale.minimum, best, scale)
     unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
     parts: dict[str, Contribution] = {}
-    for note, score in (scores | _known(lane, proposed, scores)).items():
-        if note not in proposed:
+    for note in proposed:
+        score = scores.get(note, lane.known.get(note, math.nan))
+        if not math.isfinite(score):
             continue
+        score = min(score, best)  # no note that only other lanes propose is above the lane's own best
         rank = interpolated_rank(score, best, scale)
         value = reciprocal_rank(weight, fusion.rrf_k, rank)
         gain = max(0.0, value - unknown)

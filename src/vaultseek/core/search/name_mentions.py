@@ -38,10 +38,13 @@ def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -
     Notes named by the id ``without`` are left out.
     """
     pieces = [piece for number, line in enumerate(lines) for piece in _pieces(number, line)]
-    ids = _ids_by_name(sorted({fold(name) for _, _, _, name in pieces}), ledger)
+    folded = [fold(name) for _, _, _, name in pieces]
+    ids = _ids_by_name(sorted(set(folded)), ledger)
     named: list[Named] = []
-    for line, start, end, name in pieces:
-        notes = tuple(sorted(ids.get(fold(name), set()) - {without}))
+    for (line, start, end, name), key in zip(pieces, folded, strict=True):
+        if key not in ids:
+            continue
+        notes = tuple(sorted(ids[key] - {without}))
         inside = named and named[-1].line == line and start < named[-1].end
         if notes and not inside:
             named.append(Named(line, start, end, name, notes))

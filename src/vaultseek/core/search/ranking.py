@@ -248,7 +248,8 @@ def _joined(
         return {}
     linked = {id: by_seed for id, by_seed in strengths.items() if id in notes}
     ids = {*linked, *(seed for by_seed in linked.values() for seed in by_seed)}
-    matched = {id: {fold(word) for word in keyword.matched(id)} for id in ids}
+    folded = {term.word: fold(term.word) for term in keyword.terms}
+    matched = {id: {folded[word] for word in keyword.matched(id)} for id in ids}
     return {
         notes[id].path: {
             notes[seed].path: strength
@@ -274,9 +275,10 @@ def anchor_shares(
     """Return the share of the query's anchors that each note contains, by path; only shares above 0."""
     if not anchors or keyword is None:
         return {}
+    folded = {term.word: fold(term.word) for term in keyword.terms}
     shares: dict[str, float] = {}
     for note, row in notes.items():
-        matched = {fold(word) for word in keyword.matched(note)}
+        matched = {folded[word] for word in keyword.matched(note)}
         count = sum(anchor in matched or all(w in matched for w in anchor.split()) for anchor in anchors)
         if count and matched:
             shares[row.path] = count / len(anchors)

@@ -272,16 +272,19 @@ def judge(
     notes: Collection[int], keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
 ) -> Judgement:
     """Judge each note by itself; see :func:`formula.confidence` and :func:`formula.is_near`."""
-    coverage: Mapping[int, float] = {}
     cosines: dict[int, float] = {}
+    of_words = np.full(len(notes), np.nan)
     if keyword is not None:
-        coverage = dict(zip(keyword.columns.notes.tolist(), keyword.columns.coverage.tolist(), strict=True))
+        rows, coverage = keyword.rows, keyword.columns.coverage
+        places = [(place, rows[note]) for place, note in enumerate(notes) if note in rows]
+        if places:
+            known, columns = zip(*places, strict=True)
+            of_words[list(known)] = coverage[list(columns)]
     if semantic is not None:
         both = np.concatenate([semantic.passage_scores, semantic.note_scores])
         ids = np.concatenate([semantic.passage_notes, semantic.note_ids])
         cosines = _best_of_each(ids, np.maximum(both, 0.0))
     of_meaning = np.array([cosines.get(note, np.nan) for note in notes])
-    of_words = np.array([coverage.get(note, np.nan) for note in notes])
     of_model = () if semantic is None else (semantic.meaning_curve, semantic.reading)
     likelihood = formula.confidence(of_meaning, of_words, *of_model)
     near = formula.is_near(of_meaning, of_words, *of_model)

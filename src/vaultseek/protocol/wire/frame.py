@@ -34,6 +34,11 @@ def encode(message: JSON) -> bytes:
         body = text.encode()
     except UnicodeEncodeError:
         body = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return frame_of(body)
+
+
+def frame_of(body: bytes) -> bytes:
+    """Return the frame of a body that is JSON already."""
     return b"Content-Length: %d\r\n\r\n%b" % (len(body), body)
 
 
