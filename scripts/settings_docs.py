@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from vaultseek.settings import describe
-from vaultseek.settings.model import ENV_DELIMITER, ENV_PREFIX, Settings, VaultSettings
+from vaultseek.settings.environment import ENV_DELIMITER, ENV_PREFIX
+from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.reference import capital, example, example_value, scalars, sections
 from vaultseek.settings.search import RecencyTier
 from vaultseek.settings.sections import TokenSettings

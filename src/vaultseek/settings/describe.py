@@ -188,7 +188,7 @@ def _coerce_value(value: Any, field: FieldInfo | None) -> Any:
         return value
     inner = section_of(field.annotation)
     if inner is not None and not is_list(field.annotation):
-        return coerce(value, inner)
+        return coerce(from_json(value), inner)
     if not isinstance(value, str):
         return value
     if is_list(field.annotation) or is_table(field.annotation):

@@ -18,14 +18,8 @@ from vaultseek.base.text import printable
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings import describe, toml
 from vaultseek.settings.describe import Location, dotted_key
-from vaultseek.settings.model import (
-    ENV_DELIMITER,
-    ENV_PREFIX,
-    EnvironmentSource,
-    SavedSearches,
-    Settings,
-    VaultSettings,
-)
+from vaultseek.settings.environment import ENV_DELIMITER, ENV_PREFIX, environment, merge
+from vaultseek.settings.model import SavedSearches, Settings, VaultSettings
 from vaultseek.settings.resolve import Origin, SettingProblem, resolve_paths
 from vaultseek.settings.search import SearchSettings
 
@@ -54,20 +48,21 @@ def examine(path: Path | None = None) -> tuple[Settings, tuple[SettingProblem, .
     data = toml.read(file, required=path is not None)
     origin = Origin(file)
     problems = _unknown_variables()
-    # Found before ``Settings`` is called: pydantic has keyword arguments of its own.
     for name in data.keys() - Settings.model_fields:
         problems.append(
             SettingProblem(str(file), (name,), describe.unknown_name(name, Settings.model_fields))
         )
     for name, other in describe.named_twice(data.get("search"), SearchSettings):
         problems.append(SettingProblem(str(file), ("search", name), _also(other)))
-    known = {name: value for name, value in data.items() if name in Settings.model_fields}
+    values = {name: value for name, value in data.items() if name in Settings.model_fields}
+    for name, value in environment().items():
+        merge(values, [name], value)
     try:
-        settings = Settings(**known)
+        settings = Settings.model_validate(values)
         vaults = list(enumerate(settings.vaults))
     except ValidationError as error:
         problems += _invalid(error, origin)
-        settings, vaults = _valid_parts(known)
+        settings, vaults = _valid_parts(values)
     resolved, unresolved = resolve_paths(settings, vaults, origin)
     return resolved, (*problems, *unresolved)
 
@@ -96,7 +91,7 @@ def check_environment() -> None:
     """Raise ConfigError if an environment variable has a value that its setting does not allow."""
     problems = _unknown_variables()
     try:
-        Settings()
+        Settings.model_validate(environment())
     except ValidationError as error:
         problems += _invalid(error, Origin(paths.config_file()))
     _raise_first(problems)
@@ -117,7 +112,7 @@ def with_overrides(base: SearchSettings, overrides: Mapping[str, Any]) -> Search
         raise UsageError(f"setting {name}: {_also(other)}")
     values = base.model_dump(exclude_unset=True)
     for key, value in overrides.items():
-        _merge(values, str(key).lower().split("."), value)
+        merge(values, str(key).lower().split("."), value)
     try:
         return SearchSettings.model_validate(describe.coerce(values, SearchSettings))
     except ValidationError as error:
@@ -155,11 +150,8 @@ def _unknown_variables() -> list[SettingProblem]:
     return problems
 
 
-def _valid_parts(data: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, VaultSettings]]]:
+def _valid_parts(values: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, VaultSettings]]]:
     """Return the sections that are valid by themselves, and the valid vaults with their positions."""
-    values = dict(data)
-    for name, value in EnvironmentSource(Settings)().items():
-        _merge(values, [name], value)
     sections: dict[str, Any] = {}
     for name, field in Settings.model_fields.items():
         section = describe.section_of(field.annotation)
@@ -173,16 +165,3 @@ def _valid_parts(data: Mapping[str, Any]) -> tuple[Settings, list[tuple[int, Vau
         with suppress(ValidationError):
             vaults.append((number, VaultSettings.model_validate(entry)))
     return Settings.model_construct(**sections), vaults
-
-
-def _merge(values: dict[str, Any], key: list[str], value: Any) -> None:
-    """Set ``key`` in nested tables, in place; a table is merged into the one that is there."""
-    *tables, last = key
-    for name in tables:
-        inner = values.get(name)
-        values[name] = values = dict(inner) if isinstance(inner, dict) else {}
-    if isinstance(value, Mapping):
-        for name, nested in value.items():
-            _merge(values, [last, str(name)], nested)
-    else:
-        values[last] = value

@@ -1,7 +1,7 @@
 """The settings: every key of ``config.toml`` with its type, default and description.
 
 The models are also the reference: ``reference.py`` turns them into ``config.toml.example`` and the
-documentation. ``load.py`` reads them. Importing this module takes some 150 ms.
+documentation. ``load.py`` reads them. Importing this module takes some 100 ms.
 """
 
 import re
@@ -9,18 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator
-from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from vaultseek.base import limits
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
-from vaultseek.settings import describe
 from vaultseek.settings.engine import EMBEDDED, EngineOptions
 from vaultseek.settings.search import SearchSettings
 from vaultseek.settings.sections import ModelSettings, RerankerSettings, Section, TeamSettings
-
-ENV_PREFIX = "VAULTSEEK_"
-ENV_DELIMITER = "__"
 
 Language = Literal[
     "ar", "bg", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hr", "hu", "id",
@@ -132,17 +126,8 @@ class DaemonSettings(Section):
     """Minutes between full comparisons of the disk with the index."""
 
 
-class Settings(BaseSettings):
-    """All settings, frozen. ``load`` makes them; the constructor alone reads only the environment."""
-
-    model_config = SettingsConfigDict(
-        frozen=True,
-        extra="forbid",
-        strict=True,
-        env_prefix=ENV_PREFIX,
-        env_nested_delimiter=ENV_DELIMITER,
-        env_ignore_empty=True,
-    )
+class Settings(Section):
+    """All settings. ``load`` makes them."""
 
     vaults: tuple[VaultSettings, ...] = Field(default=(), strict=False)
     """The folders of notes to watch."""
@@ -154,27 +139,3 @@ class Settings(BaseSettings):
     team: TeamSettings = TeamSettings()
     searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
     """Saved searches: a query begins with @name instead of writing it out."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Use the environment first, then the file, and nothing else."""
-        return EnvironmentSource(settings_cls), init_settings
-
-
-class EnvironmentSource(EnvSettingsSource):
-    """The ``VAULTSEEK_*`` variables, each converted to the type of its key where possible."""
-
-    def __call__(self) -> dict[str, Any]:
-        values: dict[str, Any] = describe.coerce(super().__call__(), self.settings_cls)
-        return values
-
-    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:
-        # Text that is not JSON stays text: validation reports it with its key and variable.
-        return describe.from_json(value)

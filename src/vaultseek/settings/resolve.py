@@ -17,14 +17,8 @@ from vaultseek.semantic.models.choice import AUTO, OFF
 from vaultseek.semantic.models.packed import MULTILINGUAL, PACKED
 from vaultseek.semantic.models.service import Service, secret_option
 from vaultseek.settings.describe import Location, dotted_key, quote_value
-from vaultseek.settings.model import (
-    ENV_DELIMITER,
-    ENV_PREFIX,
-    EnvironmentSource,
-    IndexSettings,
-    Settings,
-    VaultSettings,
-)
+from vaultseek.settings.environment import ENV_DELIMITER, ENV_PREFIX, environment
+from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
 from vaultseek.settings.sections import ServerSettings
 
 
@@ -241,7 +235,7 @@ class Origin:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._environment = EnvironmentSource(Settings)()
+        self._environment = environment()
 
     def problem(self, location: Location, message: str) -> SettingProblem:
         """Return a problem of the setting at ``location`` with the source that set it."""

@@ -181,7 +181,9 @@ def _embedding_text(
     """Return the text with its key; ``keeps`` means that it keeps its vector whatever the title is."""
     heading = title_line(title, count, window)
     rest = fit("\n".join(filter(None, parts)), count, window - int(window * TITLE_SHARE))
-    text = fit("\n".join(filter(None, (heading, rest))), count, window)
+    text = "\n".join(filter(None, (heading, rest)))
+    if len(text) > window * TOKEN_CHARS or not getattr(count, "additive", False):
+        text = fit(text, count, window)  # else both fit, as each has its share of the window
     keeps = keeps and sum(map(str.isalnum, rest)) >= KEY_TEXT_CHARS
     signed = f"{EMBEDDING_TEXT_VERSION}\0{'' if keeps else heading}\0{rest}"
     return EmbeddingText(text, hashlib.sha256(signed.encode("utf-8", "surrogatepass")).hexdigest())

@@ -68,11 +68,16 @@ _CLOSING = {"<!--": "-->"}
 
 def plain_passage(markdown: str) -> str:
     """Return ``markdown`` without link addresses, markers and block ids; code and line breaks stay."""
-    text = _SPACES.sub(" ", markdown)[:PLAIN_CHARS]
+    text = _single_spaced(markdown)[:PLAIN_CHARS]
     for markers, pattern, replacement in _PASSAGE:
         if not markers or any(marker in text for marker in markers):
             text = pattern.sub(replacement, text)
-    return text.strip()
+    lines = (line.strip(" \t") for line in _single_spaced(text).split("\n"))
+    return "\n".join(filter(None, lines)).strip()
+
+
+def _single_spaced(text: str) -> str:
+    return _SPACES.sub(" ", text) if "  " in text or "\t" in text else text
 
 
 def _without_emphasis(match: re.Match[str]) -> str:
@@ -140,7 +145,8 @@ _PASSAGE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
         (("|",), r"[ \t]*\|[ \t]*(?=\S.*\|[ \t]*$)|[ \t]*\|[ \t]*$", " "),
         (
             ("`", "~~~", "**", "=="),
-            r"`+|~~~+|(?<=\S)\*\*+(?!\w)|(?<!\w)\*\*+(?=\S)|==(?!\w)(?<=\w==)|(?<!\S)==(?=\w)",
+            # Each begins with a character of its own, so that the search skips all others.
+            r"``*|~~~+|\*(?<=\S\*)\*+(?!\w)|\*(?<!\w\*)\*+(?=\S)|==(?!\w)(?<=\w==)|==(?<!\S==)(?=\w)",
             " ",
         ),
         (
@@ -148,7 +154,5 @@ _PASSAGE: tuple[tuple[tuple[str, ...], re.Pattern[str], str], ...] = tuple(
             r"</?(?:a|b|br|center|div|em|i|img|kbd|li|mark|p|span|strong|su[bp]|table|t[dhr]|u|[ou]l)\b[^<>]*>",
             " ",
         ),
-        ((), r"[ \t]{2,}|^[ \t]+|[ \t]+$", " "),
-        (("\n",), r"[ \t]*\n[ \t\n]*", "\n"),
     )
 )
