@@ -23,6 +23,10 @@ from vaultseek.errors import Cancelled, Unavailable, VaultMissing
 
 UNREAD_NOTES_TOLERATED = 20
 """Unread notes above which an answer says that it may be incomplete."""
+LARGE_NOTES = 2_000
+START_SECONDS = 0.5
+"""Pause before a known vault of so many notes is loaded, which would hold up the first searches: these are
+answered from the index as it is."""
 ENGINE_SECONDS = 0.5
 """Longest wait for an engine to have a change before clients are notified of it."""
 
@@ -125,6 +129,8 @@ class FolderSource:
     # -- tasks -----------------------------------------------------------------------------------------
 
     async def _follow(self) -> None:
+        if self._vault.ledger.counts().notes > LARGE_NOTES:
+            await asyncio.sleep(START_SECONDS)
         with contextlib.suppress(Cancelled):
             while not await self._load():
                 await asyncio.sleep(pause_after(self._failures))

@@ -5,6 +5,7 @@ alone means nothing. Every character of Chinese, Japanese and Korean is a syllab
 """
 
 import re
+from functools import cache
 
 from vaultseek.base.text import SYLLABIC, UNSPACED
 
@@ -23,31 +24,32 @@ _OF_CONSONANT = f"{_THAI_AND_LAO}|{_BURMESE}|{_KHMER}"
 SYLLABLE = f"(?>{_OF_CONSONANT}|[{UNSPACED}])"
 """Pattern of one syllable of any of these scripts; atomic, for a shorter one leaves its marks behind."""
 
-_SYLLABLE = re.compile(SYLLABLE)
-_CONSONANT_SYLLABLE = re.compile(_OF_CONSONANT)
 _SYLLABIC = re.compile(f"[{SYLLABIC}]")
 # A last syllable matches as well: the search would go on with the marks in it otherwise.
-_PAIR = re.compile(f"({SYLLABLE})(?=({SYLLABLE})|)")
-_UNSPACED_PAIR = re.compile(f"([{UNSPACED}])(?=([{UNSPACED}]))")
+_PAIR = f"({SYLLABLE})(?=({SYLLABLE})|)"
+_UNSPACED_PAIR = f"([{UNSPACED}])(?=([{UNSPACED}]))"
+_compiled = cache(re.compile)
+"""Few notes have these scripts, and their patterns take long to compile."""
 
 
 def space_pairs(text: str) -> str:
     """Return the text with each run of syllables written as its overlapping pairs: ``abc`` is ``ab bc c``."""
-    pattern = _PAIR if _SYLLABIC.search(text) else _UNSPACED_PAIR
+    pattern = _compiled(_PAIR if _SYLLABIC.search(text) else _UNSPACED_PAIR)
     return pattern.sub(r"\1\2 ", text)
 
 
 def first_syllable(pair: str) -> str:
     """Return the first syllable of a text that begins with one."""
-    match = _SYLLABLE.match(pair)
+    match = _compiled(SYLLABLE).match(pair)
     return match[0] if match else pair[:1]
 
 
 def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """Return the ranges of the pairs that begin in this range of a text; a last syllable is by itself."""
     pairs = []
-    for match in _SYLLABLE.finditer(text, start, end):
-        following = _SYLLABLE.match(text, match.end())
+    syllable = _compiled(SYLLABLE)
+    for match in syllable.finditer(text, start, end):
+        following = syllable.match(text, match.end())
         pairs.append((match.start(), following.end() if following else match.end()))
     return pairs
 
@@ -59,4 +61,4 @@ def has_syllables(text: str) -> bool:
 
 def count_syllables(text: str) -> int:
     """Return the number of syllables of Thai, Lao, Burmese and Khmer in a text."""
-    return sum(1 for _ in _CONSONANT_SYLLABLE.finditer(text))
+    return sum(1 for _ in _compiled(_OF_CONSONANT).finditer(text))

@@ -3,19 +3,21 @@
 Nothing here recurses, so deep nesting is harmless.
 """
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Literal
-
-import tree_sitter
-import tree_sitter_markdown
+from typing import TYPE_CHECKING, Literal
 
 from vaultseek.base.limits import NOTE_LINES
 from vaultseek.base.model import Span, SpanKind
 from vaultseek.content.markdown.skeleton import FOOTNOTE, HTML_BLOCK, skeleton_of
 from vaultseek.content.markdown.structure import Block, BlockKind, Structure, whole_spans, without_quotes
+
+if TYPE_CHECKING:
+    import tree_sitter
 
 
 def read_blocks(lines: Sequence[str]) -> Structure:
@@ -93,6 +95,9 @@ _TRIMMED = {"fence", "indented", "html"}
 
 @cache
 def _parser() -> tree_sitter.Parser:
+    import tree_sitter
+    import tree_sitter_markdown
+
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_markdown.language()))
 
 

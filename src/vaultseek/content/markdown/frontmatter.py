@@ -1,15 +1,19 @@
 """Parse frontmatter: its position, properties, tags, aliases, title and links; and the dates of a note."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.base.model import JSON, Link, Note, Problem
 from vaultseek.content.markdown.links import property_link
-from vaultseek.content.markdown.yamlcore import Document, LoadError, Scalar, load
+
+if TYPE_CHECKING:
+    from vaultseek.content.markdown.yamlcore import Document, Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
             1,
             body_line,
         )
+    from vaultseek.content.markdown.yamlcore import LoadError, load  # YAML takes long to import
+
     try:
         document = load("\n".join(block) + "\n")
     except LoadError as error:

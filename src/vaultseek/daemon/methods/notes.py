@@ -12,7 +12,6 @@ from vaultseek.core.notes import links as linked
 from vaultseek.core.notes import mentions
 from vaultseek.core.notes import read as reading
 from vaultseek.core.notes.complete import VaultCompleter, complete_blocks
-from vaultseek.core.notes.duplicates import duplicates
 from vaultseek.core.notes.lookup import vault_path
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.core.notes.related import related
@@ -86,6 +85,8 @@ async def _orphans(follower: SeenFollower, call: params.OrphansParams) -> JSON:
 
 
 async def _duplicates(follower: SeenFollower, call: params.DuplicatesParams) -> JSON:
+    from vaultseek.core.notes.duplicates import duplicates
+
     return await duplicates(follower.vault, call.limit)
 
 

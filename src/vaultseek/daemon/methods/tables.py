@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
@@ -12,8 +12,6 @@ from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
 from vaultseek.core.tables.place import base_path, has_base
-from vaultseek.core.tables.run import table_of_notes, tables_of
-from vaultseek.core.tables.scope import Budget
 from vaultseek.daemon.methods.access import (
     Find,
     Handlers,
@@ -28,6 +26,9 @@ from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.protocol.messages.params import TableParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
+
+if TYPE_CHECKING:
+    from vaultseek.core.tables.scope import Budget
 
 T = TypeVar("T")
 
@@ -67,6 +68,10 @@ class TableMethods:
             raise UsageError(
                 "columns, sort, group and summaries are those of the base; use them with a query"
             )
+        from vaultseek.core.tables.run import (
+            tables_of,
+        )  # takes a while, and the first answer is seldom a table
+
         vault = follower.vault
         folder = folder_of(vault, "a table of a file")
         path = await _path(file, follower)
@@ -87,6 +92,8 @@ class TableMethods:
     ) -> JSON:
         if call.view is not None or call.this is not None:
             raise UsageError("view and this are for a base; use columns, sort and group with a query")
+        from vaultseek.core.tables.run import table_of_notes
+
         vault, settings = follower.vault, self._settings()
         parsed = parse_request(
             SearchRequest(
@@ -122,8 +129,10 @@ class TableMethods:
         )
 
 
-def _budget(context: RequestContext) -> Budget:
+def _budget(context: RequestContext) -> "Budget":
     """Return the time for a table: none beyond the deadline of the request."""
+    from vaultseek.core.tables.scope import Budget
+
     remaining = context.remaining()
     seconds = limits.TABLE_SECONDS if remaining is None else min(limits.TABLE_SECONDS, remaining)
     return Budget(seconds, context.cancelled)
