@@ -49,6 +49,26 @@ def test_an_interrupt_while_it_connects_waits_until_it_is_connected(monkeypatch)
     assert calls == ["connected", "disconnected"]
 
 
+def test_a_cluster_here_that_starts_too_slowly_is_started_again_and_then_named_in_one_line(monkeypatch):
+    starts = []
+
+    def init(**options):
+        starts.append("start")
+        raise Exception("The current node timed out during startup.")  # what Ray raises has no class
+
+    ray = SimpleNamespace(init=init, shutdown=lambda: None, exceptions=exceptions())
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    words = "^the Ray cluster at local cannot be used: The current node timed out during startup.$"
+    with (
+        pytest.raises(Unavailable, match=words),
+        ray_cluster.connected("local", "hashing", "hashing", 254),
+    ):
+        pass
+    assert starts == ["start", "start"]
+
+
 def exceptions():
     """Return the errors of Ray that are told apart."""
     return SimpleNamespace(RayError=OSError, RayTaskError=OSError)

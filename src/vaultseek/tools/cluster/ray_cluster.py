@@ -124,22 +124,22 @@ def connected(address: str, model: str, fingerprint: str, window: int) -> Iterat
             }
         import ray
 
-        with _interrupts_deferred(), _translated(ray, f"the Ray cluster at {address} cannot be used"):
+        with _interrupts_deferred():
             stack.callback(ray.shutdown)
-            _initialize(ray, options, STARTS if place == LOCAL else 1)
+            _initialize(ray, options, address)
         yield RayCluster(ray, model, fingerprint, window)
 
 
-def _initialize(ray: Any, options: dict[str, Any], starts: int) -> None:
-    """Connect; a cluster on this machine that starts too slowly is started again."""
-    for left in reversed(range(starts)):
+def _initialize(ray: Any, options: dict[str, Any], address: str) -> None:
+    """Connect; a cluster on this machine that starts too slowly is started again. Raises Unavailable."""
+    for left in reversed(range(STARTS if address == LOCAL else 1)):
         try:
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR)
             return
-        except Exception:
+        except Exception as error:  # Ray has no class for a start that takes too long
             ray.shutdown()
             if not left:
-                raise
+                raise Unavailable(f"the Ray cluster at {address} cannot be used: {_line(error)}") from None
 
 
 def _checked(address: str) -> str:
@@ -179,7 +179,7 @@ def _interrupts_deferred() -> Iterator[None]:
 
 
 @contextmanager
-def _translated(ray: Any, what: str = "the Ray cluster is gone") -> Iterator[None]:
+def _translated(ray: Any) -> Iterator[None]:
     """Raise Unavailable in place of Ray's errors."""
     try:
         yield
@@ -189,7 +189,7 @@ def _translated(ray: Any, what: str = "the Ray cluster is gone") -> Iterator[Non
             f" every machine of it needs vaultseek {__version__}"
         ) from None
     except (ray.exceptions.RayError, OSError, RuntimeError, ValueError, AssertionError) as error:
-        raise Unavailable(f"{what}: {_line(error)}") from None
+        raise Unavailable(f"the Ray cluster is gone: {_line(error)}") from None
 
 
 def _line(error: BaseException) -> str:
