@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import shutil
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from daemons import eventually
 from postgres_server import PostgresServer
 from semantic_here import WorkerHere, index_here
 from vaultseek.base.paths import folder_bytes
@@ -109,6 +111,24 @@ def test_vectors_that_become_many_get_an_approximate_index_while_they_are_stored
         assert len(made) == 2
         assert answers(indexer) == answers(embedded)
     embedded.close()
+
+
+def test_while_an_index_of_vectors_is_made_the_engine_says_so(tmp_path, engine, server, monkeypatch):
+    import psycopg
+
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        backend, space = indexer.engine.backend, indexer.embedding.store.name
+        monkeypatch.setattr(backend_module, "INDEXED_VECTORS", 3)
+        with psycopg.connect(server.uri) as blocking:
+            table = backend_module.vector_table(space, "notes")
+            blocking.execute(f"LOCK TABLE {backend.server.schema}.{table} IN ROW EXCLUSIVE MODE")
+            making = threading.Thread(target=backend.optimize, args=(space, "notes"))
+            making.start()
+            eventually(lambda: indexer.engine.is_indexing, "it waits for the table")
+        making.join()
+        assert not indexer.engine.is_indexing
 
 
 def test_a_searcher_keeps_nothing_and_needs_no_indexer(tmp_path, engine):

@@ -159,14 +159,22 @@ class Backlog:
             self._check(advance)
 
     def _check(self, advance: Advance) -> None:
-        vault, worker = self._vault, self._worker.state
+        worker = self._worker.state
         if worker.reason is not None and worker.reason.code == "model_unusable":
             raise WorkerUnavailable(worker.reason.text)
         reason = self.waiting_reason()
-        is_computing = reason is None and worker.doing
-        if is_computing or worker.status == "starting" or vault.embedding.handout.current is not None:
-            advance.wait()  # that has limits of its own
+        if self.is_at_work():
+            advance.wait()
         advance.check(reason.text if reason else "the index is not complete")
+
+    def is_at_work(self) -> bool:
+        """True while something is done that has limits of its own, and may show no progress for long."""
+        vault, worker = self._vault, self._worker.state
+        is_computing = self.waiting_reason() is None and worker.doing
+        is_starting = worker.status == "starting"
+        return bool(
+            is_computing or is_starting or vault.embedding.handout.current or vault.engine.is_indexing
+        )
 
     def _is_read(self) -> bool:
         activity = self._vault.activity

@@ -111,6 +111,11 @@ class IndexedShard(PostgresEngine):
         return problem
 
     @property
+    def is_indexing(self) -> bool:
+        """True while the server makes an index of vectors."""
+        return self.backend.is_indexing
+
+    @property
     def is_synced(self) -> bool:
         """True if nothing is on its way to the server, or ``problem`` says why it is not there."""
         is_idle = not self._wanted.is_set() and self._began is None

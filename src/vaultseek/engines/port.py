@@ -114,6 +114,11 @@ class Engine:
         return None
 
     @property
+    def is_indexing(self) -> bool:
+        """True while it makes an index of vectors, which may take long and counts nothing."""
+        return False
+
+    @property
     def is_synced(self) -> bool:
         """True if the notes of the ledger are in the engine, or it is known why not."""
         return True

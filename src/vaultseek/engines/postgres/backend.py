@@ -39,7 +39,7 @@ KINDS: tuple[Kind, Kind] = ("passages", "notes")
 INDEXED_VECTORS = 20_000
 """Number of vectors from which an approximate index is used; fewer are compared one by one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
-"""Time limit and memory of the server for making that index."""
+"""Time limit for making that index, and the least memory of the server for it."""
 PASSAGES_PER_NOTE = 4
 """Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
 MOST_HITS = 16_384
@@ -91,6 +91,8 @@ class PostgresBackend:
         self.options = options
         self.server = Server(options, schema_name(options))
         self.words = Words(self.server, LanguageRules.of_vault(DEFAULT_LANGUAGE))
+        self.is_indexing = False
+        """True while an approximate index is made."""
         self._has_schema = False
 
     # -- reading ---------------------------------------------------------------------------------------
@@ -258,9 +260,11 @@ class PostgresBackend:
             return
         counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {INDEXED_VECTORS}) AS first"
         if self.server.rows(counted)[0][0] == INDEXED_VECTORS:
-            with self.server.transaction(INDEX_SECONDS):
-                self.server.run(f"SET LOCAL maintenance_work_mem = '{INDEX_MEMORY}'")
-                self.server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector vector_cosine_ops)")
+            self.is_indexing = True
+            try:
+                self._create_near(table)
+            finally:
+                self.is_indexing = False
 
     def forget_vectors(self, space: str, kind: Kind, numbers: Sequence[int] | Numbers) -> None:
         """Delete vectors, given by their numbers."""
@@ -310,6 +314,16 @@ class PostgresBackend:
         scores = np.array([row[2] for row in rows], np.float64)
         best = np.lexsort((numbers, -scores))
         return Hits(numbers[best], of_notes[best], scores[best])
+
+    def _create_near(self, table: str) -> None:
+        with self.server.transaction(INDEX_SECONDS):
+            self.server.rows(
+                "SELECT set_config(name, %s, true) FROM pg_settings WHERE name = 'maintenance_work_mem'"
+                " AND pg_size_bytes(setting || unit) < pg_size_bytes(%s)",
+                INDEX_MEMORY,
+                INDEX_MEMORY,
+            )
+            self.server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector vector_cosine_ops)")
 
     def _has_table(self, table: str) -> bool:
         sql = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s"
