@@ -17,7 +17,7 @@ HEAD = """\
 # fmt: off
 from typing import Any
 
-from vaultseek.base.model import CompletionKind, Mode
+from vaultseek.base.model import CompletionKind, EngineKind, Mode
 from vaultseek.protocol.messages import answers
 
 TABLE: dict[str, tuple[str, ...]]

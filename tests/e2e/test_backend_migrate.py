@@ -122,7 +122,7 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     assert (moved["engine"], moved["place"], moved["was_there"], moved["same"]) == (
         "postgres",
         server.uri.replace("vaultseek@", ""),
-        True,
+        False,
         True,
     )
     vaults = {vault["vault"]: vault for vault in moved["vaults"]}

@@ -16,6 +16,7 @@ TokenCount = Callable[[str], int]
 """Counter of the embedding model's tokens in a text."""
 Mode = Literal["hybrid", "keyword", "semantic"]
 LinkKind = Literal["wikilink", "embed", "markdown"]
+EngineKind = Literal["embedded", "postgres"]
 CompletionKind = Literal["note", "file", "heading", "block", "tag", "property", "value"]
 STAGES = frozenset({"rerank", "expansion"})
 """Stages of a search that are not lanes; ``partial`` may name them too."""

@@ -50,6 +50,7 @@ TABLE = {
     "notes_to_parse": ("index/files",),
     "keep_notes": ("index/notes", "notes"),
     "verify": ("index/verify",),
+    "move": ("index/move", "to"),
     "texts_to_embed": ("index/texts",),
     "keep_vectors": ("index/vectors", "fingerprint", "vectors"),
     "subscribe": ("index/subscribe",),

@@ -2,7 +2,7 @@
 # fmt: off
 from typing import Any
 
-from vaultseek.base.model import CompletionKind, Mode
+from vaultseek.base.model import CompletionKind, EngineKind, Mode
 from vaultseek.protocol.messages import answers
 
 TABLE: dict[str, tuple[str, ...]]
@@ -230,10 +230,15 @@ class Methods:
         timeout: float | None = ...) -> answers.KeptNotes:
         """Return parsed notes that were taken."""
 
-    def verify(self, *, repair: bool = False, vault: str | None = None, cwd: str | None = None,
-        deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.Verified:
+    def verify(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Verified:
         """Return the numbers of a vault in its engine, beside those of its ledger."""
+
+    def move(self, to: EngineKind, *, uri: str | None = None, progress: bool = False,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Moved:
+        """Return the vaults in an engine, compared with their ledgers, and with the searches before a
+        move."""
 
     def texts_to_embed(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
@@ -395,9 +400,12 @@ class AsyncMethods:
     async def keep_notes(self, notes: dict[str, str], *, refused: list[str] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.KeptNotes: ...
-    async def verify(self, *, repair: bool = False, vault: str | None = None, cwd: str | None = None,
+    async def verify(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Verified: ...
+    async def move(self, to: EngineKind, *, uri: str | None = None, progress: bool = False,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.Moved: ...
     async def texts_to_embed(self, *, limit: int | None = None, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.TextsToEmbed: ...

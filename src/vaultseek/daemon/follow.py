@@ -67,6 +67,7 @@ class VaultFollower:
         self.wait_if_new = self._scans.wait_if_new
         self.wait_for_first_scan = self._scans.wait_for_first
         self.wait_until_embedded = self._backlog.wait_until_embedded
+        self.is_at_work = self._backlog.is_at_work
 
     def _choose_source(self, reporter: ActivityReporter) -> Source:
         vault = self.vault

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from vaultseek.base import limits
+from vaultseek.base.model import EngineKind
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings.engine import EMBEDDED, EngineOptions
 from vaultseek.settings.search import SearchSettings
@@ -66,7 +67,7 @@ class IndexSettings(Section):
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
     """Kinds of files that are read beside notes; of others only the names are known. "ocr" reads pictures and
     scanned PDFs, which is slow and needs the extra vaultseek[ocr]; "session" the logs of coding agents."""
-    backend: Literal["embedded", "postgres"] = "embedded"
+    backend: EngineKind = "embedded"
     """The engine that proposes what matches: "embedded" is part of vaultseek; "postgres" is a server of
     PostgreSQL with pgvector, by the extra vaultseek[postgres]."""
     uri: str = ""

@@ -342,7 +342,7 @@ class Advance:
     """The steps of one vault, as far as they lead on: a store that is filled again and again does not."""
 
     def __init__(self, vault: OpenVault) -> None:
-        self._vault = vault
+        self.vault = vault
         self._moved = time.monotonic()
         self._steps: tuple[int, ...] = ()
         self._least = 0
@@ -353,8 +353,8 @@ class Advance:
 
     def check(self, problem: str) -> None:
         """Raise `WorkerUnavailable` with the ``problem`` if nothing has moved for ``STALLED_SECONDS``."""
-        ledger = self._vault.ledger
-        pending, synced = ledger.counts().pending, self._vault.engine.synced_revision(ledger)
+        ledger = self.vault.ledger
+        pending, synced = ledger.counts().pending, self.vault.engine.synced_revision(ledger)
         steps = (ledger.revision, ledger.vectors.embeddings_computed(), synced)
         if steps != self._steps or pending < self._least:
             self._steps, self._least, self._moved = steps, pending, time.monotonic()

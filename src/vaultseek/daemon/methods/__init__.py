@@ -17,6 +17,7 @@ from vaultseek.daemon.methods.graph import GRAPH_METHODS
 from vaultseek.daemon.methods.history import HistoryMethods
 from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
 from vaultseek.daemon.methods.links import LINK_METHODS
+from vaultseek.daemon.methods.move import MoveMethods
 from vaultseek.daemon.methods.notes import NOTE_METHODS
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
@@ -63,14 +64,14 @@ class Methods:
         self._access = AccessControl(
             lambda: registry.settings.team, self.verifier.current, self._views.counts, self.audit, metrics
         )
+        subscribers = subscribers or Subscribers()
         self._parts = (
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
             HistoryMethods(self._find, lambda: registry.settings),
             TableMethods(self._find, lambda: registry.settings),
-            IndexMethods(
-                registry, self._find, self._vaults.remember, subscribers or Subscribers(), self._daemon
-            ),
+            IndexMethods(registry, self._find, self._vaults.remember, subscribers, self._daemon),
+            MoveMethods(file, registry, self._find, self._vaults.follow_settings, subscribers),
         )
 
     def handlers(self) -> Mapping[str, Handler]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from vaultseek.base import paths
 from vaultseek.base.model import JSON
-from vaultseek.core.indexing.comparison import compare, refill
+from vaultseek.core.indexing.comparison import compare
 from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.daemon.failed_vaults import FailedVault
 from vaultseek.daemon.follow import VaultFollower
@@ -163,14 +163,10 @@ async def _notes(follower: SeenFollower, call: params.ParsedParams) -> JSON:
     return {"kept": _open_handout(whole(follower)).submit(call.notes, call.refused)}
 
 
-async def _verify(follower: SeenFollower, call: params.VerifyParams) -> JSON:
+async def _verify(follower: SeenFollower, call: params.VaultParams) -> JSON:
     follower = whole(follower)
     vault = follower.vault
     comparison = await compare(vault)
-    is_synced = not follower.pending and vault.keyword_reason() is None
-    fills = call.repair and not comparison.is_same and is_synced and vault.options.folder is not None
-    if fills:
-        await refill(vault, comparison)
     engine = vault.options.engine
     return {
         "engine": engine.kind if engine else EMBEDDED,
@@ -178,7 +174,6 @@ async def _verify(follower: SeenFollower, call: params.VerifyParams) -> JSON:
         "numbers": [number.as_json() for number in comparison.numbers],
         "pending": follower.pending,
         "same": comparison.is_same,
-        "filled_again": fills,
         "reason": comparison.reason,
     }
 
@@ -207,7 +202,7 @@ INDEX_METHODS: VaultHandlers = {
     "index/compact": (params.VaultParams, _compact),
     "index/files": (params.FilesParams, _files),
     "index/notes": (params.ParsedParams, _notes),
-    "index/verify": (params.VerifyParams, _verify),
+    "index/verify": (params.VaultParams, _verify),
     "index/texts": (params.TextsParams, _texts),
     "index/vectors": (params.VectorsParams, _vectors),
 }

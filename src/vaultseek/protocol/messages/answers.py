@@ -1179,10 +1179,47 @@ class Verified(OfVault):
     """Notes to read plus vectors to store, which explain a difference."""
     same: bool
     """True if each number is the same."""
-    filled_again: bool
-    """True if the engine is being filled again, as was asked for."""
     reason: str | None
     """The reason why some numbers are missing."""
+
+
+class ComparedSearch(Answer):
+    """A search before and after a move."""
+
+    query: str
+    notes: int
+    """Number of its first notes before the move."""
+    again: int
+    """Number of these that are among the first notes after it."""
+
+
+class MovedVault(OfVault):
+    """A vault after a move."""
+
+    same: bool
+    """True if each number is the same."""
+    reason: str | None
+    """The reason why some numbers are missing."""
+    numbers: list[EngineNumber]
+    searches: list[ComparedSearch]
+    unsearched: str | None
+    """The reason why there was no search before the move."""
+
+
+class Moved(Answer):
+    """The vaults in an engine, compared with their ledgers, and with the searches before a move."""
+
+    engine: str
+    """embedded or postgres."""
+    place: str | None
+    """The address of the engine; None for the embedded one."""
+    former: str | None
+    """The server that was left, which keeps its copy."""
+    was_there: bool
+    """True if there was nothing to move, not even the rest of a move that was interrupted."""
+    same: bool
+    """True if all numbers are the same, and nine in ten of the notes are found again."""
+    vaults: list[MovedVault]
 
 
 class Status(Answer):

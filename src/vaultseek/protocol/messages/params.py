@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from vaultseek.base import limits
-from vaultseek.base.model import JSON, CompletionKind, LinkKind, Mode
+from vaultseek.base.model import JSON, CompletionKind, EngineKind, LinkKind, Mode
 from vaultseek.errors import UsageError
 from vaultseek.settings.describe import first_problem
 
@@ -388,11 +388,15 @@ class ParsedParams(VaultParams):
     """Keys of notes that the client cannot parse; the daemon does."""
 
 
-class VerifyParams(VaultParams):
-    """A vault whose engine is compared with its ledger."""
+class MoveParams(VaultParams):
+    """A move of all vaults to an engine; without a vault all are waited for and compared."""
 
-    repair: bool = False
-    """If the numbers differ, have the engine filled from the ledger again."""
+    to: EngineKind
+    """The engine."""
+    uri: str | None = None
+    """Its address; by default that of the settings."""
+    progress: bool = False
+    """Send ``index/progress`` of all vaults meanwhile."""
 
 
 class TextsParams(VaultParams):

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
 
+from vaultseek.base import limits
 from vaultseek.base.model import JSON
+from vaultseek.doors.cli.connect import connect, daemon_pid
 from vaultseek.doors.cli.exit_codes import SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option
 from vaultseek.doors.cli.output import print_error, print_result
 from vaultseek.doors.cli.terminal import clean, count
-
-if TYPE_CHECKING:
-    from vaultseek.doors.cli.engine_move import EngineMove, VaultMove
+from vaultseek.errors import Cancelled, Unavailable
 
 DIFFERENT = 1
 """Exit code after a move whose numbers or searches differ."""
 SHOWN_SEARCHES = 5
+MOST_RESTARTS = 5
+"""Restarts of the daemon during one move before the command gives up."""
 
 
 @click.group()
@@ -51,79 +53,77 @@ def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
     The setting is for all vaults, so all are moved. With --vault only that one is waited for and compared;
     the daemon moves the others meanwhile.
 
-    Run it again to continue after an interruption. If the notes are already there, it only compares. The
-    former engine keeps its copy.
+    The daemon does it: Ctrl-C ends the display, not the move. Run the command again to see the end. If the
+    notes are already there, it only compares. The former engine keeps its copy.
 
     \b
     vaultseek backend migrate --to postgres --uri postgresql://db.example/notes
     vaultseek backend migrate --to embedded
     """
-    from vaultseek.doors.cli.engine_move import EngineMove
-
-    move = EngineMove(invocation, target, uri, quiet=invocation.json)
-    was_there = move.is_there
-    move.run()
-    print_result(_as_json(move, was_there=was_there), invocation, *_lines(move, was_there=was_there))
-    if move.is_same:
+    moved = _moved(invocation, target, uri)
+    place = f"PostgreSQL at {clean(moved['place'])}" if moved["place"] else "the embedded engine"
+    print_result(moved, invocation, *_lines(moved, place))
+    if moved["same"]:
         return SUCCESS
     if not invocation.json:
         print_error(
-            f"the numbers of {move.place} differ from the ledger's, or searches find other notes than before"
+            f"the numbers of {place} differ from the ledger's, or searches find other notes than before"
         )
     return DIFFERENT
 
 
-def _lines(move: EngineMove, *, was_there: bool) -> Iterator[str]:
+def _moved(invocation: Invocation, target: str, uri: str | None) -> JSON:
+    """Return the answer of the daemon; one that ends is started again, and goes on."""
+    from vaultseek.doors.cli.progress import progress
+
+    asked = {"to": target, "uri": uri, "vault": invocation.vault and invocation.params()["vault"]}
+    asked = {name: value for name, value in asked.items() if value is not None}
+    restarts = 0
+    with progress(color=invocation.color, quiet=invocation.json, after=1.0) as show:
+        while True:
+            pid = None
+            try:
+                with connect(invocation) as client:
+                    pid = daemon_pid()
+                    answer: JSON = client.call(
+                        "index/move",
+                        {**asked, "progress": not invocation.json},
+                        timeout=None,
+                        on_notification=lambda method, params: (
+                            show(_copying(params)) if method == "index/progress" else None
+                        ),
+                    )
+                    return answer
+            except (Cancelled, Unavailable):
+                if (pid is not None and daemon_pid() == pid) or restarts == MOST_RESTARTS:
+                    raise
+                restarts += 1
+                time.sleep(limits.DAEMON_POLL_SECONDS)
+
+
+def _copying(state: JSON) -> JSON:
+    if state["phase"] != "embedding" or state["rate"]:
+        return state
+    return {**state, "doing": f"copying vectors, {state['pending']:,} left"}
+
+
+def _lines(moved: JSON, place: str) -> Iterator[str]:
     from vaultseek.tools.doctor.engine import in_words
 
-    place = clean(move.place)
-    if not move.vaults:
+    if not moved["vaults"]:
         yield f"there is no vault yet; those that you add are kept in {place}"
-    for vault in move.vaults:
-        verified = vault.verified
-        where = f"already in {place}" if was_there else f"in {place}"
-        yield f"{clean(vault.name)}: {in_words(verified)} are {where}"
-        if verified["reason"]:
-            yield f"{clean(vault.name)}: not all could be compared: {clean(verified['reason'])}"
-        if vault.search_failure:
-            yield f"{clean(vault.name)}: searches could not be compared: {clean(vault.search_failure)}"
-        yield from _searches(vault)
-    if move.was is not None and not was_there:
-        former = f"{move.was.title} at {clean(move.was.place)}"
-        yield f"{former} keeps its copy; delete it there if you want it gone"
-
-
-def _searches(vault: VaultMove) -> Iterator[str]:
-    if not vault.searches:
-        return
-    pairs = list(zip(vault.searches, vault.found_again, strict=True))
-    others = [(query, again, len(notes)) for (query, notes), again in pairs if again != len(notes)]
-    same = len(pairs) - len(others)
-    asked = count(len(pairs), "search", "searches")
-    yield f"{clean(vault.name)}: {same} of {asked} find the same first notes as before"
-    for query, again, notes in others[:SHOWN_SEARCHES]:
-        yield f"  {again} of {notes} again: {clean(query)}"
-
-
-def _as_json(move: EngineMove, *, was_there: bool) -> JSON:
-    return {
-        "engine": move.target,
-        "place": move.engine and move.engine.place,
-        "was_there": was_there,
-        "same": move.is_same,
-        "vaults": [
-            {
-                "vault": vault.name,
-                "vault_path": vault.path,
-                "same": vault.verified["same"],
-                "reason": vault.verified["reason"],
-                "numbers": vault.verified["numbers"],
-                "searches": [
-                    {"query": query, "notes": len(notes), "again": again}
-                    for (query, notes), again in zip(vault.searches, vault.found_again, strict=True)
-                ],
-                "unsearched": vault.search_failure,
-            }
-            for vault in move.vaults
-        ],
-    }
+    for vault in moved["vaults"]:
+        name = clean(vault["vault"])
+        yield f"{name}: {in_words(vault)} are {'already ' if moved['was_there'] else ''}in {place}"
+        if vault["reason"]:
+            yield f"{name}: not all could be compared: {clean(vault['reason'])}"
+        if vault["unsearched"]:
+            yield f"{name}: searches could not be compared: {clean(vault['unsearched'])}"
+        if searches := vault["searches"]:
+            others = [each for each in searches if each["again"] != each["notes"]]
+            asked = count(len(searches), "search", "searches")
+            yield f"{name}: {len(searches) - len(others)} of {asked} find the same first notes as before"
+            for each in others[:SHOWN_SEARCHES]:
+                yield f"  {each['again']} of {each['notes']} again: {clean(each['query'])}"
+    if moved["former"]:
+        yield f"{clean(moved['former'])} keeps its copy; delete it there if you want it gone"
