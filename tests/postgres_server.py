@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -34,8 +34,10 @@ def _other_user() -> str | None:
 class PostgresServer:
     """A server, its database ``vaultseek`` and what can happen to it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Sequence[str] = ("fsync=off",)) -> None:
+        """Start a server whose files are in ``folder``; what it has there stays."""
         self._folder = folder
+        self._settings = [word for setting in settings for word in ("-c", setting)]
         self._user: dict[str, Any] = {}
         if os.getuid() == 0:
             name = str(_other_user())
@@ -43,22 +45,38 @@ class PostgresServer:
             self._user = {"user": name, "extra_groups": []}
         place = Path(str(find_spec(_PACKAGE).submodule_search_locations[0]))  # type: ignore[union-attr,index]
         self._programs = next(
-            each / "bin" for each in sorted(place.glob("pginstall*")) if (each / "bin" / "postgres").exists()
+            each / "bin"
+            for each in sorted(place.glob("pginstall*"), reverse=True)
+            if (each / "bin" / "postgres").exists()
         )
-        self._run(
-            "initdb", "-D", f"{folder}/data", "-U", "vaultseek", "--auth=trust", "-E", "UTF8", "--locale=C"
-        )
+        if not self.data.exists():
+            how = ("-U", "vaultseek", "--auth=trust", "-E", "UTF8", "--locale=C")
+            self._run("initdb", "-D", str(self.data), *how)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
         self.uri = f"postgresql://vaultseek@127.0.0.1:{self.port}/postgres"
         self.start()
 
+    @property
+    def data(self) -> Path:
+        """The folder of its files."""
+        return self._folder / "data"
+
+    def processes(self) -> list[Any]:
+        """Return its processes, none after its end."""
+        import psutil
+
+        if self._process.poll() is not None:
+            return []
+        process = psutil.Process(self._process.pid)
+        return [process, *process.children(recursive=True)]
+
     def start(self) -> None:
         """Start it, and return when it can be asked."""
-        options = ("-k", str(self._folder), "-h", "127.0.0.1", "-p", str(self.port), "-c", "fsync=off")
+        options = ("-k", str(self._folder), "-h", "127.0.0.1", "-p", str(self.port), *self._settings)
         self._process = subprocess.Popen(
-            [self._programs / "postgres", "-D", f"{self._folder}/data", *options],
+            [self._programs / "postgres", "-D", str(self.data), *options],
             cwd=self._folder,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -83,15 +101,15 @@ class PostgresServer:
     def back_up(self, folder: Path) -> None:
         """Copy all that it has."""
         self.stop()
-        shutil.copytree(self._folder / "data", folder)
+        shutil.copytree(self.data, folder)
         self.start()
 
     def restore(self, folder: Path) -> None:
         """Have it go on from a copy."""
         self.stop()
-        shutil.rmtree(self._folder / "data")
-        shutil.copytree(folder, self._folder / "data")
-        self._own(self._folder / "data")
+        shutil.rmtree(self.data)
+        shutil.copytree(folder, self.data)
+        self._own(self.data)
         self.start()
 
     def _own(self, folder: Path) -> None:
@@ -102,11 +120,9 @@ class PostgresServer:
     def _send(self, number: int) -> None:
         import psutil
 
-        if self._process.poll() is None:
-            process = psutil.Process(self._process.pid)
-            for each in [process, *process.children(recursive=True)]:
-                with suppress(psutil.NoSuchProcess):
-                    each.send_signal(number)
+        for each in self.processes():
+            with suppress(psutil.NoSuchProcess):
+                each.send_signal(number)
 
     def _run(self, program: str, *arguments: str, tries: int = 1) -> None:
         import time

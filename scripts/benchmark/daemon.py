@@ -52,10 +52,10 @@ class Home:
 class Daemon:
     """A daemon as a child of this script; it is stopped when the ``with`` ends."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, role: str = "all") -> None:
         self.home = home
         self.began = time.perf_counter()
-        words = [sys.executable, "-m", "vaultseek", "serve"]
+        words = [sys.executable, "-m", "vaultseek", "serve", "--role", role]
         self._log = (home.folder / "daemon.err").open("ab")
         self._process = subprocess.Popen(
             words, env=home.variables, stderr=self._log, stdin=subprocess.DEVNULL
