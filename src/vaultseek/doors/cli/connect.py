@@ -153,17 +153,29 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 
     ``by_user`` means that the user asked for it, so that autostart does not matter.
     """
-    # Load the settings that the daemon will load: mistakes show at once, and they may forbid autostart.
     from vaultseek.base import paths
     from vaultseek.client.caller import Caller
     from vaultseek.client.launch import start_daemon as start
-    from vaultseek.settings.load import load
 
-    settings = load(invocation.config)
-    if not by_user and not (invocation.autostart and settings.daemon.autostart):
+    if not by_user and not (invocation.autostart and _may_start(invocation.config)):
         raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
     start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
     return Caller(name="vaultseek.cli")
+
+
+def _may_start(config: Path | None) -> bool:
+    """True unless the settings forbid autostart. Raises ConfigError if one is wrong, before a start.
+
+    They take long to load, so that is left to the daemon if all are as they are by default.
+    """
+    from vaultseek.base import paths
+
+    are_set = any(name.upper().startswith("VAULTSEEK_") for name in os.environ)
+    if config is None and not are_set and not os.path.lexists(paths.config_file()):
+        return True
+    from vaultseek.settings.load import load
+
+    return load(config).daemon.autostart
 
 
 def stop_daemon() -> str:
