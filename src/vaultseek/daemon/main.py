@@ -255,7 +255,9 @@ def _models(settings: Settings) -> ModelSource:
     if choice.main.fault is not None:
         log.error("semantic search is off: %s", choice.main.fault)
     folder = paths.state_directory()
-    of_worker = WorkerSettings(reranker=settings.reranker.service)
+    of_worker = WorkerSettings(
+        reranker=settings.reranker.service, idle_seconds=60 * settings.model.idle_minutes or None
+    )
     if sends := sent_text(settings.model.service, settings.reranker.service):
         log.warning("%s", sends)
 

@@ -75,6 +75,9 @@ class ModelSettings(ServerSettings):
     """Model for what an English one does not read: a vault in another language, and questions in other
     languages to an English vault, which gets a second set of vectors. "auto" is "multilingual-e5-small" where
     it is installed; "off" is none; or a model as in ``name``."""
+    idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
+    """Minutes without a search by meaning or a change after which the model is removed from memory. The next
+    search is answered by words, and loads it again, which takes about a second. 0 keeps it."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Texts in one request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)

@@ -22,9 +22,6 @@ def send(header, arrays=()):
     outgoing.write(pipe.pack(header, arrays))
     outgoing.flush()
 
-def begin(frame):
-    send({"began": frame.header["id"]})
-
 def ready():
     send({"ready": True, "model": "fake", "dimension": 2, "window": 8})
 
@@ -56,7 +53,7 @@ class Workers:
         return self._make(name, settings, log)
 
     def fake(self, script: str, *, log: Path | None = None, **settings: Any) -> SemanticWorker:
-        """Return a worker whose child runs ``script``, which may use ``send``, ``begin`` and ``ready``."""
+        """Return a worker whose child runs ``script``, which may use ``send`` and ``ready``."""
         command = (sys.executable, "-c", FAKE + textwrap.dedent(script))
         return self._make("fake", {"command": command, **settings}, log)
 

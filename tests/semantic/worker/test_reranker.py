@@ -12,7 +12,6 @@ from vaultseek.errors import WorkerUnavailable
 LOADING = """
 ready()
 while (frame := pipe.read(incoming)) is not None:
-    begin(frame)
     with open({file!r}, "a") as file:
         print(frame.header["call"], frame.header["model"], file=file)
     send({{"id": frame.header["id"]}})
@@ -20,7 +19,6 @@ while (frame := pipe.read(incoming)) is not None:
 LEFT = """
 ready()
 while (frame := pipe.read(incoming)) is not None:
-    begin(frame)
     if frame.header["call"] == "load_reranker":
         send({"id": frame.header["id"]})
     else:
@@ -30,7 +28,6 @@ while (frame := pipe.read(incoming)) is not None:
 ENDING = """
 ready()
 while (frame := pipe.read(incoming)) is not None:
-    begin(frame)
     if frame.header["call"] == "load_reranker":
         os._exit(7)
     vectors(frame)

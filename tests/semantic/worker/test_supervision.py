@@ -15,6 +15,7 @@ import pytest
 from vaultseek.base import limits
 from vaultseek.base.model import Reason
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.inference.embed import HASHING_DIMENSION
 from vaultseek.semantic.worker import CHUNKS, supervisor
 
 pytestmark = pytest.mark.slow
@@ -23,7 +24,6 @@ SERVE = """
 ready()
 while (frame := pipe.read(incoming)) is not None:
     if "call" in frame.header:
-        begin(frame)
         vectors(frame)
 """
 
@@ -85,7 +85,6 @@ async def test_a_kill_fails_the_call_with_its_signal_and_the_next_one_works(work
         """
         ready()
         while (frame := pipe.read(incoming)) is not None:
-            begin(frame)
             if frame.header["texts"] != ["hang"]:
                 vectors(frame)
         """
@@ -106,7 +105,6 @@ async def test_a_hung_call_is_killed_and_the_next_one_works(workers: Any) -> Non
         """
         ready()
         frame = pipe.read(incoming)
-        begin(frame)
         if "hang" in frame.header["texts"]:
             time.sleep(60)
         vectors(frame)
@@ -128,7 +126,6 @@ async def test_a_child_that_gets_no_processor_does_not_count_as_hung(workers: An
         f"""
         ready()
         frame = pipe.read(incoming)
-        begin(frame)
         os.sched_setaffinity(0, {{{processor}}})
         os.nice(19)
         began, needed = time.monotonic(), time.process_time() + 0.03
@@ -161,11 +158,10 @@ async def test_the_callers_deadline_does_not_kill_a_child_at_work(workers: Any) 
         """
         ready()
         frame = pipe.read(incoming)
-        begin(frame)
         time.sleep(0.5)
         vectors(frame)
+        assert pipe.read(incoming).header["cancel"]
         frame = pipe.read(incoming)
-        begin(frame)
         vectors(frame)
         pipe.read(incoming)
         """
@@ -313,7 +309,7 @@ async def test_a_model_that_never_finishes_loading_is_killed(workers: Any, until
 
 @pytest.mark.fault("A17")
 async def test_too_much_memory_is_a_reason_to_kill(workers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = workers.fake("ready(); begin(pipe.read(incoming)); time.sleep(60)")
+    worker = workers.fake("ready(); pipe.read(incoming); time.sleep(60)")
     await worker.ready()
     monkeypatch.setattr(limits, "WORKER_MEMORY_BYTES", 1 << 20)
     with pytest.raises(WorkerUnavailable, match="more than 1 MiB"):
@@ -328,7 +324,6 @@ async def test_a_store_that_crashes_the_child_twice_is_damaged_until_it_is_dropp
         """
         ready()
         while (frame := pipe.read(incoming)) is not None:
-            begin(frame)
             if frame.header["call"] == "query" and "bad" in frame.header["store"]:
                 os.kill(os.getpid(), signal.SIGSEGV)
             send({"id": frame.header["id"], "count": 1})
@@ -355,7 +350,6 @@ async def test_a_text_that_crashes_the_child_is_identified_and_skipped(workers: 
         """
         ready()
         while (frame := pipe.read(incoming)) is not None:
-            begin(frame)
             if "poison" in frame.header["texts"]:
                 os.abort()
             vectors(frame)
@@ -443,6 +437,38 @@ async def test_the_child_dies_with_the_daemon(until: Any, frozen: bool) -> None:
 
 
 @pytest.mark.fault("J4")
+async def test_a_worker_that_nobody_asks_ends_and_the_next_request_starts_it(
+    workers: Any, until: Any, tmp_path: Path
+) -> None:
+    worker = workers.real(idle_seconds=0.5, stable_seconds=0.0)
+    await worker.embed(["some text"])
+    pid = worker.state.pid
+    await until(lambda: has_exited(pid))
+    await until(lambda: worker.state.pid is None)
+    assert (worker.state.status, worker.state.reason) == ("ready", None)
+    with pytest.raises(WorkerUnavailable, match="being loaded") as error:
+        await worker.query(tmp_path, "a question", 3)
+    assert error.value.cause == "loading"
+    assert worker.state.status == "starting"
+    assert (await worker.embed(["some text"])).shape == (1, HASHING_DIMENSION)
+    assert worker.state.pid not in (None, pid)
+
+
+async def test_a_worker_at_work_is_not_idle(workers: Any) -> None:
+    worker = workers.fake(
+        """
+        ready()
+        frame = pipe.read(incoming)
+        time.sleep(1.0)
+        vectors(frame)
+        pipe.read(incoming)
+        """,
+        idle_seconds=0.3,
+        stable_seconds=0.0,
+    )
+    assert (await worker.embed(["slow"])).shape == (1, 2)
+
+
 async def test_an_idle_worker_costs_nothing(workers: Any) -> None:
     worker = workers.real()
     await worker.embed(["x"])

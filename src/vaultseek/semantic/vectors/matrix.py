@@ -115,10 +115,9 @@ class Snapshot:
         near = self._near_rows(vector, scores, notes, rows, k, error)
         scores, notes = scores[near], notes[near]
         rows = near if rows is None else rows[near]
-        first = _first_of_each_note(scores, notes, error)
         if self.codes is None:
-            return _cut(VectorHits(self.numbers[rows[first]], notes[first], scores[first]), k)
-        return self.score(vector, rows[first], k)
+            return _cut(VectorHits(self.numbers[rows], notes, scores), k)
+        return self.score(vector, rows[_first_of_each_note(scores, notes, error)], k)
 
     def score(self, vector: Vectors, rows: NDArray[np.int64], k: int) -> VectorHits:
         """Return the result of a search in these rows alone, scored in full precision."""
@@ -259,50 +258,40 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
 
 def _best_scores(scores: Scores, notes: NoteIds) -> Scores:
     order = np.argsort(notes, kind="stable")
-    begins = np.flatnonzero(np.diff(notes[order], prepend=-2))
-    best: Scores = np.maximum.reduceat(scores[order], begins)
+    best: Scores = np.maximum.reduceat(scores[order], _runs(notes[order])[0])
     return best
 
 
 def _first_of_each_note(scores: Scores, notes: NoteIds, error: float) -> NDArray[np.int64]:
     """Return the indexes that could be among the first ``VECTOR_PASSAGES`` of their note."""
     order = np.lexsort((-scores, notes))
-    places = _places(notes[order])
-    last = order[places == VECTOR_PASSAGES - 1]
-    if not len(last):
-        return np.arange(len(notes))
-    lengths = _lengths(notes[order])
+    begins, lengths = _runs(notes[order])
+    is_long = lengths >= VECTOR_PASSAGES
     floors = np.full(len(lengths), -np.inf, dtype=np.float32)
-    floors[lengths >= VECTOR_PASSAGES] = scores[last] - 2 * error
+    floors[is_long] = scores[order[begins[is_long] + VECTOR_PASSAGES - 1]] - 2 * error
     first: NDArray[np.int64] = order[scores[order] >= np.repeat(floors, lengths)]
     return first
 
 
-def _places(notes: NoteIds) -> NDArray[np.int64]:
-    """Return the place of each element among those of its note, from 0; equal notes stand together."""
-    lengths = _lengths(notes)
-    return np.arange(len(notes)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-
-
-def _lengths(notes: NoteIds) -> NDArray[np.int64]:
-    """Return the length of each run of equal notes."""
-    begins = np.flatnonzero(np.diff(notes, prepend=-2))
-    return np.diff(begins, append=len(notes))
+def _runs(notes: NoteIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each run of equal notes begins, and its length."""
+    is_first = np.ones(len(notes) + 1, dtype=bool)
+    np.not_equal(notes[1:], notes[:-1], out=is_first[1:-1])
+    edges = is_first.nonzero()[0]
+    return edges[:-1], edges[1:] - edges[:-1]
 
 
 def _cut(hits: VectorHits, k: int) -> VectorHits:
     """Return the first hits of the first ``k`` notes and of those as near as the last of them, in order."""
-    order = np.lexsort((hits.numbers, -hits.scores))
-    hits = hits.at(order)
+    hits = hits.at(np.lexsort((hits.numbers, -hits.scores)))
     by_note = np.argsort(hits.notes, kind="stable")
-    notes = hits.notes[by_note]
-    places = np.empty(len(notes), np.int64)
-    places[by_note] = _places(notes)
-    ranks = np.cumsum(places == 0)
-    rank = np.empty(len(notes), np.int64)
-    rank[by_note] = np.repeat(ranks[by_note][places[by_note] == 0], _lengths(notes))
-    top = (rank <= _with_ties(hits.scores[places == 0], k)) & (places < VECTOR_PASSAGES)
-    return hits.at(top)
+    begins, lengths = _runs(hits.notes[by_note])
+    first = by_note[begins]  # the best hit of each note
+    ranked = np.sort(first)
+    last = ranked[: _with_ties(hits.scores[ranked], k)].max(initial=-1)
+    is_near = np.repeat(first <= last, lengths)
+    places = np.arange(len(by_note)) - np.repeat(begins, lengths)
+    return hits.at(np.sort(by_note[is_near & (places < VECTOR_PASSAGES)]))
 
 
 def _with_ties(scores: Scores, k: int) -> int:

@@ -61,12 +61,11 @@ class WorkerRequest:
 
 @dataclass(eq=False, slots=True)
 class PendingRequest:
-    """A request without an answer yet. ``started`` is set when the child begins to work on it."""
+    """A request without an answer yet."""
 
     id: int
     request: WorkerRequest
     answer: asyncio.Future[Frame]
-    started: bool = False
 
     def fail(self, error: Exception) -> None:
         """Answer with ``error``, if there is no answer yet."""
@@ -78,7 +77,7 @@ class PendingRequest:
 
 @dataclass(slots=True)
 class ChildExit:
-    """The end of a child: the reason, and the requests that it left unanswered.
+    """The end of a child: the reason, the requests that it left unanswered, and those it was working on.
 
     ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
     was ready and had no requests.
@@ -86,6 +85,7 @@ class ChildExit:
 
     reason: str
     pending: list[PendingRequest] = field(default_factory=list)
+    current: list[PendingRequest] = field(default_factory=list)
     permanent: bool = False
     outside: bool = False
     idle: bool = False
@@ -112,6 +112,7 @@ class Child:
         self._quiet: dict[str, tuple[float, float]] = {}
         """Seconds since a queue reacted, and how long threads of the child waited to run in them."""
         self._last_id = 0
+        self._answered = loop.time()
         self._reason: str | None = None
         self._permanent = False
         self._peak = 0
@@ -167,7 +168,12 @@ class Child:
 
     def doing(self) -> str:
         """Return the child's current work, in words; empty when it is idle."""
-        return ", ".join(pending.request.doing for pending in self._pending.values() if pending.started)
+        return ", ".join(pending.request.doing for pending in self._current())
+
+    @property
+    def idle_seconds(self) -> float:
+        """The time since the last answer; 0 while there are requests."""
+        return 0.0 if self._pending else asyncio.get_running_loop().time() - self._answered
 
     def memory_bytes(self) -> int:
         """Return the resident memory of the child, in bytes; its peak if the system does not report it."""
@@ -204,8 +210,15 @@ class Child:
         self._write(data)
         return pending
 
+    def _current(self) -> list[PendingRequest]:
+        """Return the requests that the child is working on: the first of each queue."""
+        firsts: dict[str, PendingRequest] = {}
+        for pending in self._pending.values():
+            firsts.setdefault(pending.request.queue, pending)
+        return list(firsts.values())
+
     def _cancel(self, pending: PendingRequest) -> None:
-        if not pending.started and not self.exited.done():
+        if not self.exited.done():
             self._write(pack({"cancel": pending.id}))
 
     def _write(self, data: bytes) -> None:
@@ -254,12 +267,9 @@ class Child:
         header = frame.header
         self._peak = header.get("peak", self._peak)
         self.computing = header.get("computing", self.computing)
-        if "began" in header:
-            if (pending := self._pending.get(header["began"])) is not None:
-                pending.started = True
-                self._touch(pending.request.queue)
-        elif "ready" in header:
+        if "ready" in header:
             self.hello = header
+            self._answered = asyncio.get_running_loop().time()
             if not self.ready.done():
                 self.ready.set_result(None)
         elif "unfit" in header:
@@ -274,6 +284,7 @@ class Child:
         self._touch(pending.request.queue)
         if not self._pending:
             self._busy.clear()
+            self._answered = asyncio.get_running_loop().time()
         if pending.answer.done():
             return
         if "error" in frame.header:
@@ -285,19 +296,24 @@ class Child:
         """Kill the process when it hangs or takes too much memory. Sleeps while nothing is pending."""
         while True:
             await self._busy.wait()
-            before = starved_seconds(self.pid)
-            await asyncio.sleep(WORKER_WATCH_SECONDS)
-            starving = max(0.0, starved_seconds(self.pid) - before)
-            oldest = {pending.request.queue: pending for pending in reversed(self._pending.values())}
-            for queue, pending in oldest.items():
-                # A daemon that starves itself, or a machine that slept, adds no more than one turn.
-                passed = self._quiet[queue][0] + WORKER_WATCH_SECONDS
-                starved = self._quiet[queue][1] + starving
-                self._quiet[queue] = passed, starved
-                if max(passed - starved, STARVED_SHARE * passed) > pending.request.seconds:
-                    self.kill(f"it hung at: {pending.request.doing}")
-            if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
-                self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
+            await asyncio.sleep(WORKER_WATCH_SECONDS)  # most requests are answered by then
+            while self._pending:
+                await self._watch_once()
+
+    async def _watch_once(self) -> None:
+        before = starved_seconds(self.pid)
+        await asyncio.sleep(WORKER_WATCH_SECONDS)
+        starving = max(0.0, starved_seconds(self.pid) - before)
+        for pending in self._current():
+            queue = pending.request.queue
+            # A daemon that starves itself, or a machine that slept, adds no more than one turn.
+            passed = self._quiet[queue][0] + WORKER_WATCH_SECONDS
+            starved = self._quiet[queue][1] + starving
+            self._quiet[queue] = passed, starved
+            if max(passed - starved, STARVED_SHARE * passed) > pending.request.seconds:
+                self.kill(f"it hung at: {pending.request.doing}")
+        if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
+            self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     async def _keep_log(self) -> None:
         """Write the child's output to a log file, and remember its end."""
@@ -313,6 +329,7 @@ class Child:
         exit = ChildExit(
             self._reason or self._cause(code),
             list(self._pending.values()),
+            self._current(),
             permanent=self._permanent,
             outside=self._reason is None and -code in _SIGNALS_FROM_OUTSIDE,
         )

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -68,7 +67,7 @@ class RequestHandlers:
         began = time.perf_counter()
         vector, allowed = self._query_arrays(frame)
         embedded = time.perf_counter()
-        with self._stores.reading(Path(header["store"])) as collection:
+        with self._stores.reading(header["store"]) as collection:
             chunks = _search(collection(header["chunks"]), vector, header["k"], allowed)
             notes = _search(collection(header["notes"]), vector, header["k"], allowed)
             best = _vectors_of(collection(header["notes"]), _best_notes(chunks.notes, notes.notes))
@@ -93,24 +92,24 @@ class RequestHandlers:
 
     def _vectors(self, frame: Frame) -> Reply:
         header = frame.header
-        with self._stores.reading(Path(header["store"])) as collection:
+        with self._stores.reading(header["store"]) as collection:
             return {}, _vectors_of(collection(header["collection"]), frame.arrays[0])
 
     def _apply(self, frame: Frame) -> Reply:
         header = frame.header
         numbers, notes, vectors, deletes = frame.arrays
-        index = self._stores.writing(Path(header["store"]), header["collection"])
+        index = self._stores.writing(header["store"], header["collection"])
         index.apply(VectorBatch(numbers, notes, vectors), deletes, header["version"])
         return {}, ()
 
     def _about(self, frame: Frame) -> Reply:
-        with self._stores.reading(Path(frame.header["store"])) as collection:
+        with self._stores.reading(frame.header["store"]) as collection:
             index = collection(frame.header["collection"])
             known = {} if index is None else {"version": index.version, "count": len(index)}
             return {"version": None, "count": 0} | known, ()
 
     def _drop(self, frame: Frame) -> Reply:
-        self._stores.drop(Path(frame.header["store"]))
+        self._stores.drop(frame.header["store"])
         return {}, ()
 
     def _rerank(self, frame: Frame) -> Reply:

@@ -88,7 +88,6 @@ class _Queue:
         try:
             if id in self.cancelled:
                 raise Cancelled("the request was cancelled")
-            self._send({"began": id}, ())
             header, arrays = self._handle(frame)
         except VaultseekError as error:
             self._send({"id": id, "error": error.code, "cause": error.cause, "message": str(error)}, ())

@@ -48,10 +48,12 @@ class WorkerState:
 
 @dataclass(frozen=True, slots=True)
 class WorkerSettings:
-    """Settings of the child; but for ``reranker``, only tests change the defaults."""
+    """Settings of the child; but for ``reranker`` and ``idle_seconds``, only tests change the defaults."""
 
     reranker: Service | None = None
     """The reranker of a server, which `SERVER` names; None if the settings have none."""
+    idle_seconds: float | None = None
+    """Time without a request after which the child ends until the next one; None keeps it."""
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
     answer_seconds: float = WORKER_QUERY_SECONDS

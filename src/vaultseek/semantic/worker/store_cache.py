@@ -17,23 +17,23 @@ class StoreCache:
     """The open stores. Reading and writing at the same time is fine; dropping waits for readers."""
 
     def __init__(self) -> None:
-        self._stores: dict[Path, _OpenStore] = {}
+        self._stores: dict[str, _OpenStore] = {}
         self._lock = threading.Lock()
 
     @contextlib.contextmanager
-    def reading(self, path: Path) -> Iterator[Callable[[str | None], VectorIndex | None]]:
+    def reading(self, path: str) -> Iterator[Callable[[str | None], VectorIndex | None]]:
         """Yield a lookup of collections by name, valid inside the context; None for a missing collection."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None
 
-    def writing(self, path: Path, name: str) -> VectorIndex:
+    def writing(self, path: str, name: str) -> VectorIndex:
         """Return the collection ``name``, created if it is missing. Only the queue that drops may write."""
         index = self._store(path).index(name, create=True)
         assert index is not None
         return index
 
-    def drop(self, path: Path) -> None:
+    def drop(self, path: str) -> None:
         """Close the store and remove its folder; a damaged store is not opened for that."""
         store = self._store(path)
         with store.lock:
@@ -41,14 +41,14 @@ class StoreCache:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(path)
 
-    def _store(self, path: Path) -> _OpenStore:
+    def _store(self, path: str) -> _OpenStore:
         with self._lock:
             store = self._stores.get(path)
             if store is not None and store.is_lost():
                 store.close()
                 store = None
             if store is None:
-                store = self._stores[path] = _OpenStore(path)
+                store = self._stores[path] = _OpenStore(Path(path))
             return store
 
 

@@ -4,6 +4,8 @@ The child may crash, hang or be killed at any time. Pending requests then fail w
 immediately, and the child is restarted after a growing pause. After several consecutive failures the pause is
 the longest one (the circuit breaker), but much shorter if another program ended the child or it was idle. A
 request ends a long pause. A store on which the child crashes twice is treated as corrupt.
+
+A child without requests for long is ended, which frees its memory; the next request starts another one.
 """
 
 import asyncio
@@ -48,6 +50,8 @@ class Supervisor:
         self._spawned = 0
         self._failures = 0
         self._stopped = False
+        self._is_asleep = False
+        """True after a child was ended because it was idle; the status is still "ready"."""
         self._supervising: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
@@ -118,6 +122,8 @@ class Supervisor:
         if not self._stopped:
             self.want()
             await self.start()
+            if self._is_asleep:
+                self._set_status("starting", _LOADING)
         seconds = self._settings.start_seconds if seconds is None else seconds
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -153,6 +159,10 @@ class Supervisor:
         while True:
             try:
                 exit = await self._run_child()
+                if self._is_asleep:
+                    await self._wanted.wait()
+                    self._is_asleep = False
+                    continue
             except WorkerUnavailable as error:
                 exit = ChildExit(str(error))
             log.warning("the semantic worker is down: %s", exit.reason)
@@ -197,20 +207,31 @@ class Supervisor:
             await asyncio.wait({child.exited}, timeout=self._settings.stable_seconds)
             if not child.exited.done():
                 self._failures = 0
+            await self._end_when_idle(child)
         return await asyncio.shield(child.exited)
+
+    async def _end_when_idle(self, child: Child) -> None:
+        """Return when the child has exited, which is ended if it is idle for as long as the settings say."""
+        longest = self._settings.idle_seconds
+        while longest is not None and not child.exited.done():
+            if (idle := child.idle_seconds) >= longest:
+                log.info("the semantic worker ends, because it was not used for %d seconds", idle)
+                self._is_asleep = True
+                self._wanted.clear()
+                await child.stop()
+            else:
+                await asyncio.wait({child.exited}, timeout=longest - idle)
 
     def _on_exit(self, exit: ChildExit) -> None:
         """Answer the pending requests of a child that exited, and record the cause of a crash."""
         self._child = None
-        if self._status == "ready":
+        if self._status == "ready" and not self._is_asleep:
             exit.idle = not exit.pending
             self._set_status("down", _reason(exit))
+        for pending in exit.current:
+            self._record_crash(pending.request)
         for pending in exit.pending:
-            if pending.started:
-                self._record_crash(pending.request)
-        for pending in exit.pending:
-            store = pending.request.store
-            if pending.started and store in self._damaged:
+            if pending in exit.current and pending.request.store in self._damaged:
                 pending.fail(IndexDamaged(_CRASHES))
             else:
                 pending.fail(WorkerUnavailable(f"the semantic worker is down: {exit.reason}"))
