@@ -149,6 +149,14 @@ def processor_count() -> int:
     return os.cpu_count() or 1
 
 
+def processor_flags() -> frozenset[str]:
+    """Return the names of the processor's instruction sets; empty where the system does not say them."""
+    try:
+        return frozenset(Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").split())
+    except OSError:
+        return frozenset()
+
+
 def memory_bytes(pid: int) -> int | None:
     """Return the resident memory of a process, in bytes; None if it is unavailable."""
     try:

@@ -3,6 +3,7 @@
 import json
 import shutil
 import struct
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, WorkerUnavailable
 from vaultseek.semantic.inference import embed
-from vaultseek.semantic.inference.bert import BertEncoder
+from vaultseek.semantic.inference.bert import BertEncoder, Network, NetworkOnDemand
 from vaultseek.semantic.models.metadata import WEIGHTS
 
 pytestmark = pytest.mark.slow
@@ -58,6 +59,62 @@ def change_json(file: Path, **values: Any) -> None:
 def test_vectors_are_those_of_sentence_transformers(tiny_embedding: Path) -> None:
     ours = load(tiny_embedding).encode(TEXTS)
     assert np.abs(ours - sentence_transformers_vectors(tiny_embedding, TEXTS)).max() < 1e-5
+
+
+@pytest.fixture
+def eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the processor report products of eight bits; onnxruntime computes them on any."""
+    monkeypatch.setattr("vaultseek.semantic.inference.bert.multiplies_eight_bits", lambda: True)
+
+
+@pytest.mark.usefixtures("eight_bits")
+def test_queries_have_weights_of_eight_bits_and_passages_all_digits(tiny_embedding: Path) -> None:
+    encoder = load(tiny_embedding)
+    exact = sentence_transformers_vectors(tiny_embedding, TEXTS)
+    assert np.abs(encoder.encode(TEXTS) - exact).max() < 1e-5
+    for text, vector in zip(TEXTS, exact, strict=True):
+        query = encoder.encode([text], query=True)[0]
+        assert query @ vector > 0.999
+        assert np.abs(query - vector).max() > 1e-5
+    assert "queries with weights of eight bits" in encoder.computing
+
+
+def test_other_processors_compute_queries_in_all_digits(
+    tiny_embedding: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vaultseek.semantic.inference.bert.processor_flags", frozenset)
+    encoder = load(tiny_embedding)
+    exact = sentence_transformers_vectors(tiny_embedding, TEXTS[:4])
+    for text, vector in zip(TEXTS, exact, strict=False):
+        assert np.abs(encoder.encode([text], query=True)[0] - vector).max() < 1e-5
+    assert "eight bits" not in encoder.computing
+
+
+def test_the_weights_for_passages_are_read_again_after_a_pause() -> None:
+    made = []
+
+    def make() -> Network:
+        made.append(1)
+        return lambda embeddings, lengths, shares: embeddings[:, 0]
+
+    network, arguments = NetworkOnDemand(make, idle_seconds=0.05), (np.ones((1, 1, 2)), None, None)
+    network(*arguments)
+    network(*arguments)
+    assert len(made) == 1
+    end = time.monotonic() + 20
+    while len(made) < 2 and time.monotonic() < end:
+        time.sleep(0.2)
+        network(*arguments)
+    assert len(made) == 2
+
+
+@pytest.mark.usefixtures("eight_bits")
+def test_passages_are_not_embedded_with_another_model(copy: Path) -> None:
+    encoder = load(copy)
+    (copy / WEIGHTS).write_bytes((copy / WEIGHTS).read_bytes()[:-1] + b"\x01")
+    encoder.encode(["queries go on"], query=True)
+    with pytest.raises(WorkerUnavailable, match="restart the daemon"):
+        encoder.encode(["a passage"])
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,18 @@ def test_the_fast_way_gives_the_vectors_of_sentence_transformers(general: embed.
 
 
 @pytest.mark.model
+def test_the_vectors_of_queries_are_near_to_those_of_sentence_transformers(
+    general: embed.SentenceEncoder,
+) -> None:
+    ours, exact = (
+        embed.embed(each, QUESTIONS, query=True).vectors for each in (embed.load("bundled"), general)
+    )
+    cosines = (ours * exact).sum(axis=1)
+    assert cosines.min() > 0.998
+    assert cosines.mean() > 0.999
+
+
+@pytest.mark.model
 def test_meaning_is_closeness() -> None:
     model = embed.load("bundled")
     query, near, far = model.encode(

@@ -2,26 +2,38 @@
 
 Most small embedding models, the bundled one among them, are BERT encoders. Without torch, transformers and
 sentence-transformers, start-up is seconds faster, memory is 300 MB less and a short query takes a third of
-the time; the vectors agree to six digits. `embed` runs all other models with sentence-transformers.
+the time; the vectors of passages agree to six digits. `embed` runs all other models with
+sentence-transformers.
 
 Two networks compute the same: `OnnxNetwork`, and in bulk `TorchNetwork`, in bfloat16, where the processor
-multiplies that natively.
+multiplies that natively. Where it multiplies eight bits natively, queries have weights of eight bits, and the
+weights of passages are in memory only while passages come.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.base.child_process import processor_count
-from vaultseek.semantic.inference.bert_graph import OnnxNetwork, Tensors, Weights, embeddings
+from vaultseek.base.child_process import processor_count, processor_flags, return_free_memory
+from vaultseek.semantic.inference.bert_graph import (
+    EightBitTensors,
+    EncoderGraph,
+    FileTensors,
+    OnnxNetwork,
+    Tensors,
+    Weights,
+    embeddings,
+)
 from vaultseek.semantic.inference.bert_torch import TorchNetwork
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json, window_of
@@ -67,11 +79,47 @@ class QuickestNetwork:
         return pooled
 
 
+PASSAGES_SECONDS = 20.0
+"""Time without a passage after which the weights for passages are removed from memory."""
+
+
+class NetworkOnDemand:
+    """A network that ``make`` returns when it is called, and that is given up when it is idle for a while."""
+
+    def __init__(self, make: Callable[[], Network], idle_seconds: float = PASSAGES_SECONDS) -> None:
+        self._make = make
+        self._idle_seconds = idle_seconds
+        self._network: Network | None = None
+        self._calls = 0
+        self._lock = threading.Lock()
+
+    def __call__(self, embeddings: Vectors, lengths: NDArray[np.int32], shares: Vectors) -> Vectors:
+        """Return the pooled vectors, as every network does. Raises what ``make`` raises."""
+        with self._lock:
+            self._calls += 1
+            network = self._network
+            if network is None:
+                network = self._network = self._make()
+                threading.Thread(target=self._end_when_idle, name="passages-end", daemon=True).start()
+        return network(embeddings, lengths, shares)
+
+    def _end_when_idle(self) -> None:
+        calls = 0
+        while self._network is not None:
+            time.sleep(self._idle_seconds)
+            with self._lock:
+                if calls == self._calls:
+                    self._network = None
+                calls = self._calls
+        return_free_memory()
+
+
 HALF_TOKENS = 512
 """Largest batch in bfloat16, in tokens, padding included. Larger ones are not faster.
 
 In float32 each text is computed alone, which takes no longer: so its vector does not depend on the others.
 """
+_EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
 MAX_THREADS = 4
 """Most threads for one query: more would spend most of their time waiting for each other."""
 MAX_PROCESSORS = 8
@@ -125,22 +173,27 @@ class BertParts:
 
     ``tokenize`` returns the tokens of each text, special ones included, no more than ``positions`` has.
     ``prompts`` stand before passages and before queries. ``window`` is the number of tokens of a text that
-    are left beside both. ``is_mean`` tells mean pooling from the first token's vector.
+    are left beside both. ``is_mean`` tells mean pooling from the first token's vector. ``tensors_again``
+    reads the tensors once more, or raises WorkerUnavailable; None if they have few bits already.
     """
 
     fingerprint: str
     shape: BertShape
-    tensors: Tensors
+    tensors: FileTensors
     words: Vectors | QuantizedMatrix
     positions: Vectors
     tokenize: Callable[[list[str]], list[list[int]]]
     prompts: tuple[str, str]
     window: int
     is_mean: bool = True
+    tensors_again: Callable[[], FileTensors] | None = None
 
 
-def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertParts:
-    """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file.
+def read_folder(
+    directory: Path, weights: bytes, read_again: Callable[[], bytes], *, fingerprint: str
+) -> BertParts:
+    """Return the parts of the model in ``directory``; ``weights`` are the bytes of its safetensors file, and
+    ``read_again`` returns the same.
 
     Raises KeyError, ValueError or `ConfigError` if it is damaged or no BERT model.
     """
@@ -161,6 +214,7 @@ def read_folder(directory: Path, weights: bytes, *, fingerprint: str) -> BertPar
         (prompts.get("document") or prompts.get("passage") or "", prompts.get("query") or ""),
         window_of(directory),
         pooling_of(directory) == "mean",
+        lambda: Weights(read_again()),
     )
 
 
@@ -192,16 +246,16 @@ class BertEncoder:
         self._is_mean = parts.is_mean
         self._prompts = parts.prompts
         self._words, self._positions = parts.words, parts.positions
+        self.computing = "float32 by onnxruntime"
         if half:
             self._one = self._many = TorchNetwork(parts.shape, parts.tensors)
+        elif parts.tensors_again is not None and multiplies_eight_bits():
+            self.computing += ", queries with weights of eight bits"
+            self._one, _ = _onnx_networks(parts.shape, EightBitTensors(parts.tensors))
+            self._many = NetworkOnDemand(partial(_network, parts.shape, parts.tensors_again))
         else:
-            self._one, self._many = _float_networks(parts.shape, parts.tensors)
+            self._one, self._many = _onnx_networks(parts.shape, parts.tensors)
         self._tokenize = parts.tokenize
-
-    @property
-    def computing(self) -> str:
-        """The way that vectors are computed, in words."""
-        return "float32 by onnxruntime"
 
     def encode(
         self,
@@ -244,14 +298,25 @@ class BertEncoder:
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
 
-def _float_networks(shape: BertShape, weights: Tensors) -> tuple[Network, Network]:
-    """Return the networks for one query and for many texts, in float32."""
+def _network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
+    """Return a network of one thread with the tensors that ``read`` returns."""
+    return OnnxNetwork(EncoderGraph(shape, read()).build(), 1)
+
+
+def _onnx_networks(shape: BertShape, tensors: Tensors) -> tuple[Network, Network]:
+    """Return the networks for one query and for many texts."""
+    graph = EncoderGraph(shape, tensors).build()
     # A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
-    single = OnnxNetwork(shape, weights, 1)
+    single = OnnxNetwork(graph, 1)
     if processors() == 1:
         return single, single
     threads = max(2, min(MAX_THREADS, processors() // 2))
-    return QuickestNetwork(OnnxNetwork(shape, weights, threads), single), single
+    return QuickestNetwork(OnnxNetwork(graph, threads), single), single
+
+
+def multiplies_eight_bits() -> bool:
+    """True if the processor reports products of eight bits; false if that is unknown."""
+    return not _EIGHT_BIT_PRODUCTS.isdisjoint(processor_flags())
 
 
 def processors() -> int:

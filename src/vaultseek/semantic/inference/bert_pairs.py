@@ -22,7 +22,7 @@ from vaultseek.semantic.inference.bert import (
     processors,
     tokenizer_of,
 )
-from vaultseek.semantic.inference.bert_graph import OnnxNetwork, Weights, embeddings
+from vaultseek.semantic.inference.bert_graph import EncoderGraph, OnnxNetwork, Weights, embeddings
 from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json
 
 PAIR_TOKENS = 256
@@ -73,7 +73,7 @@ class BertReranker:
         if len(self._positions) < max_length(directory):
             raise ValueError(f"it has {len(self._positions)} positions, not {max_length(directory)}")
         self._tokenizer = tokenizer_of(directory)
-        self._network = OnnxNetwork(shape, tensors, 1)
+        self._network = OnnxNetwork(EncoderGraph(shape, tensors).build(), 1)
         self.threads = processors()
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:

@@ -4,12 +4,12 @@ It takes half the time where the processor multiplies bfloat16 natively, and mor
 takes seconds and 200 MB, so only a process for embedding in bulk does it.
 """
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.base.child_process import processor_flags
 from vaultseek.base.extras import has_extra
 from vaultseek.semantic.inference.bert_graph import Matrix, Tensors
 from vaultseek.semantic.models.metadata import BertShape
@@ -19,13 +19,7 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 def has_bfloat16() -> bool:
     """True if torch is installed and the processor reports native bfloat16; false if that is unknown."""
-    if not has_extra("torch"):
-        return False
-    try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    return not _NATIVE.isdisjoint(flags.split())
+    return has_extra("torch") and not _NATIVE.isdisjoint(processor_flags())
 
 
 class TorchNetwork:

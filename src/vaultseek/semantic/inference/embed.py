@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -155,10 +156,23 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
     weights = weights if weights is not None else (directory / WEIGHTS).read_bytes()
     identity = fingerprint(directory, weights)
     try:
-        return BertEncoder(read_folder(directory, weights, fingerprint=identity), half=half)
+        again = partial(_same_weights, directory, identity)
+        return BertEncoder(read_folder(directory, weights, again, fingerprint=identity), half=half)
     except KeyError as error:  # the tensors have other names than BERT's
         log.info("%s is run by sentence-transformers: no tensor %s", identity, error)
         return SentenceEncoder(directory, fingerprint=identity)
+
+
+def _same_weights(directory: Path, identity: str) -> bytes:
+    """Return the bytes of the weights again. Raises WorkerUnavailable if the model is another one now."""
+    try:
+        weights = (directory / WEIGHTS).read_bytes()
+        is_same = fingerprint(directory, weights) == identity
+    except OSError:
+        is_same = False
+    if not is_same:
+        raise WorkerUnavailable(f"the model in {directory} has changed; restart the daemon", "model_unusable")
+    return weights
 
 
 def _line(error: BaseException) -> str:

@@ -157,6 +157,8 @@ _ZERO = 8
 class QuantizedMatrix:
     """A matrix ``(rows, width)`` that stays in four bits; rows are given as float32."""
 
+    bits = 4
+
     def __init__(self, data: memoryview | bytes, rows: int, width: int) -> None:
         self._blocks = np.frombuffer(data, np.uint8).reshape(rows, width // BLOCK, BLOCK_BYTES)
         self.shape = (rows, width)

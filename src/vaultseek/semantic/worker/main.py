@@ -54,7 +54,7 @@ def _serve(hello: Frame, incoming: BinaryIO, outbox: _Outbox) -> None:
         mask_output()
     encoder = _load(settings)
     with contextlib.suppress(WorkerUnavailable):  # a server may come back
-        encoder.encode(["warm up"])
+        encoder.encode(["warm up"], query=True)
     return_free_memory()  # of reading the model: half as much again as what it needs
     queues = Queues(lambda frame: handlers.handle(frame), outbox.send)
     reranker = Service.from_json(settings.get("reranker"))
