@@ -23,7 +23,7 @@ from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.models.packed import PackedModel
 from vaultseek.semantic.models.packed_file import PackedFile, QuantizedMatrix
 from vaultseek.semantic.models.tokens import describe_counter, load_counter
-from vaultseek.semantic.models.unigram import UnigramTokenizer
+from vaultseek.semantic.models.unigram import StringTable, UnigramTokenizer
 
 TEXTS = ["the note", "", "ä\tб?", "the notes and the others " * 9, "中文 x"]
 DATA = TinyPacked().to_bytes()
@@ -64,7 +64,8 @@ class _InFull:
 def test_few_bits_compute_what_float32_computes(tiny: PackedModel, half: bool) -> None:
     encoder = embed.load(tiny.name, half=half)
     parts = read_parts(tiny)
-    exact = BertEncoder(replace(parts, tensors=_InFull(parts.tensors)))
+    in_full = _InFull(parts.tensors)
+    exact = BertEncoder(replace(parts, tensors=in_full, tensors_again=lambda: in_full))
     assert (encoder.encode(TEXTS) * exact.encode(TEXTS)).sum(axis=1).min() > 0.999
 
 
@@ -144,6 +145,23 @@ def test_long_texts_are_cut(text: str, most: int) -> None:
     whole = TOKENIZER.encode(text, 1000)
     assert len(tokens) == min(most, len(whole))
     assert tokens[-1] == VOCABULARY.end
+
+
+@given(st.lists(st.text(min_size=1, max_size=4), unique=True))
+def test_a_table_has_the_number_of_every_string_and_of_no_other(strings: list[str]) -> None:
+    table = StringTable(len(strings))
+    for number, string in enumerate(strings[::2]):
+        table.set(string, number)
+    for number, string in enumerate(strings[::2]):
+        assert table.get(string, -1) == number
+    assert {table.get(string, -1) for string in strings[1::2]} <= {-1}
+
+
+def test_strings_of_the_same_bytes_in_memory_are_told_apart() -> None:
+    table = StringTable(2)
+    table.set("te", 1)
+    table.set("\u6574", 2)
+    assert (table.get("te", 0), table.get("\u6574", 0)) == (1, 2)
 
 
 def test_spelling_does_not_decide_tokens() -> None:

@@ -6,8 +6,8 @@ the time; the vectors of passages agree to six digits. `embed` runs all other mo
 sentence-transformers.
 
 Two networks compute the same: `OnnxNetwork`, and in bulk `TorchNetwork`, in bfloat16, where the processor
-multiplies that natively. Where it multiplies eight bits natively, queries have weights of eight bits, and the
-weights of passages are in memory only while passages come.
+multiplies that natively. Where it multiplies eight bits natively, queries have weights of eight bits. The
+weights for passages are in memory only while passages come.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
@@ -41,43 +41,6 @@ from vaultseek.semantic.models.packed_file import QuantizedMatrix
 
 Network = Callable[[Vectors, NDArray[np.int32], Vectors], Vectors]
 """A function from embeddings, lengths and shares, as `EncoderGraph` describes them, to pooled vectors."""
-
-RETRY_CALLS = 40
-"""Interval in calls at which the slower network is tried again."""
-SMOOTHING = 0.7
-"""Weight of the former mean cost of a network in its new one."""
-CALL_TOKENS = 8
-"""Fixed cost of a call, in tokens."""
-
-
-class QuickestNetwork:
-    """Several networks that compute the same; a call goes to the one that was quickest recently.
-
-    Two threads take half the time of one on an idle machine, and up to twice as long on a busy one, because
-    they wait for each other at every step. Load comes and goes, so the choice follows the measured times.
-    """
-
-    def __init__(self, *networks: Network, clock: Callable[[], float] = time.perf_counter) -> None:
-        self._networks = networks
-        self._clock = clock
-        self._costs = [0.0] * len(networks)
-        self._calls = 0
-
-    def __call__(self, embeddings: Vectors, lengths: NDArray[np.int32], shares: Vectors) -> Vectors:
-        """Return the pooled vectors, as every network does."""
-        self._calls += 1
-        # One that was not tried yet comes first; now and then the slower one is tried again.
-        order = sorted(range(len(self._networks)), key=self._costs.__getitem__)
-        choice = order[1] if self._calls % RETRY_CALLS == 0 and len(order) > 1 else order[0]
-        began = self._clock()
-        pooled = self._networks[choice](embeddings, lengths, shares)
-        cost = (self._clock() - began) / (CALL_TOKENS + lengths.size * embeddings.shape[1])
-        known = self._costs[choice]
-        # An old measurement of a slower network is discarded.
-        current = known and known <= min(self._costs)
-        self._costs[choice] = SMOOTHING * known + (1 - SMOOTHING) * cost if current else cost
-        return pooled
-
 
 PASSAGES_SECONDS = 20.0
 """Time without a passage after which the weights for passages are removed from memory."""
@@ -120,8 +83,8 @@ HALF_TOKENS = 512
 In float32 each text is computed alone, which takes no longer: so its vector does not depend on the others.
 """
 _EIGHT_BIT_PRODUCTS = frozenset({"avx512_vnni", "avx_vnni"})
-MAX_THREADS = 4
-"""Most threads for one query: more would spend most of their time waiting for each other."""
+MAX_THREADS = 2
+"""Threads for one query: more would spend most of their time waiting for each other."""
 MAX_PROCESSORS = 8
 """Most batches at a time."""
 
@@ -174,7 +137,7 @@ class BertParts:
     ``tokenize`` returns the tokens of each text, special ones included, no more than ``positions`` has.
     ``prompts`` stand before passages and before queries. ``window`` is the number of tokens of a text that
     are left beside both. ``is_mean`` tells mean pooling from the first token's vector. ``tensors_again``
-    reads the tensors once more, or raises WorkerUnavailable; None if they have few bits already.
+    reads the tensors once more, or raises WorkerUnavailable.
     """
 
     fingerprint: str
@@ -185,8 +148,8 @@ class BertParts:
     tokenize: Callable[[list[str]], list[list[int]]]
     prompts: tuple[str, str]
     window: int
+    tensors_again: Callable[[], FileTensors]
     is_mean: bool = True
-    tensors_again: Callable[[], FileTensors] | None = None
 
 
 def read_folder(
@@ -213,8 +176,8 @@ def read_folder(
         lambda texts: [encoding.ids for encoding in tokenizer.encode_batch_fast(texts)],
         (prompts.get("document") or prompts.get("passage") or "", prompts.get("query") or ""),
         window_of(directory),
-        pooling_of(directory) == "mean",
         lambda: Weights(read_again()),
+        pooling_of(directory) == "mean",
     )
 
 
@@ -249,12 +212,13 @@ class BertEncoder:
         self.computing = "float32 by onnxruntime"
         if half:
             self._one = self._many = TorchNetwork(parts.shape, parts.tensors)
-        elif parts.tensors_again is not None and multiplies_eight_bits():
-            self.computing += ", queries with weights of eight bits"
-            self._one, _ = _onnx_networks(parts.shape, EightBitTensors(parts.tensors))
-            self._many = NetworkOnDemand(partial(_network, parts.shape, parts.tensors_again))
         else:
-            self._one, self._many = _onnx_networks(parts.shape, parts.tensors)
+            is_fast = multiplies_eight_bits()
+            tensors = EightBitTensors(parts.tensors) if is_fast else parts.tensors
+            self.computing += ", queries with weights of eight bits" if is_fast else ""
+            graph = EncoderGraph(parts.shape, tensors).build()
+            self._one = OnnxNetwork(graph, min(MAX_THREADS, processors()))
+            self._many = NetworkOnDemand(partial(_passage_network, parts.shape, parts.tensors_again))
         self._tokenize = parts.tokenize
 
     def encode(
@@ -298,20 +262,12 @@ class BertEncoder:
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
 
-def _network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
-    """Return a network of one thread with the tensors that ``read`` returns."""
+def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
+    """Return a network of one thread with the tensors that ``read`` returns.
+
+    A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
+    """
     return OnnxNetwork(EncoderGraph(shape, read()).build(), 1)
-
-
-def _onnx_networks(shape: BertShape, tensors: Tensors) -> tuple[Network, Network]:
-    """Return the networks for one query and for many texts."""
-    graph = EncoderGraph(shape, tensors).build()
-    # A thread of its own for each batch is faster in bulk, and keeps the priority of the caller.
-    single = OnnxNetwork(graph, 1)
-    if processors() == 1:
-        return single, single
-    threads = max(2, min(MAX_THREADS, processors() // 2))
-    return QuickestNetwork(OnnxNetwork(graph, threads), single), single
 
 
 def multiplies_eight_bits() -> bool:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vaultseek.base import limits
 from vaultseek.semantic.models.metadata import BertShape
-from vaultseek.semantic.models.packed_file import BLOCK, PackedFile, QuantizedMatrix
+from vaultseek.semantic.models.packed_file import PackedFile, QuantizedMatrix
 
 _PREFIX = 8
 _TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64": "<i8"}
@@ -90,19 +90,19 @@ class Weights:
 
 
 _EIGHT_BITS = 4
-"""Accuracy of a product with weights of few bits: the other side has eight, with a scale for 32 numbers."""
+"""Accuracy of a product with weights of few bits: the other side has eight, with a scale for each block."""
 
 Matrix = NDArray[np.float32]
 
 
 class EightBitMatrix:
-    """Weights ``(outputs, inputs)`` rounded to eight bits, with a scale for each 32 numbers of a row."""
+    """Weights ``(outputs, inputs)`` rounded to eight bits, with a scale for each block of a row."""
 
-    bits = 8
+    bits, block = 8, 16
 
     def __init__(self, weights: Matrix) -> None:
         self.shape = weights.shape
-        blocks = weights.reshape(len(weights), -1, BLOCK)
+        blocks = weights.reshape(len(weights), -1, self.block)
         peaks = np.abs(blocks).max(axis=2)
         self._scales = np.where(peaks > 0, peaks / _LARGEST, 1).astype(np.float32)
         self._numbers = (np.rint(blocks / self._scales[..., None]) + _ZERO).astype(np.uint8)
@@ -128,10 +128,17 @@ class EightBitTensors:
 
     def __init__(self, tensors: FileTensors) -> None:
         self.get, self.rows = tensors.get, tensors.rows
+        self._quantized = tensors.quantized
 
-    def quantized(self, name: str, rows: int, width: int) -> EightBitMatrix | None:
-        """Return the weights ``name``; None if they are no whole blocks. Raises what `get` does."""
-        return None if width % BLOCK else EightBitMatrix(self.get(name, rows, width))
+    def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | EightBitMatrix | None:
+        """Return the weights ``name``, as they are if they have fewer bits; None if they are no whole blocks.
+
+        Raises what `get` does.
+        """
+        matrix = self._quantized(name, rows, width)
+        if matrix is not None or width % EightBitMatrix.block:
+            return matrix
+        return EightBitMatrix(self.get(name, rows, width))
 
 
 Tensors = FileTensors | EightBitTensors
@@ -240,7 +247,7 @@ class EncoderGraph:
             K=inputs,
             N=outputs,
             bits=weights.bits,
-            block_size=BLOCK,
+            block_size=weights.block,
             accuracy_level=_EIGHT_BITS,
         )
 
@@ -255,7 +262,8 @@ _ERRORS_ONLY = 3
 
 
 class OnnxNetwork:
-    """A session with the graph of an encoder. Its threads wait actively only while it computes.
+    """A session with the graph of an encoder. Its threads do not wait actively: beside other work that costs
+    more than it saves.
 
     With one thread it computes in the thread of the caller. Several callers may use it at the same time.
     """
@@ -270,7 +278,7 @@ class OnnxNetwork:
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.add_session_config_entry("session.force_spinning_stop", "1")
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in graph.constants.values()]
         options.add_external_initializers(list(graph.constants), values)
         self._session: Any = onnxruntime.InferenceSession(

@@ -193,6 +193,7 @@ def read_parts(model: PackedModel) -> BertParts:
         lambda texts: [tokenizer.encode(text, len(positions)) for text in texts],
         model.prompts,
         model.window,
+        lambda: read_packed(model),
     )
 
 

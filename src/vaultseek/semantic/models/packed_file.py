@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import struct
 from array import array
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.semantic.models.metadata import BertShape
-from vaultseek.semantic.models.unigram import Vocabulary
+from vaultseek.semantic.models.unigram import Pieces, Vocabulary
 
 _QUANTIZED = 1
 _HEADER = struct.Struct("<4sI7ifi")
@@ -106,10 +105,9 @@ class PackedFile:
 
     def _vocabulary(self) -> Vocabulary:
         count, begin, end, _, unknown, size = self._unpack(_VOCABULARY)
-        starts = np.frombuffer(self._take(4 * (count + 1)), "<u4").tolist()
+        edges = array("I", np.frombuffer(self._take(4 * (count + 1)), "<u4").astype("=u4").tobytes())
         scores = np.frombuffer(self._take(4 * count), "<f4")
-        text = bytes(self._take(size))
-        pieces = [text[start:after].decode() for start, after in pairwise(starts)]
+        pieces = Pieces(bytes(self._take(size)), edges)
         return Vocabulary(pieces, array("f", scores.tobytes()), begin, end, unknown, self._replacements())
 
     def _replacements(self) -> dict[int, str]:
@@ -157,7 +155,7 @@ _ZERO = 8
 class QuantizedMatrix:
     """A matrix ``(rows, width)`` that stays in four bits; rows are given as float32."""
 
-    bits = 4
+    bits, block = 4, BLOCK
 
     def __init__(self, data: memoryview | bytes, rows: int, width: int) -> None:
         self._blocks = np.frombuffer(data, np.uint8).reshape(rows, width // BLOCK, BLOCK_BYTES)
