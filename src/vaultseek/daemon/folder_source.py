@@ -256,19 +256,17 @@ class FolderSource:
     async def _apply(self, changes: Changes) -> None:
         vault = self._vault
         # The event loop alone sets the activity.
-        try:
-            changed = await vault.in_writer(
-                vault.indexer.apply,
-                changes,
-                lambda done, total: self._loop.call_soon_threadsafe(self._set_progress, done, total),
-            )
-        finally:
-            vault.embedding.wake.set()
+        changed = await vault.in_writer(
+            vault.indexer.apply,
+            changes,
+            lambda done, total: self._loop.call_soon_threadsafe(self._set_progress, done, total),
+        )
         await vault.engine.wait_until_synced(ENGINE_SECONDS)
         last_change = time.time() if changed else vault.activity.last_change
         done, total = self._files.progress()
         vault.activity = replace(vault.activity, notes_done=done, notes_total=total, last_change=last_change)
         self._maintenance.changed.set()
+        vault.embedding.wake.set()
         vault.concepts.wake.set()
         if vault.spaces.second is not None:
             vault.spaces.second.wake.set()

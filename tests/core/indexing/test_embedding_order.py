@@ -1,16 +1,11 @@
 """The order in which a vault's texts get their vectors: what a search misses most comes first."""
 
-import asyncio
 import os
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from semantic_here import WorkerHere, open_vault
-from vaultseek.core.indexing import ingest
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import index_vault
 from vaultseek.semantic.models.catalogue import find_model
@@ -49,35 +44,3 @@ async def test_notes_come_before_their_passages_and_the_newest_before_older_ones
     notes = [note for _, note in passages]
     assert set(notes) == {new, old}
     assert notes == sorted(notes, key=[new, old].index)
-
-
-async def test_many_notes_are_read_before_any_is_embedded(
-    vault: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ingest, "POOL_NOTES", 10)
-    root, worker = vault({f"{number}.md": f"# Note {number}\n" for number in range(20)}), Recording()
-    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
-    reading, asked = asyncio.Event(), threading.Event()
-    loop = asyncio.get_running_loop()
-
-    def on_progress(done: int, total: int) -> None:
-        if done > 10:  # the writer waits here, in the middle of its work
-            loop.call_soon_threadsafe(reading.set)
-            asked.wait(10)
-
-    try:
-        opened.indexer.load()
-        assert not await opened.embedding.step()  # the store is made, and there is nothing to embed
-        changes = await opened.in_writer(opened.indexer.reconcile)
-        applying = asyncio.create_task(opened.in_writer(opened.indexer.apply, changes, on_progress))
-        await reading.wait()
-        async with asyncio.timeout(5):
-            assert not await opened.embedding.step()
-        assert worker.stored == []
-        asked.set()
-        await applying
-        assert await opened.embedding.step()
-        assert len(worker.stored) == 20
-    finally:
-        asked.set()
-        opened.close()

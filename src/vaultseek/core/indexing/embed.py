@@ -55,8 +55,7 @@ class Embedding:
     """One vector space of a vault: its store, and the steps that sync it with the ledger, a batch each.
 
     ``directory`` holds the stores of this spec and of the previous one. ``pool`` has the worker of the model
-    of the previous one. ``space`` is what the store lacks, that of the first space by default. While it
-    ``is_held`` nothing is embedded here: other work needs the processors.
+    of the previous one. ``space`` is what the store lacks, that of the first space by default.
     """
 
     def __init__(
@@ -68,7 +67,6 @@ class Embedding:
         in_writer: InWriter,
         pool: WorkerPool | None = None,
         space: SpaceTable | None = None,
-        is_held: Callable[[], bool] = lambda: False,
     ) -> None:
         self.spec = spec
         self.wake = asyncio.Event()
@@ -83,7 +81,6 @@ class Embedding:
         self._ledger = ledger
         self._worker = worker
         self._in_writer = in_writer
-        self._is_held = is_held
         self._space = space or ledger.space
         self.rate = EmbeddingRate()
         self.unembedded = Unembedded(ledger, spec, self._space)
@@ -99,7 +96,7 @@ class Embedding:
         self._revision = -1
 
     async def step(self) -> bool:
-        """Store one batch of vectors; false if there is nothing to do now.
+        """Store one batch of vectors; false if there is nothing left to do.
 
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
@@ -110,8 +107,6 @@ class Embedding:
             if not self._refused_tried:
                 await self._in_writer(try_refused_again, self._ledger, self.unembedded)
                 self._refused_tried = True
-            if self._is_held() and self.handout.current is None:
-                return False
             if await self._store_batch():
                 return True
             if self.handout.current is None:  # else texts are missing that a client embeds

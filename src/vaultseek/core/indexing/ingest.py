@@ -6,7 +6,6 @@ tag and property when ``Indexer.apply`` returns; its vectors follow in ``embed``
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,8 +51,6 @@ class Indexer:
         exclude: Sequence[str] = (),
     ) -> None:
         self.graph: Graph | None = None
-        self.reads_many = False
-        """True while other processes read notes: these become searchable sooner if nothing is embedded."""
         self.handout = NoteHandout(reader)
         """The notes that a client parses, while there is one."""
         self._reader = reader
@@ -160,25 +157,14 @@ class Indexer:
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
         if hello is not None:
-            with (
-                BatchReader(
-                    hello, self._reader, self._ledger, self._engine, self._crash_marker, self.handout
-                ) as reader,
-                self._reading_many(),
-            ):
+            with BatchReader(
+                hello, self._reader, self._ledger, self._engine, self._crash_marker, self.handout
+            ) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):
                     ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
                     paths = self._commit(Changes(), rows, notes.unchanged, ids)
                     reader.publish(notes)
                     yield notes.done, paths
-
-    @contextlib.contextmanager
-    def _reading_many(self) -> Iterator[None]:
-        self.reads_many = True
-        try:
-            yield
-        finally:
-            self.reads_many = False
 
     def _apply_batch(self, batch: Changes) -> list[str]:
         targets = {new for _, new in batch.moved}

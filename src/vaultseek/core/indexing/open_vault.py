@@ -195,15 +195,8 @@ class OpenVault:
             elif not options.is_replica:
                 ledger.second_space.end()
                 shutil.rmtree(directory / SECOND_FOLDER, ignore_errors=True)
-            indexer = Indexer(reader, ledger, engine, crash_marker, options.exclude)
             embedding = Embedding(
-                ledger,
-                engine.vector_store(worker),
-                directory / "semantic",
-                spec,
-                writer.run,
-                pool,
-                is_held=lambda: indexer.reads_many,
+                ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, pool
             )
             patience = patience or Patience()
             return cls(
@@ -211,7 +204,7 @@ class OpenVault:
                 worker,
                 ledger,
                 engine,
-                indexer,
+                Indexer(reader, ledger, engine, crash_marker, options.exclude),
                 embedding,
                 EmbeddingSpaces(models, embedding, second, ledger, worker, patience),
                 Concepts(directory, spec.fingerprint, ledger, lambda: engine.index, worker),
