@@ -22,6 +22,11 @@ _NO_ATTRIBUTES: dict[str, Any] = {}
 """The attributes of every note and edge: a dictionary for each would take half as much memory again."""
 
 
+def import_networkx() -> None:
+    """Import NetworkX, which takes half a second, ahead of the first graph."""
+    import networkx  # noqa: F401
+
+
 class Common(NamedTuple):
     """The notes that are linked with two notes: how many, how many of them link to both, and their weights.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -24,7 +25,7 @@ from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.core.indexing.reading import NoteReader, is_note_error, not_indexed, read_or_report
 from vaultseek.core.indexing.reconcile import CLOSING, until_stopped
 from vaultseek.errors import Cancelled
-from vaultseek.store.graph import Graph
+from vaultseek.store.graph import Graph, import_networkx
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
@@ -157,6 +158,8 @@ class Indexer:
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
         if hello is not None:
+            if self.graph is None:  # it is read when the notes are, while nothing else is left to do
+                threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
             with BatchReader(
                 hello, self._reader, self._ledger, self._engine, self._crash_marker, self.handout
             ) as reader:

@@ -49,7 +49,7 @@ class TokenCounter:
         self._unknown = _unknown_token(description or {})
         if description is not None and _counts_add_up(description):
             self._special = _special_tokens(description)
-            self._words = _WordCounts(self._count, description)
+            self._words = _WordCounts(self._count, tokenizer.model.tokenize, description)
 
     @classmethod
     def from_tokenizer_file(cls, path: Path) -> TokenCounter:
@@ -125,10 +125,14 @@ WORD = re.compile(
 class _WordCounts(dict[str, int]):
     """A bounded cache of tokens per word, filled on first use."""
 
-    def __init__(self, count: Callable[[str], int], description: Mapping[str, Any]) -> None:
+    def __init__(
+        self, count: Callable[[str], int], pieces: Callable[[str], list[Any]], description: Mapping[str, Any]
+    ) -> None:
         super().__init__()
         self._count = count
+        self._pieces = pieces
         normalizer = description["normalizer"]
+        self._lowers = normalizer.get("lowercase") is True
         self._max_chars = int(description["model"].get("max_input_chars_per_word") or 100)
         accents = normalizer.get("strip_accents")
         strips = normalizer.get("lowercase") is True if accents is None else accents
@@ -137,7 +141,10 @@ class _WordCounts(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(word) > TOKEN_WORD_CHARS:
             return self._count_long(word)
-        tokens = self._count(word)
+        if word.isascii() and word.isalnum():  # nothing to normalize but the case, and nothing to split
+            tokens = len(self._pieces(word.lower() if self._lowers else word))
+        else:
+            tokens = self._count(word)
         if len(word) <= TOKEN_CACHE_WORD_CHARS:
             if len(self) >= TOKEN_CACHE_WORDS:
                 self.clear()
