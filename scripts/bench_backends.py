@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import contextlib
 import random
+import resource
 import shutil
 import statistics
 import sys
@@ -36,6 +37,7 @@ from benchmark.daemon import Daemon, Home
 from benchmark.machine import describe
 
 from postgres_server import PostgresServer
+from vaultseek.base.model import Mode
 from vaultseek.base.paths import folder_bytes
 from vaultseek.client import Client
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -47,8 +49,8 @@ from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.model import Settings
 from vaultseek.tools.evaluate.judgements import ALL, read_queries
-from vaultseek.tools.evaluate.run import Report, evaluate
-from vaultseek.tools.evaluate.variants import variants
+from vaultseek.tools.evaluate.run import Report, cache_directory, evaluate
+from vaultseek.tools.evaluate.variants import Variant
 
 MODEL = "hashing-384"
 PREFIX = "bench"
@@ -58,7 +60,7 @@ PASSAGES = 3
 PASSAGE_WORDS = 90
 FOLDER_NOTES = 500
 SEARCHES = 40
-MODES = ("keyword", "semantic", "hybrid")
+MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 FILTERS = {
     "": "",
     " with a tag": " tag:t{tag}",
@@ -68,6 +70,8 @@ FILTERS = {
 RANKING_HEAD = """\
 | set | by | embedded | straight | copied | same first ten | edited: embedded | straight | copied | same |
 |---|---|---|---|---|---|---|---|---|---|"""
+MOST_EDITS = 20
+"""Notes of a set that are copied, moved, deleted; twice as many are changed."""
 CLIENTS = 4
 CLIENT_SECONDS = 30.0
 
@@ -82,6 +86,7 @@ def main() -> None:
     ranking = commands.add_parser("ranking")
     ranking.add_argument("sets", nargs="+", type=Path)
     ranking.add_argument("--vaults", type=Path)
+    ranking.add_argument("--cache", type=Path, help="that of bench_quality.py, whose vectors are copied")
     ranking.add_argument("--model", default="bundled")
     ranking.add_argument("--most", type=int, default=200, help="questions of a set")
     for command in (speed, ranking):
@@ -97,8 +102,10 @@ def main() -> None:
             print(RANKING_HEAD)
             for each in arguments.sets:
                 place = folder / each.resolve().name
-                shutil.copytree(vault_of(each, arguments.vaults), place / "vault")
-                asyncio.run(measure_ranking(each, arguments.most, arguments.model, place, server.uri))
+                root = vault_of(each, arguments.vaults)
+                known = cache_directory(root, arguments.cache) / "ledger.sqlite" if arguments.cache else None
+                shutil.copytree(root, place / "vault")
+                asyncio.run(measure_ranking(each, arguments, place, server.uri, known))
 
 
 @contextlib.contextmanager
@@ -128,12 +135,13 @@ async def measure_speed(passages: int, folder: Path, server: PostgresServer) -> 
         cache = folder / name
         if engine is not None and not cache.exists():
             copy_ledger(folder / "embedded", cache)
-        began = time.monotonic()
+        began, before = time.monotonic(), processor_seconds(server)
         options = VaultOptions(PREFIX, vault, engine=engine)
         async with indexed_vault(options, cache, choose_models(MODEL, "off"), Progress(name)) as open_vault:
             counts = open_vault.ledger.counts()
             print(f"{name}: {counts.notes:,} notes, {counts.embedded:,} passages")
-            print(f"  loaded in {time.monotonic() - began:.0f} s", flush=True)
+            processor = processor_seconds(server) - before
+            print(f"  loaded in {time.monotonic() - began:.0f} s, processor {processor:.0f} s", flush=True)
             for mode in MODES:
                 for what, form in FILTERS.items():
                     half = counts.notes // 2
@@ -311,17 +319,22 @@ class Progress:
             )
 
 
-async def measure_ranking(folder: Path, most: int, model: str, place: Path, uri: str) -> None:
-    """Print rows of the table of one set, whose vault is copied to ``place`` and edited there."""
+async def measure_ranking(
+    folder: Path, arguments: argparse.Namespace, place: Path, uri: str, known: Path | None
+) -> None:
+    """Print rows of the table of one set, whose vault is copied to ``place`` and edited there.
+
+    The ledger ``known`` has vectors that are not computed again.
+    """
     plain = place.name != "data"
-    queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)[:most]
+    queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)[: arguments.most]
     root, own, straight, moved = (place / name for name in ("vault", "embedded", "straight", "moved"))
 
     async def ranked(cache: Path, engine: EngineOptions | None) -> Report:
-        options, models = VaultOptions(PREFIX, root, engine=engine), choose_models(model, "off")
-        given = None if engine is None else own / "ledger.sqlite"
+        options, models = VaultOptions(PREFIX, root, engine=engine), choose_models(arguments.model, "off")
+        given = known if engine is None else own / "ledger.sqlite"
         async with indexed_vault(options, cache, models, Progress(place.name), vectors_in=given) as vault:
-            ways = variants(Settings().search)
+            ways = [Variant(mode, Settings().search, mode) for mode in MODES]
             return await evaluate(vault, queries, ways, plain=plain, limit=10, foreign=None)
 
     name = place.name
@@ -348,10 +361,10 @@ def ranking_cells(reports: Sequence[Report], way: str) -> Iterator[str]:
 
 
 def edit_notes(root: Path, judged: set[str]) -> None:
-    """Add a paragraph of another note to a tenth of the notes, copy some, move and delete some unjudged."""
+    """Add a paragraph of another note to some notes, copy some, move and delete some unjudged."""
     source = random.Random(3)
     notes = sorted(root.rglob("*.md"))
-    few = max(1, len(notes) // 20)
+    few = min(len(notes) // 20, MOST_EDITS)
     for note in source.sample(notes, 2 * few):
         text = source.choice(notes).read_text(encoding="utf-8", errors="replace")
         with note.open("a", encoding="utf-8") as file:
@@ -425,8 +438,9 @@ def own_processes() -> list[psutil.Process]:
 
 
 def processor_seconds(server: PostgresServer) -> float:
-    """Return what these processes and the server's have spent so far."""
-    spent = 0.0
+    """Return what these processes, those that have ended, and the server's have spent so far."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = ended.ru_utime + ended.ru_stime
     for each in [*own_processes(), *server.processes()]:
         with contextlib.suppress(psutil.Error):
             times = each.cpu_times()
