@@ -136,6 +136,20 @@ class PostgresServer:
         raise RuntimeError(done.stderr or done.stdout)
 
 
+def stored(backend: Any) -> tuple[int, int, dict[str, int]]:
+    """Return how many notes, passages, and vectors of each kind a shard has."""
+    server = backend.server
+    tables = server.rows(
+        "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename LIKE %s",
+        server.schema,
+        "vectors%",
+    )
+    vectors = {
+        table.rpartition("_")[2]: server.rows(f"SELECT count(*) FROM {table}")[0][0] for (table,) in tables
+    }
+    return *backend.words.stored(), vectors
+
+
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
     """Yield a server; skip the test if there is none."""

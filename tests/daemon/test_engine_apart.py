@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, stored
 from semantic_here import WorkerHere
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -107,8 +107,8 @@ async def test_an_engine_that_hangs_holds_up_neither_the_ledger_nor_the_end(
     await follower.rescan()
     await follower.wait_until_embedded()
     assert len(await paths_of(follower, "lighthouse")) == 4
-    there = follower.vault.engine.backend.statistics()
-    assert (there.notes, set(there.vectors.values())) == (6, {6})
+    notes, _, vectors = stored(follower.vault.engine.backend)
+    assert (notes, set(vectors.values())) == (6, {6})
 
 
 async def test_a_full_disk_of_an_engine_is_the_state_of_the_vault_until_there_is_room(

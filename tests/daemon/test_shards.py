@@ -241,7 +241,7 @@ async def test_an_index_that_is_deleted_is_deleted_from_the_engine(settings, ser
     await follower.rescan()
     shard = shard_of(paths.vault_data_directory(root))
     with contextlib.closing(PostgresBackend(replace(engine, shard=shard))) as backend:
-        assert (await asyncio.to_thread(backend.statistics)).notes == 1
+        assert (await asyncio.to_thread(backend.words.stored))[0] == 1
         remove = {"vault": "vault", "delete_index": True}
         await asyncio.to_thread(server.stop)
         try:

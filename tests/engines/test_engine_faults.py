@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, stored
 from semantic_here import WorkerHere, index_here
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -24,6 +24,7 @@ from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.server import Server
+from vaultseek.engines.vectors import ShardVectors
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
@@ -107,10 +108,8 @@ def is_as_fresh(vault: OpenVault, folder: Path) -> bool:
         counts = vault.ledger.counts()
         assert counts == fresh.ledger.counts()
     assert vault.engine is not None
-    there = vault.engine.backend.statistics()
-    assert (there.notes, there.passages) == (counts.notes, counts.chunks)
-    by_kind = {kind: count for (_, kind), count in there.vectors.items()}
-    assert by_kind == {"passages": counts.chunks, "notes": counts.notes}
+    vectors = {"chunks": counts.chunks, "notes": counts.notes}
+    assert stored(vault.engine.backend) == (counts.notes, counts.chunks, vectors)
     return True
 
 
@@ -119,18 +118,19 @@ class Trouble:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, written: str, begin: Callable[[], object]) -> None:
         self.happened = False
-        put = getattr(PostgresBackend, written)
+        owner, method = {"notes": (PostgresBackend, "replace"), "vectors": (ShardVectors, "_put")}[written]
+        put = getattr(owner, method)
 
-        def with_trouble(backend: PostgresBackend, *what: Any) -> None:
-            put(backend, *what)
+        def with_trouble(it: Any, *what: Any) -> None:
+            put(it, *what)
             if not self.happened:
                 self.happened = True
                 begin()
 
-        monkeypatch.setattr(PostgresBackend, written, with_trouble)
+        monkeypatch.setattr(owner, method, with_trouble)
 
 
-@pytest.mark.parametrize("written", ["replace", "put_vectors"])
+@pytest.mark.parametrize("written", ["notes", "vectors"])
 def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, engine, server, monkeypatch, written):
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "index", engine) as vault:
@@ -152,7 +152,7 @@ def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, engine, serve
         assert vault.ledger.vectors.embeddings_computed() == embedded + 4
 
 
-@pytest.mark.parametrize("written", ["replace", "put_vectors"])
+@pytest.mark.parametrize("written", ["notes", "vectors"])
 def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, engine, server, monkeypatch, written):
     root = write_files(tmp_path / "vault", NOTES)
     engine = replace(engine, seconds=1.0, write_seconds=1.0)
@@ -163,7 +163,7 @@ def test_an_engine_that_hangs_while_it_is_written_to(tmp_path, engine, server, m
             trouble = Trouble(during, written, server.freeze)
             index(vault)
             assert trouble.happened
-        if written == "replace":
+        if written == "notes":
             reason = vault.keyword_reason()
             assert reason is not None
             assert "does not answer" in reason.text
@@ -182,7 +182,7 @@ def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, engine, mon
         index(vault)
         write_files(root, LATER)
         assert vault.keyword_reason() is None
-        Trouble(monkeypatch, "replace", lambda: said.append(search(vault, "lighthouse", "keyword")))
+        Trouble(monkeypatch, "notes", lambda: said.append(search(vault, "lighthouse", "keyword")))
         index(vault)
         [(notes, partial)] = said
         assert notes == []

@@ -17,10 +17,10 @@ from vaultseek.engines.port import Engine, ShardSource
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.engines.postgres.words import Words
-from vaultseek.engines.vectors import EngineVectors, version_name
+from vaultseek.engines.vectors import ShardVectors, table_name
 from vaultseek.engines.writer import ShardFile, ShardWriter
 from vaultseek.errors import Unavailable
-from vaultseek.semantic.worker import SemanticWorker
+from vaultseek.semantic.worker import CHUNKS, SemanticWorker
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION
@@ -60,9 +60,9 @@ class PostgresEngine(Engine):
         """The reason why the server did not answer when it was asked last; None if it did. Asks nothing."""
         return self.backend.server.outage
 
-    def vector_store(self, worker: SemanticWorker) -> EngineVectors:
+    def vector_store(self, worker: SemanticWorker) -> ShardVectors:
         """Return what keeps the vectors that a worker computes."""
-        return EngineVectors(worker, self.backend, self._ledger, writer=self.writer)
+        return ShardVectors(worker, self.backend.server, self._ledger, self.writer)
 
     def close(self) -> None:
         """Close the connections."""
@@ -113,7 +113,7 @@ class IndexedShard(PostgresEngine):
     @property
     def is_indexing(self) -> bool:
         """True while the server makes an index of vectors."""
-        return self.backend.is_indexing
+        return self.backend.server.is_indexing
 
     @property
     def is_synced(self) -> bool:
@@ -243,7 +243,7 @@ class SearchedShard(PostgresEngine, ShardSource):
 
     def replica(self, space: str) -> ShardSource:
         """Return this."""
-        self._vectors = version_name(space, "passages")
+        self._vectors = table_name(space, CHUNKS)
         return self
 
     def sync(self, ledger: Ledger) -> None:

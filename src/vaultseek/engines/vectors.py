@@ -1,21 +1,26 @@
-"""Vectors in an engine: the semantic worker embeds, the engine keeps and finds."""
+"""The vectors of a shard: the semantic worker embeds, PostgreSQL keeps and finds them.
+
+They are kept in half precision, which halves what they take, their approximate index included.
+"""
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.engines.postgres.backend import KINDS, Hits, Kind, PostgresBackend
+from vaultseek.engines.postgres.server import Server
 from vaultseek.engines.writer import ShardWriter
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.worker import CHUNKS, SemanticAnswer, SemanticWorker
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 from vaultseek.semantic.worker.state import Numbers, WorkerState
 from vaultseek.store.ledger import Ledger
 
@@ -24,33 +29,60 @@ ANSWER_VECTORS = 20
 """Notes of each list whose vectors come with an answer."""
 VECTOR_PASSAGES = 5
 """Passages of a note in an answer."""
+PASSAGES_PER_NOTE = 4
+"""Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
+MOST_HITS = 16_384
 BULK_VECTORS = 1000
 """Vectors of a batch from which more are on their way, so that an index is made later: that is faster."""
+INDEXED_VECTORS = 20_000
+"""Number of vectors from which an approximate index is used; fewer are compared one by one."""
+INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
+"""Time limit for making that index, and the least memory of the server for it."""
 THREADS = 4
 """Concurrent requests to the engine; one that hangs blocks no other part of the program."""
 _threads = ThreadPoolExecutor(THREADS, thread_name_prefix="engine")
+_HEADER = 4
+"""Bytes before the numbers of a vector, as the server sends it."""
 
 
-class EngineVectors:
-    """The vectors of one vault in an engine, of the texts that ``worker`` embeds; see ``SemanticWorker``.
+class Hits(NamedTuple):
+    """Vectors near a question, best first. numbers: int64[n], of passages, or the notes'. notes: int64[n].
+
+    scores: float64[n].
+    """
+
+    numbers: NDArray[np.int64]
+    notes: NoteIds
+    scores: NDArray[np.float64]
+
+    def of_first_notes(self, k: int) -> "Hits":
+        """Return those of the first ``k`` notes, a few of each."""
+        places: dict[int, int] = {}
+        kept = []
+        for row, note in enumerate(self.notes.tolist()):
+            if note in places or len(places) < k:
+                places[note] = places.get(note, 0) + 1
+                if places[note] <= VECTOR_PASSAGES:
+                    kept.append(row)
+        return Hits(self.numbers[kept], self.notes[kept], self.scores[kept])
+
+
+class ShardVectors:
+    """The vectors of one vault in PostgreSQL, of the texts that ``worker`` embeds; see ``VectorKeeper``.
 
     The last part of a store's path names its space. ``writer`` has the right to write; without it another
-    daemon keeps the vectors, and writing does nothing. Raises WorkerUnavailable if the engine does not
+    daemon keeps the vectors, and writing does nothing. Raises WorkerUnavailable if the server does not
     answer.
     """
 
     counts_quickly = False
 
     def __init__(
-        self,
-        worker: SemanticWorker,
-        backend: PostgresBackend,
-        ledger: Ledger,
-        *,
-        writer: ShardWriter | None = None,
+        self, worker: SemanticWorker, server: Server, ledger: Ledger, writer: ShardWriter | None = None
     ) -> None:
+        self.ready, self.embed = worker.ready, worker.embed
         self._worker = worker
-        self._backend = backend
+        self._server = server
         self._writer = writer
         self._ledger = ledger
 
@@ -58,20 +90,6 @@ class EngineVectors:
     def state(self) -> WorkerState:
         """The state of the worker."""
         return self._worker.state
-
-    def want(self) -> None:
-        """End the pause of a worker that is down, because a request came."""
-        self._worker.want()
-
-    async def ready(self, deadline: float | None = None) -> None:
-        """Return when the worker can embed."""
-        await self._worker.ready(deadline)
-
-    async def embed(
-        self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
-    ) -> Vectors:
-        """Return a unit vector for each text."""
-        return await self._worker.embed(texts, urgent=urgent, deadline=deadline)
 
     async def apply(
         self,
@@ -86,12 +104,23 @@ class EngineVectors:
         deadline: float | None = None,
     ) -> None:
         """Delete, store or replace vectors in a collection; then set the version."""
-        writer, kind = self._writer, _kind(collection)
-        if writer is not None:
-            await _ask(
-                lambda: self._apply(writer, store.name, kind, numbers, notes, vectors, deletes, version),
-                deadline,
-            )
+        if (writer := self._writer) is None:
+            return
+        table, ids = table_name(store, collection), np.asarray(notes, np.int64)
+
+        def write() -> None:
+            # A note that was removed meanwhile needs no vector, which would be an orphan.
+            kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
+            with writer.transaction() as backend:
+                self._delete(table, deletes)
+                if kept.any() and vectors is not None:
+                    self._put(table, np.asarray(numbers, np.int64)[kept], ids[kept], vectors[kept])
+                if version is not None:
+                    backend.set_state(table, version)
+            if 0 < len(ids) < BULK_VECTORS:
+                self.make_index(table)
+
+        await _ask(write, deadline)
 
     async def query(
         self,
@@ -99,24 +128,26 @@ class EngineVectors:
         text: str | Vectors,
         k: int,
         *,
-        allowed: NDArray[np.int64] | None = None,
+        allowed: NoteIds | None = None,
         deadline: float | None = None,
     ) -> SemanticAnswer:
         """Return the ``k`` notes nearest to a text or vector, by passages and by notes."""
         began = time.perf_counter()
-        vector = await self._query_vector(store, text, deadline)
+        if isinstance(text, str):  # some models embed a question otherwise than a passage
+            nothing = (None, None)
+            answer = await self._worker.query(store, text, 1, collections=nothing, deadline=deadline)
+            vector = answer.vector
+        else:
+            vector = np.asarray(text, np.float32)
         embedded = time.perf_counter()
         passages, notes = await asyncio.gather(
             *(
-                _ask(partial(self._backend.nearest, store.name, kind, vector, k, allowed), deadline)
-                for kind in KINDS
+                _ask(partial(self._nearest, table_name(store, each), vector, k, allowed, per_note), deadline)
+                for each, per_note in ((CHUNKS, PASSAGES_PER_NOTE), (NOTES, 1))
             )
         )
-        best = sorted(
-            {*dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS]), *notes.notes[:ANSWER_VECTORS].tolist()}
-        )
-        vectors = await _ask(lambda: self._backend.vectors(store.name, "notes", best), deadline)
-        passages = _limited_per_note(passages)
+        first = dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS])
+        best = sorted({*first, *notes.notes[:ANSWER_VECTORS].tolist()})
         return SemanticAnswer(
             passages.numbers,
             passages.notes,
@@ -126,78 +157,115 @@ class EngineVectors:
             vector,
             1000 * (embedded - began),
             1000 * (time.perf_counter() - embedded),
-            vectors,
+            await self.vectors(store, best, deadline=deadline),
         )
 
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = None
     ) -> Mapping[int, Vectors]:
         """Return the vectors of those notes that have one."""
-        return await _ask(lambda: self._backend.vectors(store.name, "notes", notes), deadline)
+        sql = f"SELECT note, vector FROM {table_name(store, NOTES)} WHERE note = ANY(%s)"
+        rows = await _ask(lambda: self._server.rows(sql, list(notes)), deadline)
+        return {note: np.frombuffer(data, ">f2", offset=_HEADER).astype(np.float32) for note, data in rows}
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
         """Return the version of the last complete ``apply``; None if there is no such collection."""
         await self._worker.ready(deadline)  # callers may use the store from now on
-        name = version_name(store.name, _kind(collection))
-        return await _ask(lambda: self._backend.state().get(name), deadline)
+        sql, table = "SELECT value FROM state WHERE name = %s", table_name(store, collection)
+        rows = await _ask(lambda: self._server.rows(sql, table), deadline)
+        return rows[0][0] if rows else None
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
         """Return the number of vectors in the collection."""
-        return await _ask(lambda: self._backend.count(store.name, _kind(collection)), deadline)
+        sql = f"SELECT count(*) FROM {table_name(store, collection)}"
+        rows = await _ask(lambda: self._server.rows(sql), deadline)
+        return rows[0][0] if rows else 0
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
         """Delete the vectors of a space."""
-        if (writer := self._writer) is not None:
-            await _ask(lambda: self._drop(writer, store.name), deadline)
+        if (writer := self._writer) is None:
+            return
 
-    async def _query_vector(self, store: Path, text: str | Vectors, deadline: float | None) -> Vectors:
-        """Return the vector of a question, which some models embed otherwise than a passage."""
-        if not isinstance(text, str):
-            return np.asarray(text, np.float32)
-        nothing = (None, None)
-        answer = await self._worker.query(store, text, 1, collections=nothing, deadline=deadline)
-        return answer.vector
+        def drop() -> None:
+            with writer.transaction() as backend:
+                for table in (table_name(store, CHUNKS), table_name(store, NOTES)):
+                    self._server.run(f"DROP TABLE IF EXISTS {table}")
+                    backend.set_state(table, "")
 
-    def _apply(
-        self,
-        writer: ShardWriter,
-        space: str,
-        kind: Kind,
-        numbers: Numbers,
-        notes: Numbers,
-        vectors: Vectors | None,
-        deletes: Numbers,
-        version: str | None,
-    ) -> None:
-        ids = np.asarray(notes, np.int64)
-        # A note that was removed meanwhile needs no vector, which would be an orphan.
-        kept = np.isin(ids, list(self._ledger.notes.revisions(ids.tolist())))
-        with writer.transaction() as backend:
-            if len(deletes):
-                backend.forget_vectors(space, kind, deletes)
-            if kept.any() and vectors is not None:
-                backend.put_vectors(
-                    space, kind, np.asarray(numbers, np.int64)[kept], ids[kept], vectors[kept]
+        await _ask(drop, deadline)
+
+    def _nearest(self, table: str, vector: Vectors, k: int, notes: NoteIds | None, per_note: int) -> Hits:
+        """Return vectors of the ``k`` notes nearest to one, with ``notes`` only among these."""
+        where = "" if notes is None else "WHERE note = ANY(%s)"
+        text = "[" + ",".join(f"{value:.6g}" for value in vector.tolist()) + "]"
+        sql = (
+            f"SELECT number, note, 1 - (vector <=> %s::halfvec) FROM {table} {where}"
+            " ORDER BY vector <=> %s::halfvec LIMIT %s"
+        )
+        limit = min(MOST_HITS, k * per_note)
+        while True:
+            rows = self._server.rows(sql, text, *([] if notes is None else [notes.tolist()]), text, limit)
+            numbers, of_notes = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
+            scores = np.array([row[2] for row in rows], np.float64)
+            if len(rows) < limit or limit == MOST_HITS or len(np.unique(of_notes)) >= k:
+                best = np.lexsort((numbers, -scores))
+                return Hits(numbers[best], of_notes[best], scores[best]).of_first_notes(k)
+            limit = min(MOST_HITS, limit * 4)
+
+    def _put(self, table: str, numbers: NDArray[np.int64], notes: NoteIds, vectors: Vectors) -> None:
+        size = vectors.shape[1]
+        self._server.run(
+            f"CREATE TABLE IF NOT EXISTS {table} (number bigint PRIMARY KEY, note bigint NOT NULL,"
+            f" vector halfvec({size}) NOT NULL);"
+            f"CREATE INDEX IF NOT EXISTS {table}_note ON {table} (note)"
+        )
+        self._delete(table, numbers)
+        # Rows in the binary format of COPY: the number of columns, and each column after its bytes.
+        fields: list[Any] = [("columns", ">i2"), ("bytes1", ">i4"), ("number", ">i8"), ("bytes2", ">i4")]
+        fields += [
+            ("note", ">i8"),
+            ("bytes3", ">i4"),
+            ("size", ">i2"),
+            ("zero", ">i2"),
+            ("vector", ">f2", size),
+        ]
+        rows = np.zeros(len(numbers), fields)
+        rows["columns"], rows["bytes1"], rows["bytes2"], rows["bytes3"] = 3, 8, 8, _HEADER + 2 * size
+        rows["number"], rows["note"], rows["size"], rows["vector"] = numbers, notes, size, vectors
+        self._server.copy_binary(f"{table} (number, note, vector)", rows.tobytes())
+
+    def _delete(self, table: str, numbers: Numbers) -> None:
+        if len(numbers) and self._server.has_table(table):
+            self._server.run(f"DELETE FROM {table} WHERE number = ANY(%s)", np.asarray(numbers).tolist())
+
+    def make_index(self, table: str) -> None:
+        """Make an approximate index of vectors that have become many, which may take minutes."""
+        server = self._server
+        made = "SELECT 1 FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
+        if server.rows(made, server.schema, f"{table}_near") or not server.rows(
+            f"SELECT 1 FROM {table} OFFSET {INDEXED_VECTORS - 1} LIMIT 1"
+        ):
+            return
+        server.is_indexing = True
+        try:
+            with server.transaction(INDEX_SECONDS):
+                server.rows(
+                    "SELECT set_config(name, %s, true) FROM pg_settings WHERE name = 'maintenance_work_mem'"
+                    " AND pg_size_bytes(setting || unit) < pg_size_bytes(%s)",
+                    *(INDEX_MEMORY, INDEX_MEMORY),
                 )
-            if version is not None:
-                backend.set_state(version_name(space, kind), version)
-        if 0 < len(ids) < BULK_VECTORS:
-            self._backend.optimize(space, kind)
-
-    def _drop(self, writer: ShardWriter, space: str) -> None:
-        with writer.transaction() as backend:
-            backend.drop_vectors(space)
-            for kind in KINDS:
-                backend.set_state(version_name(space, kind), "")
+                server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector halfvec_cosine_ops)")
+        finally:
+            server.is_indexing = False
 
 
-def version_name(space: str, kind: Kind) -> str:
-    """Return the name of the version of vectors in the state of a shard."""
-    return f"{space}/{kind}"
+def table_name(store: Path | str, collection: str) -> str:
+    """Return the name of the table of a collection, which is also that of its version in the state."""
+    return f"vectors_{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
 
 
 async def _ask(work: Callable[[], T], deadline: float | None) -> T:
-    """Do work in a thread. Raises WorkerUnavailable if the engine does not answer, or not in time."""
+    """Do work in a thread. Raises WorkerUnavailable if the server does not answer, or not in time."""
     running = asyncio.get_running_loop().run_in_executor(_threads, work)
     try:
         async with asyncio.timeout(deadline):
@@ -208,17 +276,3 @@ async def _ask(work: Callable[[], T], deadline: float | None) -> T:
         ) from None
     except Unavailable as error:
         raise WorkerUnavailable(str(error), error.cause) from error
-
-
-def _kind(collection: str) -> Kind:
-    return "passages" if collection == CHUNKS else "notes"
-
-
-def _limited_per_note(hits: Hits) -> Hits:
-    places: dict[int, int] = {}
-    kept = []
-    for row, note in enumerate(hits.notes.tolist()):
-        places[note] = places.get(note, 0) + 1
-        if places[note] <= VECTOR_PASSAGES:
-            kept.append(row)
-    return Hits(hits.numbers[kept], hits.notes[kept], hits.scores[kept])

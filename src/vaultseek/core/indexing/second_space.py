@@ -163,10 +163,6 @@ class PooledKeeper:
         """The state of the worker."""
         return self._pool.worker(self._model).state
 
-    def want(self) -> None:
-        """Note that a request came."""
-        self._pool.worker(self._model).want()
-
     async def ready(self, deadline: float | None = None) -> None:
         """Return when the worker is ready."""
         async with self._pool.use(self._model) as worker:

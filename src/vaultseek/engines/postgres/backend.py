@@ -6,11 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.engines.heartbeat import Heartbeat
@@ -21,64 +17,18 @@ from vaultseek.engines.postgres.schema import (
     VERSION,
     schema_name,
     statements,
-    vector_table,
 )
 from vaultseek.engines.postgres.server import Server
 from vaultseek.engines.postgres.words import Words
 from vaultseek.errors import Unavailable
-from vaultseek.semantic.models.encoder import Vectors
-from vaultseek.semantic.vectors.port import NoteIds, Numbers
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.segment import MemorySegment
 from vaultseek.store.ledger.rows import NOTE_VALUES
 
-Kind = Literal["passages", "notes"]
-"""The two kinds of vectors: one for each passage, and one for each note."""
-KINDS: tuple[Kind, Kind] = ("passages", "notes")
-INDEXED_VECTORS = 20_000
-"""Number of vectors from which an approximate index is used; fewer are compared one by one."""
-INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
-"""Time limit for making that index, and the least memory of the server for it."""
-PASSAGES_PER_NOTE = 4
-"""Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
-MOST_HITS = 16_384
 LOCK = 7447
 """Number of the lock that is held while a schema is created."""
-OLDEST_SERVER, OLDEST_EXTENSION = 13, (0, 5)
-_VECTOR_HEADER = 4
-"""Bytes before the numbers of a vector, as the server sends it."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Hits:
-    """Vectors near a question, best first. numbers: int64[n], of passages, or the notes'. notes: int64[n].
-
-    scores: float64[n].
-    """
-
-    numbers: Numbers
-    notes: NoteIds
-    scores: NDArray[np.float64]
-
-    def of_first_notes(self, k: int) -> Hits:
-        """Return those of the first ``k`` notes."""
-        _, firsts = np.unique(self.notes, return_index=True)
-        inside = np.isin(self.notes, self.notes[np.sort(firsts)[:k]])
-        return Hits(self.numbers[inside], self.notes[inside], self.scores[inside])
-
-    def __len__(self) -> int:
-        """Return the number of vectors."""
-        return len(self.numbers)
-
-
-@dataclass(frozen=True, slots=True)
-class BackendStatistics:
-    """Numbers of an engine: notes, passages, and vectors by space and kind."""
-
-    notes: int
-    passages: int
-    vectors: Mapping[tuple[str, Kind], int]
+OLDEST_SERVER, OLDEST_EXTENSION = 13, (0, 7)
 
 
 class PostgresBackend:
@@ -91,39 +41,9 @@ class PostgresBackend:
         self.options = options
         self.server = Server(options, schema_name(options))
         self.words = Words(self.server, LanguageRules.of_vault(DEFAULT_LANGUAGE))
-        self.is_indexing = False
-        """True while an approximate index is made."""
         self._has_schema = False
 
     # -- reading ---------------------------------------------------------------------------------------
-
-    def nearest(self, space: str, kind: Kind, vector: Vectors, k: int, notes: NoteIds | None = None) -> Hits:
-        """Return the vectors of the ``k`` notes nearest to one, with ``notes`` only among these."""
-        depth = min(MOST_HITS, k * PASSAGES_PER_NOTE if kind == "passages" else k)
-        while True:
-            hits = self._nearest(vector_table(space, kind), vector, depth, notes)
-            if len(hits) < depth or depth == MOST_HITS or len(np.unique(hits.notes)) >= k:
-                return hits.of_first_notes(k)
-            depth = min(MOST_HITS, depth * 4)
-
-    def vectors(self, space: str, kind: Kind, notes: Sequence[int]) -> dict[int, Vectors]:
-        """Return the vectors of these notes; of several that of the least number."""
-        table = vector_table(space, kind)
-        sql = f"SELECT note, vector FROM {table} WHERE note = ANY(%s) ORDER BY number DESC"
-        return {
-            note: np.frombuffer(data, ">f4", offset=_VECTOR_HEADER).astype(np.float32)
-            for note, data in self.server.rows(sql, list(notes))
-        }
-
-    def count(self, space: str, kind: Kind) -> int:
-        """Return the number of vectors of one space and kind."""
-        rows = self.server.rows(f"SELECT count(*) FROM {vector_table(space, kind)}")
-        return int(rows[0][0]) if rows else 0
-
-    def statistics(self) -> BackendStatistics:
-        """Return how much there is, which may scan everything."""
-        notes, passages = self.words.stored()
-        return BackendStatistics(notes, passages, {each: self.count(*each) for each in self._spaces()})
 
     def position(self) -> str | None:
         """Return what the notes of the engine correspond to; None of an empty one."""
@@ -160,7 +80,7 @@ class PostgresBackend:
             (version < OLDEST_SERVER, f"is version {version}"),
             (
                 not extension or _version(extension[0][0]) < OLDEST_EXTENSION,
-                "lacks the extension pgvector 0.5 or newer",
+                "lacks the extension pgvector 0.7 or newer",
             ),
             (not allowed, "lets this user create nothing"),
             (encoding != "UTF8", f"has a database in {encoding}"),
@@ -169,13 +89,13 @@ class PostgresBackend:
             if is_so:
                 raise Unavailable(
                     f"the PostgreSQL at {self.options.place} {text}; use version 13 or newer with pgvector "
-                    "0.5 or newer, and a database in UTF8 where the user may create schemas",
+                    "0.7 or newer, and a database in UTF8 where the user may create schemas",
                     "unavailable",
                 )
         with self.server.transaction():
             self.server.run(
                 "CREATE EXTENSION IF NOT EXISTS vector;"
-                "CREATE TEMP TABLE trial (vector vector(3)) ON COMMIT DROP;"
+                "CREATE TEMP TABLE trial (vector halfvec(3)) ON COMMIT DROP;"
                 "INSERT INTO trial VALUES ('[1,2,3]'); SELECT vector <=> '[1,2,3]' FROM trial"
             )
         return f"{version} with pgvector {extension[0][0]}"
@@ -237,45 +157,6 @@ class PostgresBackend:
         self.words.apply(segment, removed)
         self.set_state("position", position)
 
-    def put_vectors(self, space: str, kind: Kind, numbers: Numbers, notes: Numbers, vectors: Vectors) -> None:
-        """Store or replace vectors, given with their numbers and the ids of their notes."""
-        table = vector_table(space, kind)
-        self.server.run(
-            f"CREATE TABLE IF NOT EXISTS {table} (number bigint PRIMARY KEY, note bigint NOT NULL,"
-            f" vector vector({vectors.shape[1]}) NOT NULL);"
-            f"CREATE INDEX IF NOT EXISTS {table}_note ON {table} (note)"
-        )
-        self.forget_vectors(space, kind, numbers)
-        texts = map(_literal, vectors)
-        self.server.copy(
-            f"{table} (number, note, vector)",
-            list(zip(np.asarray(numbers).tolist(), np.asarray(notes).tolist(), texts, strict=True)),
-        )
-
-    def optimize(self, space: str, kind: Kind) -> None:
-        """Make an approximate index of vectors that have become many, which may take minutes."""
-        table = vector_table(space, kind)
-        indexed = "SELECT 1 FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
-        if self.server.rows(indexed, self.server.schema, f"{table}_near"):
-            return
-        counted = f"SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT {INDEXED_VECTORS}) AS first"
-        if self.server.rows(counted)[0][0] == INDEXED_VECTORS:
-            self.is_indexing = True
-            try:
-                self._create_near(table)
-            finally:
-                self.is_indexing = False
-
-    def forget_vectors(self, space: str, kind: Kind, numbers: Sequence[int] | Numbers) -> None:
-        """Delete vectors, given by their numbers."""
-        if self._has_table(table := vector_table(space, kind)):
-            self.server.run(f"DELETE FROM {table} WHERE number = ANY(%s)", np.asarray(numbers).tolist())
-
-    def drop_vectors(self, space: str) -> None:
-        """Delete all vectors of a space."""
-        for kind in KINDS:
-            self.server.run(f"DROP TABLE IF EXISTS {vector_table(space, kind)}")
-
     def drop_notes(self) -> None:
         """Delete all notes with their text, but no vectors."""
         self.server.run(f"TRUNCATE {', '.join(set(LEDGER_TABLES) - {'spaces', 'row_counts'})}")
@@ -301,49 +182,17 @@ class PostgresBackend:
 
     # -- the rest --------------------------------------------------------------------------------------
 
-    def _nearest(self, table: str, vector: Vectors, limit: int, notes: NoteIds | None) -> Hits:
-        where = "" if notes is None else "WHERE note = ANY(%s)"
-        text = _literal(np.asarray(vector))
-        values = [text, *([] if notes is None else [notes.tolist()]), text, limit]
-        rows = self.server.rows(
-            f"SELECT number, note, 1 - (vector <=> %s::vector) FROM {table} {where}"
-            " ORDER BY vector <=> %s::vector LIMIT %s",
-            *values,
-        )
-        numbers, of_notes = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
-        scores = np.array([row[2] for row in rows], np.float64)
-        best = np.lexsort((numbers, -scores))
-        return Hits(numbers[best], of_notes[best], scores[best])
-
-    def _create_near(self, table: str) -> None:
-        with self.server.transaction(INDEX_SECONDS):
-            self.server.rows(
-                "SELECT set_config(name, %s, true) FROM pg_settings WHERE name = 'maintenance_work_mem'"
-                " AND pg_size_bytes(setting || unit) < pg_size_bytes(%s)",
-                INDEX_MEMORY,
-                INDEX_MEMORY,
-            )
-            self.server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector vector_cosine_ops)")
-
-    def _has_table(self, table: str) -> bool:
-        sql = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s"
-        return bool(self.server.rows(sql, self.server.schema, table))
-
     def _vector_tables(self) -> list[str]:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename LIKE %s"
         return [row[0] for row in self.server.rows(sql, self.server.schema, "vectors\\_%")]
 
-    def _spaces(self) -> list[tuple[str, Kind]]:
-        names = (table.split("_") for table in self._vector_tables())
-        return [(space, "passages" if kind == "passages" else "notes") for _, space, kind in names]
-
     def _create_schema(self) -> None:
-        self._has_schema = self._has_schema or self._has_table("state")
+        self._has_schema = self._has_schema or self.server.has_table("state")
         if self._has_schema:
             return
         with self.server.transaction():
             self.server.run("SELECT pg_advisory_xact_lock(%s)", LOCK)  # or two would create the same
-            if not self._has_table("state"):
+            if not self.server.has_table("state"):
                 self.server.run("CREATE EXTENSION IF NOT EXISTS vector")
                 self.server.run(f"CREATE SCHEMA IF NOT EXISTS {self.server.schema}")
                 for statement in statements():
@@ -372,10 +221,6 @@ def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]
     if place is None:
         return rows
     return [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
-
-
-def _literal(vector: Vectors) -> str:
-    return "[" + ",".join(f"{value:.9g}" for value in vector.tolist()) + "]"
 
 
 def _version(text: str) -> tuple[int, ...]:

@@ -1,12 +1,12 @@
 """The connections to a server of PostgreSQL, one for each thread, and its errors in words."""
 
 import logging
-import os
 import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,8 @@ from vaultseek.settings.engine import EngineOptions
 
 PAUSE_SECONDS = 2.0
 """Time for which requests fail at once after a failure, so that not every search waits."""
-WATCH_SECONDS = 0.5
-"""Interval at which requests are checked for their timeouts."""
 SLACK_SECONDS = 1.0
-"""Time after the timeout of a statement until its connection is closed: a frozen server ends none."""
+"""Time after the timeout of a statement until its connection is given up: a frozen server ends none."""
 
 log = logging.getLogger(__name__)
 
@@ -36,20 +34,20 @@ class Server:
         self.schema = schema
         self.outage: Unavailable | None = None
         """The reason why the server did not answer when it was asked last; None if it did."""
+        self.is_indexing = False
+        """True while an approximate index of vectors is made."""
         self._prepare = prepare
         self._local = threading.local()
-        self._connections: dict[Any, float | None] = {}
-        """The open connections, with the time at which the present statement of each has to be over."""
+        self._connections: set[Any] = set()
         self._lock = threading.Lock()
         self._lost_at = -PAUSE_SECONDS
         self._is_closed = False
-        self._watcher: threading.Thread | None = None
 
     def close(self) -> None:
         """Close all connections for good."""
         self._is_closed = True
         with self._lock:
-            closing, self._connections = list(self._connections), {}
+            closing, self._connections = self._connections, set()
         for connection in closing:
             with suppress(Exception):
                 connection.close()
@@ -67,16 +65,13 @@ class Server:
         connection = self._own()
         is_nested = self._depth > 0
         seconds = self._local.limit if is_nested else self.options.seconds
-        self._connections[connection] = time.monotonic() + seconds + SLACK_SECONDS
+        connection.seconds = seconds + SLACK_SECONDS
         try:
             yield connection
         except psycopg.Error as error:
             raise self._unavailable(error, connection) from error
         else:
             self.outage = None
-        finally:
-            if connection in self._connections:
-                self._connections[connection] = None
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
         """Return the rows of a statement, none while there is no such table yet. Raises Unavailable."""
@@ -111,6 +106,20 @@ class Server:
                 copy.write_row(
                     [each.replace("\0", "\ufffd") if isinstance(each, str) else each for each in row]
                 )
+
+    def copy_binary(self, columns: str, rows: bytes) -> None:
+        """Add rows to a table, given with its columns, in the binary format of COPY. Raises Unavailable."""
+        with (
+            self.connection() as connection,
+            connection.cursor() as cursor,
+            cursor.copy(f"COPY {columns} FROM STDIN (FORMAT BINARY)") as copy,
+        ):
+            copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows + b"\xff\xff")
+
+    def has_table(self, name: str) -> bool:
+        """Return true if the schema has a table. Raises Unavailable."""
+        sql = "SELECT 1 FROM pg_tables WHERE schemaname = %s AND tablename = %s"
+        return bool(self.rows(sql, self.schema, name))
 
     @contextmanager
     def transaction(self, seconds: float | None = None) -> Iterator[None]:
@@ -152,7 +161,7 @@ class Server:
 
     def _discard(self, connection: Any) -> None:
         with self._lock:
-            self._connections.pop(connection, None)
+            self._connections.discard(connection)
         if connection is not None:
             connection.close()
 
@@ -168,7 +177,7 @@ class Server:
         if options.certificate:
             more |= {"sslmode": "verify-full", "sslrootcert": str(Path(options.certificate).expanduser())}
         try:
-            connection: Any = psycopg.connect(
+            connection: Any = _limited_connection().connect(
                 options.uri,
                 autocommit=True,
                 cursor_factory=psycopg.ClientCursor,
@@ -182,34 +191,14 @@ class Server:
             )
             connection.adapters.register_loader("numeric", IntLoader)
             with self._lock:
-                self._connections[connection] = None
+                self._connections.add(connection)
             if self._is_closed:
                 self._discard(connection)
                 raise Unavailable(self._no_answer(), "unavailable")
             self._prepare(connection)
         except psycopg.Error as error:
             raise self._unavailable(error, None) from error
-        self._watch()
         return connection
-
-    def _watch(self) -> None:
-        with self._lock:
-            if self._watcher is None:
-                self._watcher = threading.Thread(target=self._end_late, name="postgres", daemon=True)
-                self._watcher.start()
-
-    def _end_late(self) -> None:
-        """Close the sockets of connections whose server has not answered in time."""
-        import socket
-
-        while not self._is_closed:
-            now = time.monotonic()
-            with self._lock:
-                late = [each for each, end in self._connections.items() if end is not None and end < now]
-            for connection in late:
-                with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as end:
-                    end.shutdown(socket.SHUT_RDWR)
-            time.sleep(WATCH_SECONDS)
 
     def _unavailable(self, error: Exception, connection: Any) -> Unavailable:
         import psycopg
@@ -243,3 +232,17 @@ class Server:
 def _is_lost(connection: Any) -> bool:
     """True if an idle connection is closed, or has something to read, which is that the server ended."""
     return connection.closed or bool(select.select([connection], [], [], 0)[0])
+
+
+@cache
+def _limited_connection() -> Any:
+    """Return the class of connections that give up a server which does not answer within their seconds."""
+    import psycopg
+
+    class LimitedConnection(psycopg.Connection[Any]):
+        seconds = 0.0
+
+        def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+            return super().wait(gen, interval, timeout or self.seconds or None)
+
+    return LimitedConnection

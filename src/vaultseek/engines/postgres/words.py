@@ -11,7 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -21,17 +21,17 @@ from numpy.typing import NDArray
 from vaultseek.base.limits import TERM_CACHE_BYTES
 from vaultseek.engines.postgres.schema import SET_STATE, WORD_TABLES
 from vaultseek.engines.postgres.server import Server
-from vaultseek.engines.postings import NotePostings, postings_of, segment_of_postings
 from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
 from vaultseek.store.keyword.bm25f import K1, FieldNorms, TermScores, idf
 from vaultseek.store.keyword.lane import KeywordLane
+from vaultseek.store.keyword.postings import NotePostings, postings_of, segment_of_postings
 from vaultseek.store.keyword.segment import (
     FIELD_BITS,
     FIELD_MASK,
     FIELD_SLOTS,
     Ints,
     MemorySegment,
-    run_lengths,
+    Tables,
     sum_lengths,
 )
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
@@ -44,7 +44,8 @@ ROW = np.dtype([("key", "<u2"), ("count", "<u2"), ("length", "<u2")])
 _MOST = np.iinfo(np.uint16).max
 _LAST = "\U0010ffff"
 _SUMS = 2 * FIELD_SLOTS + 4
-"""Numbers kept of a note: length and presence of each field, and both of prose and code of its chunks."""
+"""Numbers kept of all notes: length and presence of each field, and both of prose and code of chunks."""
+_POSTINGS = "terms, fields, counts, positions, lengths, chunk_lengths, chunk_ids"
 _FACTS = "words"
 """Name of the facts about all notes in the table of states."""
 _WORDS = (
@@ -171,12 +172,11 @@ class ShardTerms(TermIndex):
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
         """Return these notes with their postings of the terms, as far as they are still there."""
-        sql = "SELECT note, language, postings FROM word_notes WHERE note = ANY(%s) ORDER BY note"
+        sql = f"SELECT note, language, {_POSTINGS} FROM word_notes WHERE note = ANY(%s) ORDER BY note"
         rows = self._server.rows(sql, notes.tolist())
         numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}
-        packed = [NotePostings.unpack(postings) for _, _, postings in rows]
-        ids, marks = [note for note, _, _ in rows], [mark for _, mark, _ in rows]
-        segment = segment_of_postings(ids, marks, packed, numbers)
+        postings = [NotePostings.of_columns(*row[2:]) for row in rows]
+        segment = segment_of_postings([row[0] for row in rows], [row[1] for row in rows], postings, numbers)
         found = Snapshot([(segment, np.ones(len(rows), np.bool_))])
         found.averages, found.chunk_averages = self._shard.averages, self._shard.chunk_averages
         notes = notes[np.isin(notes, found.notes)]
@@ -272,31 +272,26 @@ class Words(KeywordLane):
     def apply(self, segment: MemorySegment | None, removed: Collection[int]) -> None:
         """Replace the notes of a segment and forget those removed, within a transaction."""
         notes = [] if segment is None else segment.tables.notes.tolist()
+        marks = [] if segment is None else segment.tables.languages.tolist()
+        new = [] if segment is None else list(postings_of(segment, self._numbers(segment.tables)))
         gone = [*removed, *notes]
         facts = self.snapshot.facts
-        count, sums, languages = facts.count, np.array(facts.sums, np.int64), Counter(facts.languages)
-        new = _Rows() if segment is None else self._rows_of(segment)
-        touched = [new.pages]
-        sql = "DELETE FROM word_notes WHERE note = ANY(%s) RETURNING note, language, sums, postings"
-        for note, language, data, postings in self._server.rows(sql, gone):
-            count, sums = count - 1, sums - np.frombuffer(data, np.int64)
-            languages[str(language)] -= 1
-            touched.append(_pages(NotePostings.unpack(postings).terms, note))
-        if segment is not None:
-            of_notes, marks = _length_sums(segment), segment.tables.languages.tolist()
-            count, sums = count + len(notes), sums + of_notes.sum(axis=0)
-            languages.update(map(str, marks))
-            data = [each.tobytes() for each in of_notes]
-            values = zip(notes, marks, data, new.packed, strict=True)
-            self._server.copy("word_notes (note, language, sums, postings)", list(values))
-        self._replace_pages(np.unique(np.concatenate(touched)), new, gone)
+        languages = Counter(facts.languages)
+        sql = f"DELETE FROM word_notes WHERE note = ANY(%s) RETURNING note, language, {_POSTINGS}"
+        rows = self._server.rows(sql, gone)
+        old = [NotePostings.of_columns(*row[2:]) for row in rows]
+        languages.subtract(str(row[1]) for row in rows)
+        languages.update(map(str, marks))
+        values = [(note, mark, *each.columns()) for note, mark, each in zip(notes, marks, new, strict=True)]
+        self._server.copy(f"word_notes (note, language, {_POSTINGS})", values)
+        self._replace_pages(_Rows.of([row[0] for row in rows], old), _Rows.of(notes, new), gone)
+        sums = np.array(facts.sums, np.int64) + _sums(new) - _sums(old)
         now = {mark: number for mark, number in languages.items() if number}
-        last = max([facts.last, *notes])
-        self._server.run(SET_STATE, _FACTS, json.dumps([count, sums.tolist(), now, last]))
+        known = [facts.count + len(new) - len(old), sums.tolist(), now, max([facts.last, *notes])]
+        self._server.run(SET_STATE, _FACTS, json.dumps(known))
 
-    def _rows_of(self, segment: MemorySegment) -> _Rows:
-        """Return the rows of a segment, whose new terms and words get numbers."""
-        tables = segment.tables
+    def _numbers(self, tables: Tables) -> Ints:
+        """Return the numbers of a segment's terms; new ones get numbers, and new words are kept."""
         texts = [text.decode() for text in tables.vocabulary[:]]
         sql = "INSERT INTO word_terms (term) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING"
         self._server.run(sql, texts)
@@ -309,10 +304,11 @@ class Words(KeywordLane):
             " ON CONFLICT DO NOTHING"
         )
         self._server.run(sql, words, numbers[tables.word_terms].tolist(), [word[::-1] for word in words])
-        return _Rows.of(segment, list(postings_of(segment, numbers)))
+        return numbers
 
-    def _replace_pages(self, touched: Ints, new: _Rows, gone: Sequence[int]) -> None:
+    def _replace_pages(self, old: _Rows, new: _Rows, gone: Sequence[int]) -> None:
         """Write the pages of all terms that notes had or have, without the rows of those that are gone."""
+        touched = np.unique(np.concatenate([old.pages, new.pages]))
         sql = (
             "DELETE FROM word_pages p USING unnest(%s::bigint[], %s::int[]) AS c(term, page)"
             " WHERE p.term = c.term AND p.page = c.page RETURNING p.term, p.page, p.rows"
@@ -341,41 +337,31 @@ class Words(KeywordLane):
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of new notes, with the page of each; and the postings of each note, packed."""
+    """The rows of some notes, and the page of each: its term and the high bits of the note."""
 
-    pages: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    rows: NDArray[Any] = field(default_factory=lambda: np.zeros(0, ROW))
-    packed: Sequence[bytes] = ()
+    pages: Ints
+    rows: NDArray[Any]
 
     @classmethod
-    def of(cls, segment: MemorySegment, postings: Sequence[NotePostings]) -> _Rows:
-        notes = np.repeat(segment.tables.notes.astype(np.int64), [len(each.terms) for each in postings])
-        fields = np.concatenate([each.fields for each in postings]).astype(np.int64)
-        rows = np.zeros(len(notes), ROW)
-        rows["key"] = (notes & (1 << PAGE_BITS) - 1) << FIELD_BITS | fields
-        rows["count"] = np.minimum(np.concatenate([each.counts for each in postings]), _MOST)
-        lengths = np.concatenate([each.lengths[each.fields] for each in postings])
+    def of(cls, notes: Sequence[int], postings: Sequence[NotePostings]) -> _Rows:
+        nothing = np.zeros(0, np.int64)
+        ids = np.repeat(np.array(notes, np.int64), [len(each.terms) for each in postings])
+        fields = np.concatenate([nothing, *(each.fields for each in postings)])
+        rows = np.zeros(len(ids), ROW)
+        rows["key"] = (ids & (1 << PAGE_BITS) - 1) << FIELD_BITS | fields
+        rows["count"] = np.minimum(np.concatenate([nothing, *(each.counts for each in postings)]), _MOST)
+        lengths = np.concatenate([nothing, *(each.lengths[each.fields] for each in postings)])
         rows["length"] = np.minimum(lengths, _MOST)
-        pages = _pages(np.concatenate([each.terms for each in postings]), notes)
-        return cls(pages, rows, [each.pack() for each in postings])
+        terms = np.concatenate([nothing, *(each.terms for each in postings)])
+        return cls(terms << 32 | ids >> PAGE_BITS, rows)
 
 
-def _pages(terms: Ints, notes: Ints | int) -> Ints:
-    """Return the pages of terms in which notes are, as one number each."""
-    pages: Ints = terms.astype(np.int64) << 32 | notes >> PAGE_BITS
-    return pages
-
-
-def _length_sums(segment: MemorySegment) -> Ints:
-    """Return for each note the sums that ``_SUMS`` counts, int64[notes, _SUMS]."""
-    tables = segment.tables
-    lengths = tables.lengths.reshape(-1, FIELD_SLOTS).astype(np.int64)
-    chunks = tables.chunk_lengths.reshape(-1, 2)
-    firsts = tables.first_chunks.astype(np.int64)
-    of_chunks = np.zeros((len(lengths), 4), np.int64)
-    for note, (first, size) in enumerate(zip(firsts, run_lengths(firsts), strict=False)):
-        of_chunks[note] = sum_lengths(chunks[first : first + size]).ravel()
-    return np.concatenate([lengths, (lengths > 0).astype(np.int64), of_chunks], axis=1)
+def _sums(postings: Sequence[NotePostings]) -> Ints:
+    """Return the numbers of ``_SUMS`` of some notes."""
+    nothing = np.zeros(0, np.int64)
+    fields = np.concatenate([nothing, *(each.lengths for each in postings)]).reshape(-1, FIELD_SLOTS)
+    chunks = np.concatenate([nothing, *(each.chunk_lengths for each in postings)]).reshape(-1, 2)
+    return np.concatenate([sum_lengths(fields).ravel(), sum_lengths(chunks).ravel()])
 
 
 def _most_frequent(rows: Iterable[Any], limit: int) -> tuple[str, ...]:

@@ -135,9 +135,6 @@ class VectorKeeper(Protocol):
     def counts_quickly(self) -> bool:
         """True if ``count`` takes as long for many vectors as for few."""
 
-    def want(self) -> None:
-        """End the pause of a worker that is down, because a request came."""
-
     async def ready(self, deadline: float | None = None) -> None:
         """Start the worker if need be, and return when it is ready."""
 

@@ -1,12 +1,11 @@
-"""The postings of single notes, packed: all that is needed to score a note that an engine proposes.
+"""The postings of single notes: all that is needed to look for some terms in a note, without its text.
 
-A segment is made of the postings of some notes and some terms in no time, without any text. Terms have the
-numbers of the vocabulary that keeps the postings.
+A segment is made of the postings of some notes and some terms in no time. Terms have the numbers of the
+vocabulary that keeps the postings.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -26,9 +25,8 @@ from vaultseek.store.keyword.segment import (
 )
 from vaultseek.store.keyword.strings import Strings, word_tables
 
-_HEADER = struct.Struct("<5I")
 _SEPARATOR = b"\0"
-_NARROW = (np.dtype("<u1"), np.dtype("<u2"), np.dtype("<u4"))
+_WIDTHS = ("u1", "<u2", "<u4")
 """Types of counts and positions, of which each note takes the narrowest that holds its own."""
 
 
@@ -48,38 +46,20 @@ class NotePostings:
     chunk_lengths: Ints
     chunk_ids: Sequence[bytes]
 
-    def pack(self) -> bytes:
-        """Return the postings as bytes."""
-        counts, positions = _narrow(self.counts), _narrow(self.positions)
-        widths = counts.dtype.itemsize << 8 | positions.dtype.itemsize
-        ids = _SEPARATOR.join(self.chunk_ids)
-        header = _HEADER.pack(len(self.terms), len(positions), len(self.chunk_ids), widths, len(ids))
-        arrays = (
-            self.lengths.astype("<u4"),
-            self.chunk_lengths.astype("<u4"),
-            self.terms.astype("<u4"),
-            self.fields.astype("<u1"),
-            counts,
-            positions,
-        )
-        return b"".join((header, *(array.tobytes() for array in arrays), ids))
+    def columns(self) -> tuple[bytes, ...]:
+        """Return the postings as bytes, a value for each of the fields."""
+        arrays: list[Ints] = [self.terms.astype("<u4"), self.fields.astype("u1"), _narrow(self.counts)]
+        arrays += [_narrow(self.positions), self.lengths.astype("<u4"), self.chunk_lengths.astype("<u4")]
+        return (*(array.tobytes() for array in arrays), _SEPARATOR.join(self.chunk_ids))
 
     @classmethod
-    def unpack(cls, data: bytes) -> NotePostings:
-        """Return the postings that were packed. Raises ValueError for anything else."""
-        rows, places, chunks, widths, size = _HEADER.unpack_from(data)
-        offset = _HEADER.size
-
-        def take(type_: str, count: int) -> Ints:
-            nonlocal offset
-            array: Ints = np.frombuffer(data, type_, count, offset)
-            offset += array.nbytes
-            return array
-
-        lengths, chunk_lengths = take("<u4", FIELD_SLOTS), take("<u4", 2 * chunks)
-        terms, fields = take("<u4", rows), take("<u1", rows)
-        counts, positions = take(f"<u{widths >> 8}", rows), take(f"<u{widths & 0xFF}", places)
-        ids = data[offset : offset + size].split(_SEPARATOR) if chunks else []
+    def of_columns(cls, *columns: bytes) -> NotePostings:
+        """Return the postings of such values."""
+        terms, fields = np.frombuffer(columns[0], "<u4"), np.frombuffer(columns[1], "u1")
+        counts = _widened(columns[2], len(terms))
+        positions = _widened(columns[3], int(counts.sum(dtype=np.int64)))
+        lengths, chunk_lengths = (np.frombuffer(data, "<u4") for data in columns[4:6])
+        ids = columns[6].split(_SEPARATOR) if len(chunk_lengths) else []
         return cls(terms, fields, counts, positions, lengths, chunk_lengths, ids)
 
 
@@ -137,22 +117,26 @@ def segment_of_postings(
     tables = Tables(
         notes=np.array(notes, np.int64),
         languages=np.array(languages, np.uint8),
-        lengths=_joined([each.lengths for each in postings]).astype(np.uint32),
-        first_chunks=run_starts(np.array([len(each.chunk_ids) for each in postings])).astype(np.uint32),
-        chunk_lengths=_joined([each.chunk_lengths for each in postings]).astype(np.uint32),
+        lengths=_joined([each.lengths for each in postings]).astype("<u4"),
+        first_chunks=run_starts(np.array([len(each.chunk_ids) for each in postings])).astype("<u4"),
+        chunk_lengths=_joined([each.chunk_lengths for each in postings]).astype("<u4"),
         chunk_ids=Strings.of(id for each in postings for id in each.chunk_ids),
         vocabulary=Strings.of(vocabulary),
-        first_rows=first_rows.astype(np.uint32),
-        first_positions=run_starts(counts)[first_rows].astype(np.uint32),
+        first_rows=first_rows.astype("<u4"),
+        first_positions=run_starts(counts)[first_rows].astype("<u4"),
         words=words,
         word_terms=word_terms,
     )
-    return MemorySegment(tables, Block(keys.astype(np.uint32), counts, positions.astype(np.uint32)))
+    return MemorySegment(tables, Block(keys.astype("<u4"), counts, positions.astype("<u4")))
 
 
 def _narrow(values: Ints) -> Ints:
     most = int(values.max(initial=0))
-    return values.astype(next(type_ for type_ in _NARROW if most <= np.iinfo(type_).max))
+    return values.astype(next(type_ for type_ in _WIDTHS if most <= np.iinfo(type_).max))
+
+
+def _widened(data: bytes, count: int) -> Ints:
+    return np.frombuffer(data, f"<u{len(data) // count}" if count else "u1")
 
 
 def _joined(arrays: Sequence[Ints]) -> Ints:
