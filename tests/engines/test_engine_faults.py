@@ -20,6 +20,7 @@ from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.engines import engine as engine_module
+from vaultseek.engines import heartbeat as heartbeat_module
 from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.postgres import server as server_module
 from vaultseek.engines.postgres.backend import PostgresBackend
@@ -276,7 +277,7 @@ def test_an_index_that_is_restored_and_goes_on_before_the_engine_is_there(tmp_pa
         assert is_as_fresh(vault, tmp_path / "fresh")
 
 
-def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine):
+def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
     """A copied index is of the same shard: whoever comes later has it, and the other says so."""
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "first", engine) as vault:
@@ -302,7 +303,8 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine):
                 assert re.search(expected, reason.text)
             assert search(vault, "path:lamp")[0] == ["lamp.md"]
             assert is_as_fresh(other, tmp_path / "fresh")
-        # The other has ended: this one has the shard again, with nothing of the other in it.
+        # The other is silent from now on: this one has the shard again, with nothing of the other in it.
+        monkeypatch.setattr(heartbeat_module, "SILENCE_SECONDS", 0.0)
         catch_up(vault)
         assert vault.keyword_reason() is None
         assert is_as_fresh(vault, tmp_path / "fresh")

@@ -52,7 +52,7 @@ def test_a_searcher_repeats_what_an_indexer_says(beat, code, text):
     assert text in reason.text
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[1, 2, "x", 4, 5]', "null", "[[[["])
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[1]", '[1, 2, "x", 4]', "null", "[[[["])
 def test_what_is_no_heartbeat_is_none(text):
     assert Heartbeat.of_state({"heartbeat": text, "heartbeat age": "1.0"}) is None
     assert Heartbeat.of_state({}) is None

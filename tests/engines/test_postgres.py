@@ -23,7 +23,7 @@ from vaultseek.core.search.request import SearchRequest
 from vaultseek.engines import vectors as vectors_module
 from vaultseek.engines.administration import delete_shard, names_of_shards, probe_engine
 from vaultseek.engines.postgres import server as server_module
-from vaultseek.engines.postgres.database import glob_pattern, translated
+from vaultseek.engines.postgres.database import translated
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
@@ -260,13 +260,9 @@ def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
         ("a LIKE ? AND b > ?", "a ILIKE %s ESCAPE '' AND b > %s"),
         ("a LIKE ? ESCAPE '\\'", "a ILIKE %s ESCAPE '\\'"),
         ("path LIKE '%.base'", "path ILIKE '%.base' ESCAPE ''"),
+        ("a = ? AND b GLOB ?", "a = %s AND glob(b, %s)"),
         ("path LIKE '%.base' AND a = ?", "path ILIKE '%%.base' ESCAPE '' AND a = %s"),
     ],
 )
 def test_statements_are_translated(sql, expected):
-    assert translated(sql) == (expected, frozenset())
-
-
-def test_patterns_of_glob_become_regular_expressions():
-    assert translated("a = ? AND b GLOB ?") == ("a = %s AND b ~ %s", frozenset({1}))
-    assert glob_pattern("*[aä][b^].?c*") == "^.*[aä][b^]\\..c.*$"
+    assert translated(sql) == expected

@@ -73,9 +73,8 @@ class HeartbeatWriter:
         if self._engine.is_synced and (reason is None or activity.state == "polling"):
             self._synced_at = now
         shown = None if activity.state == "polling" else reason
-        language = vault.options.language
         lag = None if self._synced_at is None else now - self._synced_at
-        return Heartbeat(socket.gethostname(), activity.state, lag, shown, language)
+        return Heartbeat(socket.gethostname(), activity.state, lag, shown)
 
 
 def _urgent_part(beat: Heartbeat) -> tuple[str, str | None]:

@@ -1,10 +1,13 @@
 """Sources of an open vault other than a folder, which is in ``folder_source``."""
 
+from __future__ import annotations
+
 import asyncio
 import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from vaultseek.base.limits import RETRY_SECONDS
 from vaultseek.base.model import Reason
@@ -13,8 +16,10 @@ from vaultseek.core.indexing.status import Activity
 from vaultseek.daemon.activity import ActivityReporter
 from vaultseek.daemon.scans import Scans
 from vaultseek.daemon.tasks import Work
-from vaultseek.engines.port import ShardSource
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+
+if TYPE_CHECKING:
+    from vaultseek.engines.engine import SearchedShard
 
 REFRESH_SECONDS = 2.0
 """Interval at which a searcher checks whether a shard has changed."""
@@ -64,7 +69,7 @@ class ReplicaSource(Source):
     """A shard of an engine in place of a folder: each refresh counts as a scan."""
 
     def __init__(
-        self, vault: OpenVault, replica: ShardSource, scans: Scans, reporter: ActivityReporter
+        self, vault: OpenVault, replica: SearchedShard, scans: Scans, reporter: ActivityReporter
     ) -> None:
         self._vault = vault
         self._replica = replica

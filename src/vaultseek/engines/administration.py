@@ -16,12 +16,10 @@ def check_reachable(options: EngineOptions, index: Path) -> None:
     """Raise Unavailable if the engine that has the notes of the index in a folder does not answer."""
     if shard := shard_of(index):
         try:
-            with closing(backend_of(replace(options, shard=shard))) as backend:
-                backend.position()
+            delete_shard(options, shard, lambda is_there: None, drop=False)
         except Unavailable as error:
-            raise Unavailable(
-                f"nothing was removed, as the engine has the notes: {error}", error.cause
-            ) from error
+            text = f"nothing was removed, as the engine has the notes: {error}"
+            raise Unavailable(text, error.cause) from error
 
 
 def drop_shard(options: EngineOptions, index: Path) -> None:
@@ -29,13 +27,12 @@ def drop_shard(options: EngineOptions, index: Path) -> None:
 
     Raises Unavailable.
     """
-    shard = shard_of(index)
-    if not shard:
-        return
-    with closing(backend_of(replace(options, shard=shard))) as backend:
-        file, state = ShardFile(index / ENGINE_FOLDER), backend.state()
-        if state.get("mark", "") in ("", *file.marks) or state.get("owner") == file.run:
-            backend.delete()
+    file = ShardFile(index / ENGINE_FOLDER)
+    if file.name:
+        with closing(backend_of(replace(options, shard=file.name))) as backend:
+            state = backend.state()
+            if state.get("mark", "") in ("", *file.marks) or state.get("owner") == file.run:
+                backend.delete()
 
 
 def shard_of(index: Path) -> str:

@@ -13,7 +13,7 @@ from vaultseek.base import paths
 from vaultseek.base.extras import require_extra
 from vaultseek.base.model import Reason
 from vaultseek.engines.heartbeat import Heartbeat
-from vaultseek.engines.port import Engine, ShardSource
+from vaultseek.engines.port import Engine
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.engines.postgres.words import Words
@@ -35,6 +35,8 @@ END_SECONDS = 0.5
 SYNC_POLL_SECONDS = 0.02
 """Interval at which ``wait_until_synced`` checks."""
 
+_FOR_ALL = "all-"
+"""Beginning of the rules of analysis that give all notes the language after it."""
 log = logging.getLogger(__name__)
 
 
@@ -42,12 +44,12 @@ class PostgresEngine(Engine):
     """A vault in PostgreSQL: what its indexer and a searcher have in common."""
 
     is_remote = True
+    writer: ShardWriter | None = None
+    """The right to write; without it another daemon keeps the shard."""
 
     def __init__(self, backend: PostgresBackend, ledger: Ledger, language: str | None) -> None:
         super().__init__(language)
         self.backend = backend
-        self.writer: ShardWriter | None = None
-        """The right to write; without it another daemon keeps the shard."""
         self._ledger = ledger
 
     @property
@@ -167,42 +169,47 @@ class IndexedShard(PostgresEngine):
         super().close()
 
     def _sync_when_wanted(self) -> None:
-        """Sync each time that it is wanted, and keep errors for ``wait_until_synced``."""
+        """Sync each time that it is wanted."""
         while self._wanted.wait() and not self.stopped.is_set():
-            try:
-                self._sync()
-            except Exception as error:
-                if self._is_closed:
-                    return  # the ledger is closed, too
-                is_full = paths.is_disk_full(error)
-                if not is_full and self._pending_error is None:
-                    log.error("writing to the engine failed; trying again", exc_info=error)
-                self._pending_error = error
-                what = "the disk is full" if is_full else type(error).__name__
-                text = f"writing failed ({what}); it is tried again by itself"
-                self._failure = Unavailable(text, "behind")
+            self._sync()
 
     def _sync(self) -> None:
+        """Write what the server lacks. In a thread, errors other than the server's are kept."""
         self._began = time.monotonic()
         self._wanted.clear()
         try:
-            if not self.writer.has_shard and not self.writer.acquire():  # the vectors are gone, too
-                for space in (self._ledger.space, self._ledger.second_space):
-                    if space.is_followed:
-                        space.begin_store("")
-            self._last = self.backend.position()
-            self.rebuilding |= self._last is None
-            if self._is_rebuild_wanted:
-                self._is_rebuild_wanted = False
-                self._discard()
-            self._follow(self._ledger)
-            self.rebuilding, self._failure = False, None
+            self._write_all()
         except Unavailable as error:
             if self._failure is None:
                 log.warning("the engine is behind the ledger: %s", error)
             self._failure = error
+        except Exception as error:
+            if self._thread is None:
+                raise
+            if not self._is_closed:  # the ledger is closed, too
+                self._keep_error(error)
         finally:
             self._began = None
+
+    def _keep_error(self, error: Exception) -> None:
+        what = "the disk is full" if paths.is_disk_full(error) else type(error).__name__
+        self._failure = Unavailable(f"writing failed ({what}); it is tried again", "behind")
+        if self._pending_error is None:
+            log.error("writing to the engine failed; trying again", exc_info=error)
+        self._pending_error = error
+
+    def _write_all(self) -> None:
+        if not self.writer.acquire():  # the vectors are gone, too
+            for space in (self._ledger.space, self._ledger.second_space):
+                if space.is_followed:
+                    space.begin_store("")
+        self._last = self.backend.position()
+        self.rebuilding |= self._last is None
+        if self._is_rebuild_wanted:
+            self._is_rebuild_wanted = False
+            self._discard()
+        self._follow(self._ledger)
+        self.rebuilding, self._failure = False, None
 
     def _discard(self) -> None:
         with self.writer.transaction() as backend:
@@ -229,7 +236,7 @@ class IndexedShard(PostgresEngine):
         return f"{ledger.generation}:{analysis}"
 
 
-class SearchedShard(PostgresEngine, ShardSource):
+class SearchedShard(PostgresEngine):
     """A shard that another daemon writes: its tables are the ledger, and each look shows what is new."""
 
     _ledger: ShardLedger
@@ -241,7 +248,7 @@ class SearchedShard(PostgresEngine, ShardSource):
         self._difference = ""
         """Difference between the indexer and this searcher, by which they give other answers."""
 
-    def replica(self, space: str) -> ShardSource:
+    def replica(self, space: str) -> "SearchedShard":
         """Return this."""
         self._vectors = table_name(space, CHUNKS)
         return self
@@ -268,12 +275,17 @@ class SearchedShard(PostgresEngine, ShardSource):
         if not position:
             raise Unavailable(missing(self.backend.options), "vault_missing")
         self._beat = Heartbeat.of_state(state)
-        language = self._configured if self._beat is None else self._beat.language
         vectors = state.get(self._vectors, "")
-        changed = self._ledger.refresh(position, vectors) | (language != self._configured)
-        self._configured = language
-        self._difference = _other_analysis(position)
-        if not self._difference and not vectors and self._ledger.counts().notes:
+        changed = self._ledger.refresh(position, vectors)
+        version, _, rules = position.split(":")[1].partition(".")
+        self._configured = rules.removeprefix(_FOR_ALL) if rules.startswith(_FOR_ALL) else None
+        self._difference = ""
+        if version != str(ANALYZER_VERSION):
+            self._difference = (
+                f"its indexer is another version of vaultseek, which analyses words otherwise ("
+                f"{version}, here {ANALYZER_VERSION}); run the same on all machines"
+            )
+        elif not vectors and self._ledger.counts().notes:
             self._difference = "it has no vectors of this model; set model.name to the same on all machines"
         return changed
 
@@ -321,13 +333,3 @@ def backend_of(options: EngineOptions) -> PostgresBackend:
 def missing(options: EngineOptions) -> str:
     """Return what is said of a shard that is not there."""
     return f"the engine has no shard {options.shard}; start the indexer that keeps it"
-
-
-def _other_analysis(position: str) -> str:
-    version = position.split(":")[1].partition(".")[0] if position.count(":") == 2 else ""
-    if version in ("", str(ANALYZER_VERSION)):
-        return ""
-    return (
-        f"its indexer is another version of vaultseek, which analyses words otherwise ({version}, here "
-        f"{ANALYZER_VERSION}); run the same on all machines"
-    )

@@ -27,28 +27,30 @@ class Heartbeat:
     """The state of an indexer when it wrote this, ``age`` seconds ago.
 
     ``lag`` is how many seconds before that the shard last had all that is in the folder; None if it never
-    had. ``language`` is the one that the settings give all notes.
+    had.
     """
 
     host: str
     state: str
     lag: float | None = None
     reason: Reason | None = None
-    language: str | None = None
     age: float = 0.0
 
     def as_text(self) -> str:
         """Return it as JSON, without its age."""
         reason = None if self.reason is None else [self.reason.code, self.reason.text]
-        return json.dumps([self.host, self.state, self.lag, reason, self.language])
+        return json.dumps([self.host, self.state, self.lag, reason])
 
     @classmethod
     def of_state(cls, state: Mapping[str, str]) -> Heartbeat | None:
         """Return that in the state of a shard; None if it has none, or such as that of a later version."""
         try:
-            host, work, lag, reason, language = json.loads(state["heartbeat"])[:5]
-            known, age = reason and _reason(*reason), float(state["heartbeat age"])
-            return cls(str(host), str(work), None if lag is None else float(lag), known, language, age)
+            host, work, lag, reason = json.loads(state["heartbeat"])[:4]
+            if reason is not None:
+                code, text = reason
+                reason = Reason(next((known for known in REASON_CODES if known == code), "behind"), str(text))
+            lag, age = None if lag is None else float(lag), float(state["heartbeat age"])
+            return cls(str(host), str(work), lag, reason, age)
         except (ValueError, TypeError, LookupError):
             return None
 
@@ -75,10 +77,6 @@ class Heartbeat:
         if self.reason is None:
             return None
         return Reason(self.reason.code, f"its indexer on {self.host} reports: {self.reason.text}{synced}")
-
-
-def _reason(code: str, text: str) -> Reason:
-    return Reason(next((known for known in REASON_CODES if known == code), "behind"), str(text))
 
 
 def _moment(seconds_ago: float) -> str:

@@ -6,36 +6,20 @@ the ledger, and its notes are ranked with the same formulas whatever keeps them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from vaultseek.base.model import Reason
 from vaultseek.store.follower import LedgerFollower
 
 if TYPE_CHECKING:
+    from vaultseek.engines.engine import SearchedShard
     from vaultseek.engines.heartbeat import Heartbeat
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
-    from vaultseek.store.keyword.merge import PreparedSegment
     from vaultseek.store.ledger import Ledger
 
 ENGINE_FOLDER = "engine"
 """Folder of what is kept beside an engine in that of the index."""
-
-
-class ShardSource(Protocol):
-    """A shard that another daemon writes, as the ledger of a searcher."""
-
-    def step(self) -> bool:
-        """Refresh the ledger; true if anything has changed. Runs in the writer thread. Raises Unavailable."""
-
-    def reason(self) -> Reason | None:
-        """Return why the shard may be behind the folder of its indexer, or None."""
-
-    def is_abandoned(self) -> bool:
-        """True if the indexer of the shard has stopped or is silent."""
 
 
 class Engine(LedgerFollower):
@@ -57,28 +41,6 @@ class Engine(LedgerFollower):
     def close(self) -> None:
         """Close files and connections."""
         raise NotImplementedError
-
-    # -- segments of the embedded engine ---------------------------------------------------------------
-
-    @property
-    def directory(self) -> Path | None:
-        """The folder for segments that readers write; None if there are none."""
-        return None
-
-    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed."""
-        segment.path.unlink(missing_ok=True)
-        return False
-
-    def notes_to_merge(self, *, purge: bool = False) -> int:
-        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
-        return 0
-
-    def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
-        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
-        return False
-
-    # -- an engine on another machine ------------------------------------------------------------------
 
     @property
     def outage(self) -> Unavailable | None:
@@ -110,7 +72,7 @@ class Engine(LedgerFollower):
         """Return what keeps the vectors that a worker computes: by default the worker itself."""
         return worker
 
-    def replica(self, space: str) -> ShardSource | None:
+    def replica(self, space: str) -> SearchedShard | None:
         """Return what follows a shard that another daemon writes, if it is one.
 
         ``space`` names the vectors.

@@ -6,11 +6,12 @@ They are kept in half precision, which halves what they take, their approximate 
 import asyncio
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,33 +39,14 @@ INDEXED_VECTORS = 20_000
 """Number of vectors from which an approximate index is used; fewer are compared one by one."""
 INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
 """Time limit for making that index, and the least memory of the server for it."""
-THREADS = 4
-"""Concurrent requests to the engine; one that hangs blocks no other part of the program."""
-_threads = ThreadPoolExecutor(THREADS, thread_name_prefix="engine")
+_threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
+"""Threads for requests to servers; one that hangs blocks no other part of the program."""
 _HEADER = 4
 """Bytes before the numbers of a vector, as the server sends it."""
 
 
-class Hits(NamedTuple):
-    """Vectors near a question, best first. numbers: int64[n], of passages, or the notes'. notes: int64[n].
-
-    scores: float64[n].
-    """
-
-    numbers: NDArray[np.int64]
-    notes: NoteIds
-    scores: NDArray[np.float64]
-
-    def of_first_notes(self, k: int) -> "Hits":
-        """Return those of the first ``k`` notes, a few of each."""
-        places: dict[int, int] = {}
-        kept = []
-        for row, note in enumerate(self.notes.tolist()):
-            if note in places or len(places) < k:
-                places[note] = places.get(note, 0) + 1
-                if places[note] <= VECTOR_PASSAGES:
-                    kept.append(row)
-        return Hits(self.numbers[kept], self.notes[kept], self.scores[kept])
+Hits = tuple[NDArray[np.int64], NoteIds, NDArray[np.float32]]
+"""Vectors near a question, best first: their numbers, their notes, and their cosines."""
 
 
 class ShardVectors:
@@ -146,14 +128,10 @@ class ShardVectors:
                 for each, per_note in ((CHUNKS, PASSAGES_PER_NOTE), (NOTES, 1))
             )
         )
-        first = dict.fromkeys(passages.notes.tolist()[:ANSWER_VECTORS])
-        best = sorted({*first, *notes.notes[:ANSWER_VECTORS].tolist()})
+        best = sorted({*passages[1][:ANSWER_VECTORS].tolist(), *notes[1][:ANSWER_VECTORS].tolist()})
         return SemanticAnswer(
-            passages.numbers,
-            passages.notes,
-            passages.scores.astype(np.float32),
-            notes.notes,
-            notes.scores.astype(np.float32),
+            *passages,
+            *notes[1:],
             vector,
             1000 * (embedded - began),
             1000 * (time.perf_counter() - embedded),
@@ -205,11 +183,8 @@ class ShardVectors:
         limit = min(MOST_HITS, k * per_note)
         while True:
             rows = self._server.rows(sql, text, *([] if notes is None else [notes.tolist()]), text, limit)
-            numbers, of_notes = (np.array([row[place] for row in rows], np.int64) for place in (0, 1))
-            scores = np.array([row[2] for row in rows], np.float64)
-            if len(rows) < limit or limit == MOST_HITS or len(np.unique(of_notes)) >= k:
-                best = np.lexsort((numbers, -scores))
-                return Hits(numbers[best], of_notes[best], scores[best]).of_first_notes(k)
+            if len(rows) < limit or limit == MOST_HITS or len({note for _, note, _ in rows}) >= k:
+                return _first_notes(sorted(rows, key=lambda row: (-row[2], row[0])), k)
             limit = min(MOST_HITS, limit * 4)
 
     def _put(self, table: str, numbers: NDArray[np.int64], notes: NoteIds, vectors: Vectors) -> None:
@@ -257,6 +232,19 @@ class ShardVectors:
                 server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector halfvec_cosine_ops)")
         finally:
             server.is_indexing = False
+
+
+def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
+    """Return vectors of the first ``k`` notes, a few of each."""
+    counts: Counter[int] = Counter()
+    kept = []
+    for row in rows:
+        if row[1] in counts or len(counts) < k:
+            counts[row[1]] += 1
+            if counts[row[1]] <= VECTOR_PASSAGES:
+                kept.append(row)
+    numbers, notes = (np.array([row[place] for row in kept], np.int64) for place in (0, 1))
+    return numbers, notes, np.array([row[2] for row in kept], np.float32)
 
 
 def table_name(store: Path | str, collection: str) -> str:

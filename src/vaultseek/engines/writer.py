@@ -12,7 +12,6 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 
 from vaultseek.base import paths
@@ -67,21 +66,19 @@ class ShardWriter:
         self._vault = vault
         self._file = ShardFile(folder)
         self._run = uuid.uuid4().hex
-        self._beat = Heartbeat(socket.gethostname(), "ready")
+        self._beat: Heartbeat | None = None
+        """The last that was published, by a daemon."""
         self._writing = threading.RLock()
         self._marks: tuple[str, ...] = ()
         """The marks of which the shard has one, none before ``acquire``: two after a write that failed."""
-
-    @property
-    def has_shard(self) -> bool:
-        """True if the shard is this indexer's, as far as is known."""
-        return bool(self._marks)
 
     def acquire(self) -> bool:
         """Write to the shard from now on; return false if it has not what this index has given it.
 
         It is empty then. Raises Unavailable while another indexer is at work.
         """
+        if self._marks:
+            return True
         with self._writing, self._backend.transaction() as state:
             is_own = state["mark"] in self._file.marks
             if not is_own:
@@ -92,13 +89,14 @@ class ShardWriter:
                     log.warning("%s is not as this index left it; filling it again", state.get("shard"))
                 self._backend.empty()
             mark = uuid.uuid4().hex
-            self._file.run, self._file.marks = self._run, [*self._file.marks[-1:], mark]
+            self._file.run, self._file.marks = self._run, [*([state["mark"]] if is_own else []), mark]
             self._file.write()
             shard = self._backend.options.shard
             facts = {"shard": shard, "vault": self._vault, "owner": self._run, "mark": mark}
             for name, value in facts.items():
                 self._backend.set_state(name, value)
-            self._backend.set_state("heartbeat", self._beat.as_text())
+            beat = self._beat or Heartbeat(socket.gethostname(), "ready")
+            self._backend.set_state("heartbeat", beat.as_text())
         self._marks, self.lost = (mark,), None
         return is_own
 
@@ -127,21 +125,20 @@ class ShardWriter:
         self._check(False)
 
     def close(self) -> None:
-        """Keep what the shard has now, and say that nobody writes to it any more."""
+        """Keep what the shard has now; without a daemon, say that nobody writes to it any more."""
         if len(self._marks) == 1:
             self._file.marks = list(self._marks)
             self._file.write()
-        if self.has_shard and self._beat.state != STOPPED and self._backend.server.outage is None:
+        if self._marks and self._beat is None and self._backend.server.outage is None:
             with suppress(Unavailable):
-                self.publish(replace(self._beat, state=STOPPED))
+                self.publish(Heartbeat(socket.gethostname(), STOPPED))
 
     def _check(self, is_own: bool) -> None:
         if not is_own:
-            had, self._marks = self._marks, ()
-            text = "the shard changed outside vaultseek; re-checking it"
-            error = Unavailable(text if had else "the engine is being compared with the index", "behind")
-            self.lost = error if had else self.lost
-            raise error
+            if self._marks:
+                self.lost = Unavailable("the shard changed outside vaultseek; re-checking it", "behind")
+            self._marks = ()
+            raise self.lost or Unavailable("the engine is being compared with the index", "behind")
 
     def _check_ended(self, beat: Heartbeat | None) -> None:
         """Raise Unavailable while another writer may be at work: it is silent for a while if it is not."""

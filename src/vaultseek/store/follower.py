@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 
 from vaultseek.base.failpoints import failpoint
 from vaultseek.base.limits import CATCH_UP_NOTES
 from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.lane import KeywordLane
+from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
 from vaultseek.store.ledger.ledger import Ledger
 
@@ -33,6 +35,28 @@ class LedgerFollower:
     def index(self) -> KeywordLane:
         """The notes by their words."""
         raise NotImplementedError
+
+    # -- segments of an index on this disk -------------------------------------------------------------
+
+    @property
+    def directory(self) -> Path | None:
+        """The folder for segments that readers write; None if there are none."""
+        return None
+
+    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
+        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed."""
+        segment.path.unlink(missing_ok=True)
+        return False
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return 0
+
+    def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
+        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
+        return False
+
+    # -- following -------------------------------------------------------------------------------------
 
     def pending_count(self, ledger: Ledger) -> int:
         """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +14,7 @@ from vaultseek.engines.postgres.schema import (
     LEDGER_TABLES,
     SET_STATE,
     VERSION,
+    WORD_TABLES,
     schema_name,
     statements,
 )
@@ -24,10 +24,7 @@ from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.segment import MemorySegment
-from vaultseek.store.ledger.rows import NOTE_VALUES
 
-LOCK = 7447
-"""Number of the lock that is held while a schema is created."""
 OLDEST_SERVER, OLDEST_EXTENSION = 13, (0, 7)
 
 
@@ -71,21 +68,18 @@ class PostgresBackend:
 
         Raises Unavailable, one line, if the server cannot keep what is to be written.
         """
-        rows = self.server.rows
-        version = int(rows("SELECT current_setting('server_version_num')")[0][0]) // 10_000
-        extension = rows("SELECT default_version FROM pg_available_extensions WHERE name = 'vector'")
-        allowed = rows("SELECT has_database_privilege(current_database(), 'CREATE')")[0][0]
-        encoding = rows("SELECT current_setting('server_encoding')")[0][0]
-        problems = (
-            (version < OLDEST_SERVER, f"is version {version}"),
-            (
-                not extension or _version(extension[0][0]) < OLDEST_EXTENSION,
-                "lacks the extension pgvector 0.7 or newer",
-            ),
-            (not allowed, "lets this user create nothing"),
-            (encoding != "UTF8", f"has a database in {encoding}"),
-        )
-        for is_so, text in problems:
+        version, extension, is_utf8, allowed = self.server.rows(
+            "SELECT current_setting('server_version_num')::int / 10000, (SELECT default_version FROM"
+            " pg_available_extensions WHERE name = 'vector'), current_setting('server_encoding') = 'UTF8',"
+            " has_database_privilege(current_database(), 'CREATE')"
+        )[0]
+        problems = {
+            f"is version {version}": version < OLDEST_SERVER,
+            "lacks the extension pgvector 0.7 or newer": _version(extension or "0") < OLDEST_EXTENSION,
+            "lets this user create nothing": not allowed,
+            "has a database in another encoding than UTF8": not is_utf8,
+        }
+        for text, is_so in problems.items():
             if is_so:
                 raise Unavailable(
                     f"the PostgreSQL at {self.options.place} {text}; use version 13 or newer with pgvector "
@@ -98,7 +92,7 @@ class PostgresBackend:
                 "CREATE TEMP TABLE trial (vector halfvec(3)) ON COMMIT DROP;"
                 "INSERT INTO trial VALUES ('[1,2,3]'); SELECT vector <=> '[1,2,3]' FROM trial"
             )
-        return f"{version} with pgvector {extension[0][0]}"
+        return f"{version} with pgvector {extension}"
 
     # -- writing, in a transaction -----------------------------------------------------------------------
 
@@ -130,46 +124,28 @@ class PostgresBackend:
         position: str,
     ) -> None:
         """Replace notes whole, given by their rows in the ledger and their words; delete those removed."""
-        run, gone, counts = self.server.run, list(removed), Counter[str]()
+        run = self.server.run
         new = next((of_notes for table, of_notes in rows.items() if table.startswith("notes ")), ())
-        all_gone = [*gone, *(row[0] for row in new)]
-        run("DELETE FROM problems WHERE path IN (SELECT path FROM notes WHERE id = ANY(%s))", all_gone)
-        sql = "DELETE FROM notes WHERE id = ANY(%s) RETURNING language"
-        languages = Counter[str]()
-        for (language,) in self.server.rows(sql, all_gone):
-            languages[language] -= 1
+        gone = [*removed, *(row[0] for row in new)]
+        run("DELETE FROM problems WHERE path IN (SELECT path FROM notes WHERE id = ANY(%s))", gone)
+        run("DELETE FROM notes WHERE id = ANY(%s)", gone)
         for table in ("chunks", "links", "tags", "names"):
-            counts[table] -= run(f"DELETE FROM {table} WHERE note = ANY(%s)", all_gone)
-        for table in self._vector_tables():
             run(f"DELETE FROM {table} WHERE note = ANY(%s)", gone)
         for columns, values in rows.items():
-            table = columns.partition(" ")[0]
-            counts[table] += len(values)
             self.server.copy(columns, _cut(columns, values))
-        languages.update(row[_LANGUAGE] for row in new)
-        run(_REMOVED, gone, int(position.rpartition(":")[2]))
-        run(
-            "UPDATE row_counts SET notes = notes + %s, chunks = chunks + %s",
-            languages.total(),
-            counts["chunks"],
-        )
-        run(_LANGUAGES, list(languages), list(languages.values()))
+        run(_REMOVED, list(removed), int(position.rpartition(":")[2]))
         self.words.apply(segment, removed)
         self.set_state("position", position)
 
     def drop_notes(self) -> None:
         """Delete all notes with their text, but no vectors."""
-        self.server.run(f"TRUNCATE {', '.join(set(LEDGER_TABLES) - {'spaces', 'row_counts'})}")
-        self.server.run("UPDATE row_counts SET notes = 0, chunks = 0")
-        self.server.run("DELETE FROM state WHERE name = 'position'")
-        self.words.clear()
+        self.server.run(f"TRUNCATE {', '.join((*LEDGER_TABLES, *WORD_TABLES))}")
+        self.server.run("DELETE FROM state WHERE name IN ('position', 'words')")
 
     def empty(self) -> None:
         """Delete all that the shard has."""
-        self.drop_notes()
-        for table in self._vector_tables():
-            self.server.run(f"DROP TABLE {table}")
-        self.server.run("DELETE FROM state WHERE name <> 'mark'; UPDATE state SET value = ''")
+        self.delete()
+        self._create_schema()
 
     def delete(self) -> None:
         """Delete the shard with all that it has."""
@@ -182,16 +158,12 @@ class PostgresBackend:
 
     # -- the rest --------------------------------------------------------------------------------------
 
-    def _vector_tables(self) -> list[str]:
-        sql = "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename LIKE %s"
-        return [row[0] for row in self.server.rows(sql, self.server.schema, "vectors\\_%")]
-
     def _create_schema(self) -> None:
         self._has_schema = self._has_schema or self.server.has_table("state")
         if self._has_schema:
             return
         with self.server.transaction():
-            self.server.run("SELECT pg_advisory_xact_lock(%s)", LOCK)  # or two would create the same
+            self.server.run("SELECT pg_advisory_xact_lock(7447)")  # or two would create the same
             if not self.server.has_table("state"):
                 self.server.run("CREATE EXTENSION IF NOT EXISTS vector")
                 self.server.run(f"CREATE SCHEMA IF NOT EXISTS {self.server.schema}")
@@ -200,15 +172,9 @@ class PostgresBackend:
         self._has_schema = True
 
 
-_LANGUAGE = 1 + NOTE_VALUES.split(", ").index("language")
-"""Place of the language in a row of a note."""
 _REMOVED = (
     "INSERT INTO removed SELECT unnest(%s::bigint[]), %s ON CONFLICT (note)"
     " DO UPDATE SET revision = excluded.revision"
-)
-_LANGUAGES = (
-    "INSERT INTO languages SELECT * FROM unnest(%s::text[], %s::bigint[]) ON CONFLICT (language)"
-    " DO UPDATE SET notes = languages.notes + excluded.notes"
 )
 _INDEXED = {"key", "tag", "name"}
 """Columns whose text is in an index."""

@@ -8,15 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.engines.postgres.backend import PostgresBackend
-from vaultseek.engines.postgres.schema import LEDGER_TABLES
+from vaultseek.engines.postgres.schema import LEDGER_TABLES, LEDGER_VIEWS, in_postgres
 from vaultseek.engines.postgres.server import Server
 from vaultseek.errors import Unavailable
 from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import LinkTarget
-from vaultseek.store.ledger.scoped import LINKS_OUTSIDE, Folders, Scope, ScopedDatabase, rows_of_visible
+from vaultseek.store.ledger.scoped import (
+    LINKS_OUTSIDE,
+    TABLES,
+    Folders,
+    Scope,
+    ScopedDatabase,
+    rows_of_visible,
+)
 
 _PATTERN = re.compile(r" LIKE (\?|'[^']*')(?! ESCAPE)")
+_GLOB = re.compile(r"(\S+) GLOB \?")
 
 
 class Statements:
@@ -27,35 +35,16 @@ class Statements:
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """Execute a statement and return its cursor."""
-        text, globs = translated(sql)
-        values = [glob_pattern(value) if place in globs else value for place, value in enumerate(values)]
-        return self._connection.execute(text, values or None)
+        return self._connection.execute(translated(sql), values or None)
 
 
 @lru_cache(maxsize=1000)
-def translated(sql: str) -> tuple[str, frozenset[int]]:
-    """Return a statement in the words of PostgreSQL, and the places of values that are patterns of GLOB."""
-    globs = frozenset(sql[: match.start()].count("?") for match in re.finditer(r"GLOB \?", sql))
+def translated(sql: str) -> str:
+    """Return a statement in the words of PostgreSQL."""
     if "?" in sql:
         sql = sql.replace("%", "%%")
-    sql = _PATTERN.sub(r" ILIKE \1 ESCAPE ''", sql).replace(" LIKE ", " ILIKE ").replace("GLOB", "~")
-    sql = sql.replace(" IN ()", " IN (NULL)")
-    return sql.replace("?", "%s"), globs
-
-
-def glob_pattern(glob: str) -> str:
-    """Return the regular expression for a pattern of GLOB."""
-    parts, place = ["^"], 0
-    while place < len(glob):
-        character = glob[place]
-        end = glob.find("]", place + 2) if character == "[" else -1
-        if end > 0:
-            parts.append("[" + glob[place + 1 : end].replace("\\", "\\\\") + "]")
-            place = end
-        else:
-            parts.append({"*": ".*", "?": "."}.get(character) or re.sub(r"(\W)", r"\\\1", character))
-        place += 1
-    return "".join(parts) + "$"
+    sql = _PATTERN.sub(r" ILIKE \1 ESCAPE ''", sql).replace(" LIKE ", " ILIKE ")
+    return _GLOB.sub(r"glob(\1, ?)", sql).replace(" IN ()", " IN (NULL)").replace("?", "%s")
 
 
 class PostgresDatabase(Database):
@@ -66,10 +55,6 @@ class PostgresDatabase(Database):
         Database.__init__(self, Path(server.schema))
         self.server = server
         self.values = values
-
-    def close(self) -> None:
-        """Close the connections of all threads."""
-        self.server.close()
 
     def meta(self, name: str) -> str:
         """Return a single stored value; "" if it was never set."""
@@ -116,18 +101,16 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
         return list(self.all(self._named(LINKS_OUTSIDE)))
 
     def _create_views(self, connection: Any) -> None:
-        sql = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = %s"
-        columns: dict[str, list[str]] = {}
-        rows = connection.execute(f"{sql} ORDER BY table_name, ordinal_position", [self.server.schema])
-        for table, column in rows:
-            columns.setdefault(table, []).append(column)
-        connection.execute(_SCOPE_TABLES)
-        # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
-        for folder in self._scope.folders:
-            connection.execute("INSERT INTO pg_temp.scope VALUES (%s, %s)", [f"{folder}/", f"{folder}0"])
-        for link in self._scope.relinked:
-            connection.execute("INSERT INTO pg_temp.relinked VALUES (%s, %s, %s)", link)
-        for table in LEDGER_TABLES:
+        sql = (
+            "SELECT table_name::text, array_agg(column_name::text ORDER BY ordinal_position)"
+            " FROM information_schema.columns WHERE table_schema = %s GROUP BY table_name"
+        )
+        columns = dict(connection.execute(sql, [self.server.schema]).fetchall())
+        for statement in TABLES:
+            connection.execute(in_postgres(statement))
+        for statement, row in self._scope.entries():
+            connection.execute(self._named(translated(statement)), row)
+        for table in (*LEDGER_TABLES, *LEDGER_VIEWS):
             visible = self._named(rows_of_visible(table, columns[table]))
             connection.execute(f"CREATE TEMP VIEW {table} AS {visible}")
         connection.execute("SET default_transaction_read_only = on")
@@ -141,12 +124,6 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
         self.server.close()
 
 
-_SCOPE_TABLES = """
-CREATE TEMP TABLE scope (low text COLLATE "C", high text COLLATE "C");
-CREATE TEMP TABLE relinked (note bigint, ordinal bigint, resolved text COLLATE "C");
-"""
-
-
 class ShardLedger(Ledger):
     """The ledger of an indexer as the server has it, for a searcher: nothing of it is on this disk."""
 
@@ -155,8 +132,7 @@ class ShardLedger(Ledger):
     def __init__(self, backend: PostgresBackend, position: str) -> None:
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
-        self._position = ""
-        self._show(position)
+        self._show(position, "")
         self._begin(self.database)
         self._counts = self.counts()  # they are asked for all the time
 
@@ -171,19 +147,19 @@ class ShardLedger(Ledger):
 
         ``store`` names that of the vectors.
         """
-        values = self.database.values
-        is_new = values.get("store") != store
-        values["store"] = store
-        if position == self._position:
-            return is_new
-        self._show(position)
-        self.generation, self._revision = values["generation"], int(values["revision"])
+        if (position, store) == self._shown:
+            return False
+        self._show(position, store)
+        self.generation, self._revision = (
+            self.database.meta("generation"),
+            int(self.database.meta("revision")),
+        )
         self._database.clear_caches()
         self._counts = None
         self._counts = self.counts()
         return True
 
-    def _show(self, position: str) -> None:
-        self._position = position
+    def _show(self, position: str, store: str) -> None:
+        self._shown = (position, store)
         generation, _, revision = position.rpartition(":")
-        self.database.values |= {"generation": generation, "revision": revision}
+        self.database.values |= {"generation": generation, "revision": revision, "store": store}

@@ -9,10 +9,11 @@ from vaultseek.store.ledger.schema import read_tables
 VERSION = 3
 """Part of the names of schemas: another version fills others."""
 LEDGER_TABLES = (
-    "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "spaces", "unsynced",
-    "languages", "row_counts",
+    "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "unsynced",
 )  # fmt: skip
-"""The tables of the ledger that a shard has, but for ``meta``."""
+"""The tables of the ledger that a shard has."""
+LEDGER_VIEWS = ("spaces", "languages", "row_counts")
+"""What a shard has as views of these, and the ledger as tables."""
 WORD_TABLES = ("word_notes", "word_terms", "word_words", "word_pages")
 KEY_CHARS = 600
 """Longest text in an index of the server, which takes 2,700 bytes."""
@@ -36,14 +37,18 @@ CREATE TABLE word_pages (
   term bigint NOT NULL, page int NOT NULL, notes int NOT NULL, rows bytea NOT NULL, PRIMARY KEY (term, page)
 );
 ALTER TABLE word_pages ALTER COLUMN rows SET STORAGE EXTERNAL;
-INSERT INTO spaces VALUES (1, 0, 0);
-INSERT INTO row_counts VALUES (0, 0);
+CREATE FUNCTION glob(value text, pattern text) RETURNS boolean LANGUAGE sql IMMUTABLE AS
+  $$ SELECT value ~ ('^' || replace(replace(pattern, '*', '.*'), '?', '.') || '$') $$;
+CREATE VIEW spaces AS SELECT 1 AS space, 0 AS pending_notes, 0 AS pending_chunks;
+CREATE VIEW languages AS SELECT language, count(*) AS notes FROM notes GROUP BY language;
+CREATE VIEW row_counts AS
+  SELECT (SELECT count(*) FROM notes) AS notes, (SELECT count(*) FROM chunks) AS chunks;
 """
 
 
 def statements() -> list[str]:
     """Return the statements that create the tables in an empty schema."""
-    return [*(_translated(each) for each in read_tables(LEDGER_TABLES)), _OWN_TABLES]
+    return [*(in_postgres(each) for each in read_tables(LEDGER_TABLES)), _OWN_TABLES]
 
 
 def schema_name(options: EngineOptions) -> str:
@@ -53,7 +58,7 @@ def schema_name(options: EngineOptions) -> str:
     return f"{options.prefix.lower()}_{VERSION}_{plain}_{digest}"
 
 
-def _translated(statement: str) -> str:
+def in_postgres(statement: str) -> str:
     """Return a statement of the ledger's schema in the words of PostgreSQL."""
     changes = (
         (" WITHOUT ROWID", ""),

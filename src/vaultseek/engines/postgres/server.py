@@ -46,11 +46,7 @@ class Server:
     def close(self) -> None:
         """Close all connections for good."""
         self._is_closed = True
-        with self._lock:
-            closing, self._connections = self._connections, set()
-        for connection in closing:
-            with suppress(Exception):
-                connection.close()
+        self.reset()
 
     def reset(self) -> None:
         """Close all connections; others are made when they are needed."""
@@ -63,8 +59,7 @@ class Server:
         import psycopg
 
         connection = self._own()
-        is_nested = self._depth > 0
-        seconds = self._local.limit if is_nested else self.options.seconds
+        seconds = self._local.limit if self._depth else self.options.seconds
         connection.seconds = seconds + SLACK_SECONDS
         try:
             yield connection
@@ -209,14 +204,10 @@ class Server:
         log.log(level, "PostgreSQL at %s: %s", place, " ".join(lines)[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
-        is_login = (
-            any(word in lines[-1] for word in ("authentication", "role", "database")) and not connection
-        )
-        if is_login:
+        if not connection and any(word in lines[-1] for word in ("authentication", "role", "database")):
             reason = f"PostgreSQL at {place} refuses the user: {lines[-1].rpartition('FATAL:')[2].strip()}"
             return Unavailable(reason, "unavailable")
-        is_lost = isinstance(error, psycopg.OperationalError)
-        if not is_lost:
+        if not isinstance(error, psycopg.OperationalError):
             text = f"PostgreSQL at {place} refused a request; see the log of the daemon"
             return Unavailable(text, "unavailable")
         if connection is None or connection.closed or not isinstance(error, psycopg.errors.QueryCanceled):

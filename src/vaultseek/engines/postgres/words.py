@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vaultseek.base.limits import TERM_CACHE_BYTES
-from vaultseek.engines.postgres.schema import SET_STATE, WORD_TABLES
+from vaultseek.engines.postgres.schema import SET_STATE
 from vaultseek.engines.postgres.server import Server
 from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
 from vaultseek.store.keyword.bm25f import K1, FieldNorms, TermScores, idf
@@ -27,14 +28,13 @@ from vaultseek.store.keyword.lane import KeywordLane
 from vaultseek.store.keyword.postings import NotePostings, postings_of, segment_of_postings
 from vaultseek.store.keyword.segment import (
     FIELD_BITS,
-    FIELD_MASK,
     FIELD_SLOTS,
     Ints,
     MemorySegment,
     Tables,
     sum_lengths,
 )
-from vaultseek.store.keyword.snapshot import Floats, Snapshot
+from vaultseek.store.keyword.snapshot import Floats, Snapshot, means
 from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 
 PAGE_BITS = 11
@@ -48,17 +48,11 @@ _SUMS = 2 * FIELD_SLOTS + 4
 _POSTINGS = "terms, fields, counts, positions, lengths, chunk_lengths, chunk_ids"
 _FACTS = "words"
 """Name of the facts about all notes in the table of states."""
-_WORDS = (
-    "SELECT t.term, sum(octet_length(p.rows))::bigint, w.word FROM word_words w"
-    " JOIN word_terms t ON t.number = w.term JOIN word_pages p ON p.term = t.number"
-    " WHERE {} GROUP BY t.term, w.word"
-)
 _LOW = (1 << 32) - 1
 _PAGES = "SELECT t.term, t.number, p.page, p.rows FROM word_terms t JOIN word_pages p ON p.term = t.number"
 
 
-@dataclass(frozen=True, slots=True)
-class TermNotes:
+class TermNotes(NamedTuple):
     """The notes that have a term, and its number. notes: int64[n], ascending ids.
 
     tf: float64[n], weighted frequencies.
@@ -68,41 +62,32 @@ class TermNotes:
     notes: Ints
     tf: Floats
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the arrays take."""
-        return self.notes.nbytes + self.tf.nbytes
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """Facts about all notes: their number, ``_SUMS`` of all, how many have which language, the last id."""
-
-    count: int = 0
-    sums: Sequence[int] = (0,) * _SUMS
-    languages: dict[str, int] | None = None
-    last: int = 0
-
 
 class ShardSnapshot(Snapshot):
-    """The notes of a shard at one position. A note has its id as its number, so some numbers are of none."""
+    """The notes of a shard at one position. A note has its id as its number, so some numbers are of none.
 
-    def __init__(self, facts: Facts) -> None:
+    ``sums``: see ``_SUMS``. ``by_mark``: the number of notes by the byte that says their language. ``last``:
+    the highest id.
+    """
+
+    def __init__(
+        self,
+        count: int = 0,
+        sums: Sequence[int] = (0,) * _SUMS,
+        by_mark: Mapping[str, int] = MappingProxyType({}),
+        last: int = 0,
+    ) -> None:
         super().__init__([])
-        self.facts = facts
-        self.count = facts.count
-        self.size = facts.last + 1
+        self.count = count
+        self.sums = np.array(sums, np.int64)
+        self.by_mark = by_mark
+        self.size = last + 1
         self.known: dict[str, TermNotes] = {}
         """Terms that searches at this position have read."""
-        self.marks = [int(mark) for mark in facts.languages or {}]
-        """The bytes that say in which language notes are analysed."""
-        self.languages = frozenset(language_of_mark(mark) for mark in self.marks)
-        sums = np.array(facts.sums, np.float64)
-        fields, chunks = sums[: 2 * FIELD_SLOTS].reshape(2, -1), sums[2 * FIELD_SLOTS :].reshape(2, -1)
-        self.averages, self.chunk_averages = (
-            np.where(present > 0, totals / np.maximum(present, 1), 1.0)
-            for totals, present in (fields, chunks)
-        )
+        self.languages = frozenset(language_of_mark(int(mark)) for mark in by_mark)
+        of_fields, of_chunks = self.sums[: 2 * FIELD_SLOTS], self.sums[2 * FIELD_SLOTS :]
+        self.averages = means([of_fields.reshape(2, -1)], FIELD_SLOTS)
+        self.chunk_averages = means([of_chunks.reshape(2, -1)], 2)
 
     @cached_property
     def notes(self) -> Ints:
@@ -136,7 +121,7 @@ class ShardTerms(TermIndex):
         self._used |= {term: known[term] for term in terms if term in known}
         if missing := [term for term in terms if term not in self._used]:
             read = self._read_pages(missing)
-            if sum(each.nbytes for each in list(known.values())) > TERM_CACHE_BYTES:
+            if sum(len(each.notes) for each in list(known.values())) > TERM_CACHE_BYTES // 16:
                 self._shard.known = known = {}
             known.update(read)
             self._used |= read
@@ -150,25 +135,35 @@ class ShardTerms(TermIndex):
         if len(found) > 1:
             notes, places = np.unique(notes, return_inverse=True)
             tf = np.bincount(places, tf, len(notes))
-        seen = self._shard.alive[notes]
+        # What was written since may have higher ids.
+        seen = self._shard.alive.take(notes, mode="clip") & (notes < self._shard.size)
         notes, tf = notes[seen], tf[seen]
         rarity = idf(self._shard.count, len(notes))
         return TermScores(len(notes), rarity, notes, rarity * tf / (K1 + tf))
 
     def with_prefix(self, prefix: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that begin with ``prefix``, the ``limit`` most frequent."""
-        sql = _WORDS.format("w.word >= %s AND w.word < %s")
-        return _most_frequent(self._server.rows(sql, prefix, prefix + _LAST), limit)
+        numbers = "IN (SELECT term FROM word_words WHERE word >= %s AND word < %s)"
+        return self._most_frequent(numbers, prefix, prefix + _LAST, limit)
 
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
         """Return the terms of words that are one edit from ``word``, the ``limit`` most frequent."""
         half = len(word) // 2
-        rows: list[Any] = []
+        numbers: set[int] = set()
         for column, part in (("word", word[: half - 1]), ("backward", word[half + 1 :][::-1])):
-            near = f"w.{column} >= %s AND w.{column} < %s AND length(w.word) BETWEEN %s AND %s"
-            sql = _WORDS.format(near)
-            rows += self._server.rows(sql, part, part + _LAST, len(word) - 1, len(word) + 1)
-        return _most_frequent([row for row in rows if is_one_edit(row[2], word)], limit)
+            sql = f"SELECT term, word FROM word_words WHERE {column} >= %s AND {column} < %s"
+            sql += " AND length(word) BETWEEN %s AND %s"
+            near = self._server.rows(sql, part, part + _LAST, len(word) - 1, len(word) + 1)
+            numbers.update(number for number, other in near if is_one_edit(other, word))
+        return self._most_frequent("= ANY(%s)", list(numbers), limit)
+
+    def _most_frequent(self, numbers: str, *values: Any) -> tuple[str, ...]:
+        """Return terms that have numbers as SQL says, with most rows first."""
+        sql = (
+            f"SELECT t.term FROM word_terms t JOIN word_pages p ON p.term = t.number WHERE t.number {numbers}"
+            " GROUP BY t.term ORDER BY sum(octet_length(p.rows)) DESC, t.term LIMIT %s"
+        )
+        return tuple(row[0] for row in self._server.rows(sql, *values))
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
         """Return these notes with their postings of the terms, as far as they are still there."""
@@ -200,9 +195,7 @@ def _term_notes(number: int, pages: Sequence[tuple[int, bytes]], norms: FieldNor
     notes, rows = _unpacked(pages)
     if not len(rows):
         return TermNotes(number, notes, np.zeros(0))
-    of_rows = rows["key"] & FIELD_MASK
-    norm = 1 - norms.b[of_rows] + norms.rate[of_rows] * rows["length"]
-    weighted = norms.weights[of_rows] * rows["count"] / norm
+    weighted = norms.weigh(rows["length"], rows["key"], rows["count"])
     firsts = np.flatnonzero(np.diff(notes, prepend=-1))
     return TermNotes(number, notes[firsts], np.add.reduceat(weighted, firsts))
 
@@ -221,7 +214,7 @@ class Words(KeywordLane):
     def __init__(self, server: Server, rules: LanguageRules) -> None:
         super().__init__(rules)
         self._server = server
-        self._last = ("", ShardSnapshot(Facts()))
+        self._last = ("", ShardSnapshot())
 
     @property
     def snapshot(self) -> ShardSnapshot:
@@ -231,7 +224,7 @@ class Words(KeywordLane):
         text = state.get(_FACTS, "[]")
         key = f"{state.get('position')} {text}"
         if self._last[0] != key:
-            self._last = (key, ShardSnapshot(Facts(*json.loads(text))))
+            self._last = (key, ShardSnapshot(*json.loads(text)))
         return self._last[1]
 
     def _index_of(self, snapshot: Snapshot) -> TermIndex:
@@ -248,7 +241,7 @@ class Words(KeywordLane):
 
     def given_other_language(self) -> list[int]:
         """Return the ids of notes that the vault gave another language than the rules do now."""
-        outdated = self.rules.outdated(self.snapshot.marks)
+        outdated = self.rules.outdated(map(int, self.snapshot.by_mark))
         sql = "SELECT note FROM word_notes WHERE language = ANY(%s)"
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
@@ -264,19 +257,14 @@ class Words(KeywordLane):
             counts[word] += notes
         return sorted(counts.items())
 
-    def clear(self) -> None:
-        """Delete all words."""
-        self._server.run(f"TRUNCATE {', '.join(WORD_TABLES)}")
-        self._server.run("DELETE FROM state WHERE name = %s", _FACTS)
-
     def apply(self, segment: MemorySegment | None, removed: Collection[int]) -> None:
         """Replace the notes of a segment and forget those removed, within a transaction."""
         notes = [] if segment is None else segment.tables.notes.tolist()
         marks = [] if segment is None else segment.tables.languages.tolist()
         new = [] if segment is None else list(postings_of(segment, self._numbers(segment.tables)))
         gone = [*removed, *notes]
-        facts = self.snapshot.facts
-        languages = Counter(facts.languages)
+        before = self.snapshot
+        languages = Counter(before.by_mark)
         sql = f"DELETE FROM word_notes WHERE note = ANY(%s) RETURNING note, language, {_POSTINGS}"
         rows = self._server.rows(sql, gone)
         old = [NotePostings.of_columns(*row[2:]) for row in rows]
@@ -285,10 +273,10 @@ class Words(KeywordLane):
         values = [(note, mark, *each.columns()) for note, mark, each in zip(notes, marks, new, strict=True)]
         self._server.copy(f"word_notes (note, language, {_POSTINGS})", values)
         self._replace_pages(_Rows.of([row[0] for row in rows], old), _Rows.of(notes, new), gone)
-        sums = np.array(facts.sums, np.int64) + _sums(new) - _sums(old)
-        now = {mark: number for mark, number in languages.items() if number}
-        known = [facts.count + len(new) - len(old), sums.tolist(), now, max([facts.last, *notes])]
-        self._server.run(SET_STATE, _FACTS, json.dumps(known))
+        sums = before.sums + _sums(new) - _sums(old)
+        by_mark = {mark: number for mark, number in languages.items() if number}
+        count, last = before.count + len(new) - len(old), max([before.size - 1, *notes])
+        self._server.run(SET_STATE, _FACTS, json.dumps([count, sums.tolist(), by_mark, last]))
 
     def _numbers(self, tables: Tables) -> Ints:
         """Return the numbers of a segment's terms; new ones get numbers, and new words are kept."""
@@ -362,9 +350,3 @@ def _sums(postings: Sequence[NotePostings]) -> Ints:
     fields = np.concatenate([nothing, *(each.lengths for each in postings)]).reshape(-1, FIELD_SLOTS)
     chunks = np.concatenate([nothing, *(each.chunk_lengths for each in postings)]).reshape(-1, 2)
     return np.concatenate([sum_lengths(fields).ravel(), sum_lengths(chunks).ravel()])
-
-
-def _most_frequent(rows: Iterable[Any], limit: int) -> tuple[str, ...]:
-    """Return the ``limit`` terms with most rows, the most frequent first."""
-    counts = {row[0]: row[1] for row in rows}
-    return tuple(sorted(counts, key=lambda term: (-counts[term], term.encode()))[:limit])

@@ -1171,7 +1171,7 @@ class Verified(OfVault):
     """The numbers of a vault in its engine, beside those of its ledger."""
 
     engine: str
-    """embedded or postgres."""
+    """Its name in the settings, as in `index.backend`."""
     place: str | None
     """The address or file of the engine; None for the embedded one."""
     numbers: list[EngineNumber]

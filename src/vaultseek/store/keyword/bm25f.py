@@ -68,9 +68,9 @@ class FieldNorms:
         return cls(_by_slot(FIELD_WEIGHTS), b, b / averages)
 
     def weigh(self, lengths: Ints, keys: Ints, counts: Ints) -> Floats:
-        """Return the weighted frequency of rows, given the lengths of all fields by key."""
+        """Return the weighted frequency of rows, given the length of the field of each."""
         field = keys & FIELD_MASK
-        norms = 1 - self.b[field] + self.rate[field] * lengths[keys]
+        norms = 1 - self.b[field] + self.rate[field] * lengths
         weighted: Floats = self.weights[field] * counts / norms
         return weighted
 
@@ -123,7 +123,7 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
         keys, counts = _rows(view.segment, terms)
         if not len(keys):
             continue
-        weighted = norms.weigh(view.segment.tables.lengths, keys, counts)
+        weighted = norms.weigh(view.segment.tables.lengths[keys], keys, counts)
         matches, sums = _sum_by_run(keys >> FIELD_BITS, weighted)
         if not view.all_alive:
             living = view.alive[matches]

@@ -227,12 +227,12 @@ class Snapshot:
     @cached_property
     def averages(self) -> Floats:
         """Mean length of each field over the living notes that have it, float64[8]; 1 where none has."""
-        return _means([_length_sums(view) for view in self.views], FIELD_SLOTS)
+        return means([_length_sums(view) for view in self.views], FIELD_SLOTS)
 
     @cached_property
     def chunk_averages(self) -> Floats:
         """Mean length of prose and of code over the living chunks that have any, float64[2]."""
-        return _means([_chunk_length_sums(view) for view in self.views], 2)
+        return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
         """Yield the places inside each segment, with its own numbers of notes, if there are any."""
@@ -282,6 +282,7 @@ def _chunk_length_sums(view: SegmentView) -> Ints:
     return sums - sum_lengths(tables.chunk_lengths.reshape(-1, 2)[dead])
 
 
-def _means(sums: Sequence[Ints], width: int) -> Floats:
+def means(sums: Sequence[Ints], width: int) -> Floats:
+    """Return the mean by column of lengths, given as their sums and how many are above 0."""
     totals, present = sum(sums, np.zeros((2, width), np.int64))
     return np.where(present > 0, totals / np.maximum(present, 1), 1.0)

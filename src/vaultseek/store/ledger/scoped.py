@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vaultseek.store.ledger.database import Connections, Database
 from vaultseek.store.ledger.rows import LinkTarget
@@ -25,6 +25,14 @@ class Scope(NamedTuple):
     folders: Folders
     relinked: tuple[tuple[int, int, str], ...] = ()
 
+    def entries(self) -> Iterator[tuple[str, Sequence[Any]]]:
+        """Yield the statements that fill the tables, each with its values."""
+        for folder in self.folders:
+            # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
+            yield "INSERT INTO temp.scope VALUES (?, ?)", (f"{folder}/", f"{folder}0")
+        for link in self.relinked:
+            yield "INSERT INTO temp.relinked VALUES (?, ?, ?)", link
+
 
 _WITHOUT_NOTES = frozenset(["meta"])
 """Tables without data of single notes, which are shared."""
@@ -38,6 +46,14 @@ LINKS_OUTSIDE = (
     " CROSS JOIN main.links AS t ON t.note = n.id"
     f" WHERE t.resolved IS NOT NULL AND NOT {_OF_PATH.format(column='t.resolved')}"
 )
+
+
+TABLES = (
+    "CREATE TEMP TABLE scope (low TEXT NOT NULL, high TEXT NOT NULL)",
+    "CREATE TEMP TABLE relinked"
+    " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID",
+)
+"""The tables that have a scope, for the views."""
 
 
 class ScopedConnections:
@@ -92,11 +108,8 @@ def _connect(file: Path) -> sqlite3.Connection:
     tables = [
         row[0] for row in connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
     ]
-    connection.execute("CREATE TEMP TABLE scope (low TEXT NOT NULL, high TEXT NOT NULL)")
-    connection.execute(
-        "CREATE TEMP TABLE relinked"
-        " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID"
-    )
+    for statement in TABLES:
+        connection.execute(statement)
     for table in tables:
         if table not in _WITHOUT_NOTES and not table.startswith("sqlite_"):
             columns = [row[1] for row in connection.execute(f'PRAGMA main.table_info("{table}")')]
@@ -139,8 +152,6 @@ def _set_scope(connection: sqlite3.Connection, scope: Scope) -> None:
     connection.execute("PRAGMA query_only = OFF")
     connection.execute("DELETE FROM temp.scope")
     connection.execute("DELETE FROM temp.relinked")
-    # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
-    rows = [(f"{folder}/", f"{folder}0") for folder in scope.folders]
-    connection.executemany("INSERT INTO temp.scope VALUES (?, ?)", rows)
-    connection.executemany("INSERT INTO temp.relinked VALUES (?, ?, ?)", scope.relinked)
+    for statement, row in scope.entries():
+        connection.execute(statement, row)
     connection.execute("PRAGMA query_only = ON")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     type=click.Choice(["index", "search", "all"]),
     default="all",
     show_default=True,
-    help="Only keep what others search in PostgreSQL, only search what others keep there, or both.",
+    help="Only keep what others search in an engine, only search what others keep there, or both.",
 )
 @local_options
 def serve(invocation: Invocation, role: Role) -> int:
