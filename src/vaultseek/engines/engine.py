@@ -248,8 +248,8 @@ class SearchedShard(PostgresEngine):
         self._difference = ""
         """Difference between the indexer and this searcher, by which they give other answers."""
 
-    def replica(self, space: str) -> "SearchedShard":
-        """Return this."""
+    def of_space(self, space: str) -> "SearchedShard":
+        """Return this, of which the space of vectors has a name."""
         self._vectors = table_name(space, CHUNKS)
         return self
 

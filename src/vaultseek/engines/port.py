@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from vaultseek.store.follower import LedgerFollower
 
 if TYPE_CHECKING:
-    from vaultseek.engines.engine import SearchedShard
     from vaultseek.engines.heartbeat import Heartbeat
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
@@ -71,13 +70,6 @@ class Engine(LedgerFollower):
     def vector_store(self, worker: SemanticWorker) -> VectorStore:
         """Return what keeps the vectors that a worker computes: by default the worker itself."""
         return worker
-
-    def replica(self, space: str) -> SearchedShard | None:
-        """Return what follows a shard that another daemon writes, if it is one.
-
-        ``space`` names the vectors.
-        """
-        return None
 
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard for searchers. Raises Unavailable."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from struct import pack
 from typing import Any, TypeVar
 
 import numpy as np
@@ -30,7 +31,7 @@ ANSWER_VECTORS = 20
 """Notes of each list whose vectors come with an answer."""
 VECTOR_PASSAGES = 5
 """Passages of a note in an answer."""
-PASSAGES_PER_NOTE = 4
+PASSAGES_PER_NOTE = 2
 """Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
 MOST_HITS = 16_384
 BULK_VECTORS = 1000
@@ -196,17 +197,11 @@ class ShardVectors:
         )
         self._delete(table, numbers)
         # Rows in the binary format of COPY: the number of columns, and each column after its bytes.
-        fields: list[Any] = [("columns", ">i2"), ("bytes1", ">i4"), ("number", ">i8"), ("bytes2", ">i4")]
-        fields += [
-            ("note", ">i8"),
-            ("bytes3", ">i4"),
-            ("size", ">i2"),
-            ("zero", ">i2"),
-            ("vector", ">f2", size),
-        ]
-        rows = np.zeros(len(numbers), fields)
-        rows["columns"], rows["bytes1"], rows["bytes2"], rows["bytes3"] = 3, 8, 8, _HEADER + 2 * size
-        rows["number"], rows["note"], rows["size"], rows["vector"] = numbers, notes, size, vectors
+        fields: list[Any] = [("begin", "V6"), ("number", ">i8"), ("bytes", "V4"), ("note", ">i8")]
+        rows = np.zeros(len(numbers), [*fields, ("head", "V8"), ("vector", ">f2", size)])
+        rows["begin"], rows["bytes"] = np.void(pack(">hi", 3, 8)), np.void(pack(">i", 8))
+        rows["head"] = np.void(pack(">ihh", _HEADER + 2 * size, size, 0))
+        rows["number"], rows["note"], rows["vector"] = numbers, notes, vectors
         self._server.copy_binary(f"{table} (number, note, vector)", rows.tobytes())
 
     def _delete(self, table: str, numbers: Numbers) -> None:
@@ -216,19 +211,15 @@ class ShardVectors:
     def make_index(self, table: str) -> None:
         """Make an approximate index of vectors that have become many, which may take minutes."""
         server = self._server
-        made = "SELECT 1 FROM pg_indexes WHERE schemaname = %s AND indexname = %s"
-        if server.rows(made, server.schema, f"{table}_near") or not server.rows(
-            f"SELECT 1 FROM {table} OFFSET {INDEXED_VECTORS - 1} LIMIT 1"
-        ):
+        many = f"SELECT 1 FROM {table} WHERE to_regclass(%s) IS NULL OFFSET {INDEXED_VECTORS - 1} LIMIT 1"
+        if not server.rows(many, f"{server.schema}.{table}_near"):
             return
         server.is_indexing = True
         try:
             with server.transaction(INDEX_SECONDS):
-                server.rows(
-                    "SELECT set_config(name, %s, true) FROM pg_settings WHERE name = 'maintenance_work_mem'"
-                    " AND pg_size_bytes(setting || unit) < pg_size_bytes(%s)",
-                    *(INDEX_MEMORY, INDEX_MEMORY),
-                )
+                memory = "SELECT set_config('maintenance_work_mem', %s, true)"
+                less = "pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes(%s)"
+                server.rows(f"{memory} WHERE {less}", INDEX_MEMORY, INDEX_MEMORY)
                 server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector halfvec_cosine_ops)")
         finally:
             server.is_indexing = False

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from vaultseek.store.concept_vocabulary import FILE_NAME, Concept
 from vaultseek.store.graph import Graph
 from vaultseek.store.keyword.lane import KeywordLane
 from vaultseek.store.ledger import Ledger, NoteRow
+
+if TYPE_CHECKING:
+    from vaultseek.engines.engine import SearchedShard
 
 _FILES = ("vault.json", "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
@@ -139,8 +142,10 @@ class OpenVault:
         self.concepts = concepts
         self.activity = Activity()
         self.engine = engine
-        self.replica = engine.replica(embedding.store.name)
+        self.replica: SearchedShard | None = None
         """The source of a searcher's vault, a shard; None for a vault with a folder."""
+        if options.is_replica and engine.is_remote:
+            self.replica = cast("SearchedShard", engine).of_space(embedding.store.name)
         self._worker = worker
         self._writer = writer
         self._patience = patience

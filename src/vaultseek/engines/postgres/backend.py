@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -24,8 +23,6 @@ from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.segment import MemorySegment
-
-OLDEST_SERVER, OLDEST_EXTENSION = 13, (0, 7)
 
 
 class PostgresBackend:
@@ -68,14 +65,15 @@ class PostgresBackend:
 
         Raises Unavailable, one line, if the server cannot keep what is to be written.
         """
-        version, extension, is_utf8, allowed = self.server.rows(
-            "SELECT current_setting('server_version_num')::int / 10000, (SELECT default_version FROM"
-            " pg_available_extensions WHERE name = 'vector'), current_setting('server_encoding') = 'UTF8',"
-            " has_database_privilege(current_database(), 'CREATE')"
+        version, is_utf8, allowed, extension, is_new = self.server.rows(
+            "SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding') ="
+            " 'UTF8', has_database_privilege(current_database(), 'CREATE'), default_version,"
+            " string_to_array(default_version, '.')::int[] >= '{0,7}' FROM (SELECT 1) AS one"
+            " LEFT JOIN pg_available_extensions ON name = 'vector'"
         )[0]
         problems = {
-            f"is version {version}": version < OLDEST_SERVER,
-            "lacks the extension pgvector 0.7 or newer": _version(extension or "0") < OLDEST_EXTENSION,
+            f"is version {version}": version < 13,
+            "lacks the extension pgvector 0.7 or newer": not is_new,
             "lets this user create nothing": not allowed,
             "has a database in another encoding than UTF8": not is_utf8,
         }
@@ -132,7 +130,8 @@ class PostgresBackend:
         for table in ("chunks", "links", "tags", "names"):
             run(f"DELETE FROM {table} WHERE note = ANY(%s)", gone)
         for columns, values in rows.items():
-            self.server.copy(columns, _cut(columns, values))
+            if values:
+                self.server.copy(columns, _cut(columns, values))
         run(_REMOVED, list(removed), int(position.rpartition(":")[2]))
         self.words.apply(segment, removed)
         self.set_state("position", position)
@@ -187,7 +186,3 @@ def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]
     if place is None:
         return rows
     return [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", text)[:2])

@@ -13,7 +13,7 @@ LEDGER_TABLES = (
 )  # fmt: skip
 """The tables of the ledger that a shard has."""
 LEDGER_VIEWS = ("spaces", "languages", "row_counts")
-"""What a shard has as views of these, and the ledger as tables."""
+"""Tables of the ledger that are views here."""
 WORD_TABLES = ("word_notes", "word_terms", "word_words", "word_pages")
 KEY_CHARS = 600
 """Longest text in an index of the server, which takes 2,700 bytes."""

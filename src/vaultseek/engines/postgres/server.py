@@ -90,13 +90,7 @@ class Server:
 
     def copy(self, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         """Add rows to a table, given with its columns. Raises Unavailable."""
-        if not rows:
-            return
-        with (
-            self.connection() as connection,
-            connection.cursor() as cursor,
-            cursor.copy(f"COPY {columns} FROM STDIN") as copy,
-        ):
+        with self._copying(f"{columns} FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(
                     [each.replace("\0", "\ufffd") if isinstance(each, str) else each for each in row]
@@ -104,12 +98,13 @@ class Server:
 
     def copy_binary(self, columns: str, rows: bytes) -> None:
         """Add rows to a table, given with its columns, in the binary format of COPY. Raises Unavailable."""
-        with (
-            self.connection() as connection,
-            connection.cursor() as cursor,
-            cursor.copy(f"COPY {columns} FROM STDIN (FORMAT BINARY)") as copy,
-        ):
+        with self._copying(f"{columns} FROM STDIN (FORMAT BINARY)") as copy:
             copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows + b"\xff\xff")
+
+    @contextmanager
+    def _copying(self, what: str) -> Iterator[Any]:
+        with self.connection() as connection, connection.cursor().copy(f"COPY {what}") as copy:
+            yield copy
 
     def has_table(self, name: str) -> bool:
         """Return true if the schema has a table. Raises Unavailable."""
@@ -145,8 +140,11 @@ class Server:
         return getattr(self._local, "depth", 0)
 
     def _own(self) -> Any:
-        connection = getattr(self._local, "connection", None)
-        if connection is not None and connection in self._connections and not _is_lost(connection):
+        connection: Any = getattr(self._local, "connection", None)
+        # An idle one that has something to read was ended by the server.
+        if connection in self._connections and not (
+            connection.closed or select.select([connection], [], [], 0)[0]
+        ):
             return connection
         self._discard(connection)
         if self._depth:  # what was written before is lost with the connection
@@ -218,11 +216,6 @@ class Server:
 
     def _no_answer(self) -> str:
         return f"PostgreSQL at {self.options.place} does not answer; it is asked again by itself"
-
-
-def _is_lost(connection: Any) -> bool:
-    """True if an idle connection is closed, or has something to read, which is that the server ended."""
-    return connection.closed or bool(select.select([connection], [], [], 0)[0])
 
 
 @cache

@@ -35,6 +35,7 @@ from vaultseek.store.keyword.segment import (
     sum_lengths,
 )
 from vaultseek.store.keyword.snapshot import Floats, Snapshot, means
+from vaultseek.store.keyword.spans import SpanFinder, span_finder
 from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 
 PAGE_BITS = 11
@@ -227,16 +228,19 @@ class Words(KeywordLane):
             self._last = (key, ShardSnapshot(*json.loads(text)))
         return self._last[1]
 
+    @property
+    def span_finder(self) -> SpanFinder:
+        """Finds the terms of the notes in a text, by the languages that the last search saw."""
+        last = self._last[1] if self._last[0] else self.snapshot
+        return span_finder(self.rules, last.languages)
+
     def _index_of(self, snapshot: Snapshot) -> TermIndex:
         assert isinstance(snapshot, ShardSnapshot)
         return ShardTerms(snapshot, self._server)
 
     def stored(self) -> tuple[int, int]:
         """Return how many notes and passages there are, which may scan everything."""
-        rows = self._server.rows(
-            "SELECT (SELECT count(*) FROM word_notes), (SELECT count(*) FROM chunks c"
-            " WHERE EXISTS (SELECT 1 FROM word_notes w WHERE w.note = c.note))"
-        )
+        rows = self._server.rows("SELECT (SELECT count(*) FROM word_notes), (SELECT count(*) FROM chunks)")
         return rows[0] if rows else (0, 0)
 
     def given_other_language(self) -> list[int]:
