@@ -19,6 +19,23 @@ sys.modules["networkx"] = importlib.import_module("networkx")
 
 
 @pytest.mark.slow
+def test_a_note_that_was_written_while_no_daemon_ran_is_not_denied(tmp_path: Path) -> None:
+    running = Running(tmp_path / "place", {"a.md": "granite"})
+    running.serve()
+    try:
+        with running.client() as client:
+            client.call("index/wait", {"vault": str(running.root)})
+        running.end()
+        (running.root / "b.md").write_text("quollword")
+        running.serve()
+        with running.client() as client:
+            answer = client.search("quollword", vault=str(running.root), mode="keyword")
+        assert [result["path"] for result in answer["results"]] == ["b.md"]
+    finally:
+        running.end()
+
+
+@pytest.mark.slow
 def test_a_new_vault_is_searched_by_word_before_networkx_is_imported(tmp_path: Path) -> None:
     allowed, folder = tmp_path / "allowed", tmp_path / "packages"
     (folder / "networkx").mkdir(parents=True)

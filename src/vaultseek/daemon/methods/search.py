@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 
+from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.threads import Turns
 from vaultseek.core.notes.lookup import unknown_names
@@ -136,8 +137,13 @@ class SearchMethods:
                 named = await asyncio.to_thread(_prefix_named, parsed, follower)
                 parsed = replace(parsed, request=replace(parsed.request, typing=True, prefix_named=named))
                 follower.keep_names_ranked()
-            degraded = follower.degraded_reason()
-            answer = with_degraded(await Searcher(follower.vault).search(parsed), degraded)
+            searcher = Searcher(follower.vault)
+            answer = await searcher.search(parsed)
+            if not (answer["results"] or call.typing or await follower.wait_for_first_scan(0)):
+                # The note may have been written while no daemon ran.
+                await follower.wait_for_first_scan(limits.REFRESH_SECONDS)
+                answer = await searcher.search(parsed)
+            answer = with_degraded(answer, follower.degraded_reason())
         if any(result.get("property") for result in answer["results"]):
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query

@@ -203,3 +203,12 @@ async def test_a_note_that_cannot_be_read_says_why():
         await asyncio.sleep(0)
     running.cancel()
     assert finder.preview.lines == ("gone",)
+
+
+async def test_the_note_of_a_searcher_which_has_no_folder_is_read_by_the_name_of_its_vault():
+    daemon = Daemon(a={"vault": "wiki", "vault_path": "", "results": [{"path": "a.md", "line": 1}]})
+    async with searching(daemon) as finder:
+        finder.type("a")
+        while not any(note["note"] == "a.md" for note in daemon.notes):
+            await asyncio.sleep(0)
+        assert daemon.notes[-1]["vault"] == "wiki"

@@ -125,7 +125,9 @@ class Finder:
         return {**result, "vault_path": self.vault_path(result), "query": self._answered}
 
     def _place(self, result: JSON) -> tuple[str, str]:
-        return self.vault_path(result), result["path"]
+        # A searcher has no folder, only the name.
+        named = result.get("vault") or self.answer.get("vault") or ""
+        return self.vault_path(result) or str(named), result["path"]
 
     async def links(self) -> list[str]:
         """Return a link to each chosen note, as its vault writes links. Raises VaultseekError."""
@@ -225,7 +227,8 @@ class Finder:
     async def _read(self, result: JSON) -> Preview:
         line = int(result.get("line") or result.get("start_line") or 1)
         first = max(1, line - LINES_AROUND)
-        note = {"vault": self.vault_path(result), "note": result["path"]}
+        vault, path = self._place(result)
+        note = {"vault": vault, "note": path}
         try:
             answer = await self._call(
                 "note/get", {**note, "start_line": first, "end_line": line + LINES_AROUND}
