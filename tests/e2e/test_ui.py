@@ -546,7 +546,8 @@ def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):
 
 def test_filters_alone_have_no_certainty_and_the_state_closes_the_note(reader):
     reader.type("tag:work")
-    reader.page.locator("#results li").first.wait_for()
+    reader.expect(reader.page).to_have_url(re.compile("q=tag%3Awork$"))
+    reader.page.locator("#results li:not(:has(.certainty))").first.wait_for()
     assert reader.page.locator("#results .certainty").count() == 0
     reader.page.locator("#results li").first.click()
     reader.page.locator("#note h1").first.wait_for()
