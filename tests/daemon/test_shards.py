@@ -187,6 +187,39 @@ def go_on(vault: OpenVault) -> None:
     say(vault, "ready")
 
 
+async def embed(vault: OpenVault) -> None:
+    while await vault.embedding.step():
+        pass
+
+
+async def test_a_shard_whose_vectors_come_later_is_searched_by_meaning_then(searcher, settings, tmp_path):
+    async def find() -> tuple[list[str], list[str]]:
+        answer = await searcher.call("search", query="pump", vault="late", mode="semantic")
+        return [each["path"] for each in answer["results"]], [each["reason"] for each in answer["partial"]]
+
+    async def wait_for_vectors() -> None:
+        while not (await find())[0]:
+            await asyncio.sleep(0.02)
+
+    spec = EmbeddingSpec(choose_models("hashing").main.fingerprint, lambda text: len(text) // 4 + 1, 254)
+    root = write_files(tmp_path / "late", {f"{n}.md": f"# Pump {n}\n\nThe pump." for n in range(40)})
+    options = VaultOptions("late", root, engine=settings.index.engine)
+    with contextlib.closing(OpenVault.open(options, tmp_path / "index", WorkerHere(), spec)) as vault:
+        await asyncio.to_thread(lambda: vault.indexer.apply(vault.indexer.reconcile()))
+        await searcher.look()
+        late = next(each for each in searcher.registry.followers if each.vault.name == "late")
+        for _ in range(10):
+            with contextlib.suppress(VaultseekError):
+                await find()
+            await late.vault.embedding.discard_store("the vectors are gone")
+            await asyncio.sleep(0.05)
+        await embed(vault)
+        async with asyncio.timeout(20):
+            await wait_for_vectors()
+        assert (await find())[1] == []
+        await asyncio.to_thread(vault.engine.backend.delete)
+
+
 async def test_a_searcher_has_no_folders(searcher, tmp_path):
     folder = write_files(tmp_path / "folder", {".obsidian/app.json": "{}", "a.md": "# A pump"})
     for method in ("vault/add", "vault/pause", "vault/resume"):

@@ -88,9 +88,8 @@ class ReplicaSource(Source):
         embedding = self._vault.embedding
         while True:
             await self.rescan()
-            if not embedding.ready:
-                with contextlib.suppress(WorkerUnavailable, IndexDamaged):
-                    await embedding.open()
+            with contextlib.suppress(WorkerUnavailable, IndexDamaged):
+                await embedding.open()
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:

@@ -131,8 +131,11 @@ class Embedding:
         await self.wake.wait()
 
     async def open(self) -> None:
-        """Make the store ready for searches without embedding. Raises WorkerUnavailable or IndexDamaged."""
-        if not self.ready:
+        """Make the store ready for searches without embedding. Raises WorkerUnavailable or IndexDamaged.
+
+        One of a ledger that is only read is waited for: it is ready once it was begun elsewhere.
+        """
+        if not self.ready or not self._space.store():
             await self._open_store()
 
     async def copy(self) -> bool:
@@ -199,10 +202,13 @@ class Embedding:
     async def discard_store(self, reason: str) -> None:
         """Discard the vector store, later if that was done a moment ago.
 
-        The next step begins a new one, of the vectors that the ledger has.
+        The next step begins a new one, of the vectors that the ledger has. One of a ledger that is only read
+        stays: the next ``open`` looks at it again.
         """
-        self._rebuilds.request(reason)
         self.ready = False
+        if self._ledger.is_read_only:
+            return
+        self._rebuilds.request(reason)
         self._waiting.clear()
         self.wake.set()
         await self._discard_damaged()
@@ -222,6 +228,10 @@ class Embedding:
         is_known = bool(version) and version.startswith(self.spec.name + ":")
         versions = [await self._worker.version(self.store, collection) for collection in (CHUNKS, NOTES)]
         if not is_known or versions != [version, version]:
+            self.ready = False
+            if self._ledger.is_read_only:
+                text = "the vectors are not ready yet; they are stored where the vault is indexed"
+                raise WorkerUnavailable(text, "being_built")
             version = self._new_version()
             await self._in_writer(self._migration.begin)
             await self._worker.drop(self.store)

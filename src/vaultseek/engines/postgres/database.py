@@ -128,6 +128,7 @@ class ShardLedger(Ledger):
     """The ledger of an indexer as the server has it, for a searcher: nothing of it is on this disk."""
 
     keeps_opens = False
+    is_read_only = True
 
     def __init__(self, backend: PostgresBackend, position: str) -> None:
         self.backend = backend

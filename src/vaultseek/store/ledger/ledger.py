@@ -32,6 +32,8 @@ class Ledger:
 
     keeps_opens = True
     """False for a ledger without the table ``opens``."""
+    is_read_only = False
+    """True for that of a searcher, whose stores are begun and filled where the vault is indexed."""
 
     def __init__(self, file: Path) -> None:
         """Open or create the ledger at ``file``; one that is damaged or of another schema is replaced."""
