@@ -20,7 +20,7 @@ from vaultseek.engines.postgres.words import Words
 from vaultseek.engines.vectors import ShardVectors, table_name
 from vaultseek.engines.writer import ShardFile, ShardWriter
 from vaultseek.errors import Unavailable
-from vaultseek.semantic.worker import CHUNKS, SemanticWorker
+from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticWorker
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.documents import stored_documents
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION
@@ -243,14 +243,13 @@ class SearchedShard(PostgresEngine):
 
     def __init__(self, ledger: ShardLedger, language: str | None) -> None:
         super().__init__(ledger.backend, ledger, language)
-        self._vectors = ""
         self._beat: Heartbeat | None = None
         self._difference = ""
         """Difference between the indexer and this searcher, by which they give other answers."""
 
     def of_space(self, space: str) -> "SearchedShard":
         """Return this, of which the space of vectors has a name."""
-        self._vectors = table_name(space, CHUNKS)
+        self._ledger.vector_tables = (table_name(space, CHUNKS), table_name(space, NOTES))
         return self
 
     def sync(self, ledger: Ledger) -> None:
@@ -275,8 +274,8 @@ class SearchedShard(PostgresEngine):
         if not position:
             raise Unavailable(missing(self.backend.options), "vault_missing")
         self._beat = Heartbeat.of_state(state)
-        vectors = state.get(self._vectors, "")
-        changed = self._ledger.refresh(position, vectors)
+        vectors = next((state.get(table, "") for table in self._ledger.vector_tables), "")
+        changed = self._ledger.refresh(position, vectors, state.get("mark", ""))
         version, _, rules = position.split(":")[1].partition(".")
         self._configured = rules.removeprefix(_FOR_ALL) if rules.startswith(_FOR_ALL) else None
         self._difference = ""

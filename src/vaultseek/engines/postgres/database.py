@@ -13,7 +13,7 @@ from vaultseek.engines.postgres.server import Server
 from vaultseek.errors import Unavailable
 from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.ledger import Ledger
-from vaultseek.store.ledger.rows import LinkTarget
+from vaultseek.store.ledger.rows import Counts, LinkTarget
 from vaultseek.store.ledger.scoped import (
     LINKS_OUTSIDE,
     TABLES,
@@ -22,6 +22,7 @@ from vaultseek.store.ledger.scoped import (
     ScopedDatabase,
     rows_of_visible,
 )
+from vaultseek.store.ledger.vectors import FIRST, SpaceTable
 
 _PATTERN = re.compile(r" LIKE (\?|'[^']*')(?! ESCAPE)")
 _GLOB = re.compile(r"(\S+) GLOB \?")
@@ -133,9 +134,14 @@ class ShardLedger(Ledger):
     def __init__(self, backend: PostgresBackend, position: str) -> None:
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
+        self.vector_tables: tuple[str, ...] = ()
+        """The tables with the vectors of chunks and of notes, of the model of this searcher."""
         self._show(position, "")
+        self._mark = ""
+        """The mark of the shard when it was counted."""
         self._begin(self.database)
-        self._counts = self.counts()  # they are asked for all the time
+        self.space = self._lack = _Lack(self.database, FIRST)
+        self._count()
 
     def close(self) -> None:
         """Do nothing: the connections are those of the engine."""
@@ -143,24 +149,59 @@ class ShardLedger(Ledger):
     def _visible(self, folders: Folders) -> ScopedDatabase:
         return _Scoped(self.database, folders)
 
-    def refresh(self, position: str, store: str) -> bool:
-        """Show what has been written since, at this position; true if there is anything.
+    def refresh(self, position: str, store: str, mark: str) -> bool:
+        """Show what has been written since, at this position; true if notes have, or a store was begun.
 
-        ``store`` names that of the vectors.
+        ``store`` names that of the vectors. Each write leaves another ``mark``, also one of vectors only.
         """
-        if (position, store) == self._shown:
-            return False
-        self._show(position, store)
-        self.generation, self._revision = (
-            self.database.meta("generation"),
-            int(self.database.meta("revision")),
-        )
-        self._database.clear_caches()
-        self._counts = None
-        self._counts = self.counts()
-        return True
+        changed = (position, store) != self._shown
+        if changed:
+            self._show(position, store)
+            self.generation, self._revision = (
+                self.database.meta("generation"),
+                int(self.database.meta("revision")),
+            )
+            self._database.clear_caches()
+        if changed or mark != self._mark:
+            self._count()
+            self._mark = mark
+        return changed
 
     def _show(self, position: str, store: str) -> None:
         self._shown = (position, store)
         generation, _, revision = position.rpartition(":")
         self.database.values |= {"generation": generation, "revision": revision, "store": store}
+
+    def _count(self) -> None:
+        """Count what there is: that is asked for all the time."""
+        notes, chunks = self.database.one("SELECT notes, chunks FROM row_counts")
+        stored = [self.backend.server.rows(f"SELECT count(*) FROM {table}") for table in self.vector_tables]
+        there = [rows[0][0] if rows else 0 for rows in stored] or [0, 0]
+        pending = max(0, chunks - there[0]), max(0, notes - there[1])
+        self._lack.counts = pending
+        self._counts = Counts(notes, chunks, chunks - pending[0], sum(pending))
+
+    def _pending_in(self, part: Ledger) -> tuple[int, int]:
+        columns = {"chunks": "number", "notes": "id"}
+        chunks, notes = (
+            self._without_vectors(part, f"SELECT count(*) FROM {of} AS t", f"t.{columns[of]}", each)
+            for of, each in zip(columns, self.vector_tables, strict=True)
+        )
+        return chunks, notes
+
+    def _without_vectors(self, part: Ledger, sql: str, number: str, table: str) -> int:
+        if not any(self._lack.counts):
+            return 0
+        if self.backend.server.has_table(table):
+            sql += f" WHERE NOT EXISTS (SELECT 1 FROM {table} AS v WHERE v.number = {number})"
+        return int(part.select(sql)[0][0])
+
+
+class _Lack(SpaceTable):
+    """Texts that have no vector on the server, counted: the entries of the indexer are not there."""
+
+    counts = (0, 0)
+
+    def pending_counts(self) -> tuple[int, int]:
+        """Return how many chunks and notes had no vector when the shard was counted."""
+        return self.counts

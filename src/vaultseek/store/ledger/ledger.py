@@ -74,11 +74,16 @@ class Ledger:
         part._begin(database)
         part.relinked = _relinked(database.links_outside(), part)
         database.scope = Scope(folders, part.relinked)
-        sql = "SELECT count(*), coalesce(sum(1 - of_note), 0) FROM unsynced WHERE space = ? AND gone = 0"
-        pending, pending_chunks = part.select(sql, FIRST)[0]
+        pending_chunks, pending_notes = self._pending_in(part)
         notes, chunks = (part.select(f"SELECT count(*) FROM {table}")[0][0] for table in ("notes", "chunks"))
-        part._counts = Counts(notes, chunks, chunks - pending_chunks, pending)
+        part._counts = Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
         return part
+
+    def _pending_in(self, part: Ledger) -> tuple[int, int]:
+        """Return how many chunks and notes of a part have to be stored."""
+        sql = "SELECT count(*) FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ?"
+        chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
+        return chunks, notes
 
     def _visible(self, folders: Folders) -> ScopedDatabase:
         return ScopedDatabase(self._database, self._scoped, folders)
