@@ -154,6 +154,8 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     engine.freeze()  # as one that is far too slow: each request has a limit
     eventually(lambda: "does not answer" in reason_of(searcher, "wiki"), "the searcher says so", SECONDS)
     engine.thaw()
+    answers_again = partial(searcher.run, "search", "sundial", "--all-vaults")  # for two seconds it may not
+    eventually(lambda: answers_again().returncode != 3, "it answers", SECONDS)
     eventually(lambda: not missing_shards(searcher), "nothing is missing any more", SECONDS)
 
     (wiki / "Clepsydra.md").write_text("# Clepsydra\n\nWater measures the hours.")

@@ -6,6 +6,7 @@ import itertools
 import shutil
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.engines import vectors as vectors_module
 from vaultseek.engines.administration import delete_shard, names_of_shards, probe_engine
+from vaultseek.engines.postgres import connections
 from vaultseek.engines.postgres import server as server_module
+from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import translated
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import EngineOptions
@@ -232,6 +235,45 @@ def test_an_indexer_that_lost_the_shard_writes_nothing_more(tmp_path, engine):
         indexer.indexer.apply(indexer.indexer.reconcile())
         assert indexer.keyword_reason().code == "behind"
         assert stored(backend) == before
+
+
+def test_vaults_share_few_connections_which_are_closed_when_nobody_uses_them(engine, server, monkeypatch):
+    import psycopg
+
+    monkeypatch.setattr(connections, "IDLE_SECONDS", 0.5)
+    engine = replace(engine, uri=f"{engine.uri}?application_name=shared")
+    backends = [PostgresBackend(replace(engine, shard=f"{engine.shard} {n}")) for n in range(6)]
+    barrier = threading.Barrier(len(backends))
+
+    def use(backend: PostgresBackend) -> None:
+        with backend.transaction():
+            backend.set_state("position", backend.options.shard)
+            barrier.wait(20)
+        assert backend.position() == backend.options.shard
+
+    with psycopg.connect(server.uri, autocommit=True) as own, ThreadPoolExecutor(len(backends)) as threads:
+
+        def count() -> int:
+            sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'shared'"
+            return own.execute(sql).fetchone()[0]
+
+        assert len(list(threads.map(use, backends))) == len(backends)
+        eventually(lambda: 0 < count() <= connections.MOST_IDLE, "some are kept")
+        for backend in backends:
+            assert backend.position() == backend.options.shard
+        eventually(lambda: count() == 0, "nobody uses them")
+        for backend in backends:
+            assert backend.position() == backend.options.shard
+            backend.delete()
+
+
+def test_a_server_that_takes_no_more_connections_is_said_as_that(engine, server):
+    import psycopg
+
+    with psycopg.connect(server.uri, autocommit=True) as own:
+        own.execute("CREATE ROLE few LOGIN CONNECTION LIMIT 0")
+    with pytest.raises(Unavailable, match="has too many clients already"):
+        probe_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "few@")))
 
 
 def test_shards_are_listed_and_deleted(tmp_path, engine):

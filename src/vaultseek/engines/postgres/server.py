@@ -1,7 +1,6 @@
-"""The connections to a server of PostgreSQL, one for each thread, and its errors in words."""
+"""Requests to a server of PostgreSQL, each by a connection of its own, and its errors in words."""
 
 import logging
-import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from vaultseek.engines.postgres.connections import IdleConnections, idle_connections
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
 
@@ -18,17 +18,21 @@ PAUSE_SECONDS = 2.0
 SLACK_SECONDS = 1.0
 """Time after the timeout of a statement until its connection is given up: a frozen server ends none."""
 
+_NO_MORE = ("too many clients", "too many connections", "connection slots")
+"""Words of a server that takes no more connections, or not of this user or for this database."""
+
 log = logging.getLogger(__name__)
 
 
 class Server:
-    """Connections to a server, opened on first use and reopened after they were lost.
+    """A server as one vault asks it. Connections are opened when they are needed, and reopened after a loss.
 
-    Statements find the tables of ``schema``. ``prepare`` is called with each new connection.
+    A request or transaction has one for itself; then the next has it, also one of another vault. Statements
+    find the tables of ``schema``. ``prepare`` is called with each new connection, and these are not shared.
     """
 
     def __init__(
-        self, options: EngineOptions, schema: str, prepare: Callable[[Any], None] = lambda connection: None
+        self, options: EngineOptions, schema: str, prepare: Callable[[Any], None] | None = None
     ) -> None:
         self.options = options
         self.schema = schema
@@ -38,35 +42,59 @@ class Server:
         """True while an approximate index of vectors is made."""
         self._prepare = prepare
         self._local = threading.local()
-        self._connections: set[Any] = set()
-        self._lock = threading.Lock()
+        self._idle = idle_connections(options) if prepare is None else IdleConnections()
+        self._used: set[Any] = set()
+        self._lock = threading.RLock()
         self._lost_at = -PAUSE_SECONDS
         self._is_closed = False
 
     def close(self) -> None:
-        """Close all connections for good."""
+        """Close the connections that are in use, and all that are not shared, for good."""
         self._is_closed = True
         self.reset()
 
     def reset(self) -> None:
-        """Close all connections; others are made when they are needed."""
-        for connection in list(self._connections):
-            self._discard(connection)
+        """Close the connections that are in use, and all that are not shared; others are made when needed."""
+        with self._lock:
+            used = list(self._used)
+        for connection in used:
+            connection.close()
+        if self._prepare is not None:
+            self._idle.close()
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """Yield the connection of the calling thread for a statement. Raises Unavailable."""
+        """Yield a connection for a statement, in a transaction that of it. Raises Unavailable."""
         import psycopg
 
-        connection = self._own()
-        seconds = self._local.limit if self._depth else self.options.seconds
-        connection.seconds = seconds + SLACK_SECONDS
-        try:
+        with self._held() as connection:
+            seconds = self._local.limit if self._depth else self.options.seconds
+            connection.seconds = seconds + SLACK_SECONDS
+            try:
+                yield connection
+            except psycopg.Error as error:
+                raise self._unavailable(error, connection) from error
+            else:
+                self.outage = None
+
+    @contextmanager
+    def _held(self) -> Iterator[Any]:
+        """Yield the connection that the calling thread has, or another that it has meanwhile."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            if connection.closed:  # what was written before is lost with it
+                raise Unavailable(self._no_answer(), "unavailable")
             yield connection
-        except psycopg.Error as error:
-            raise self._unavailable(error, connection) from error
-        else:
-            self.outage = None
+            return
+        connection = self._local.connection = self._take()
+        try:
+            self._choose_schema(connection)
+            yield connection
+        finally:
+            self._local.connection = None
+            with self._lock:
+                self._used.discard(connection)
+            self._idle.put(connection)
 
     def rows(self, sql: str, *values: Any) -> list[Any]:
         """Return the rows of a statement, none while there is no such table yet. Raises Unavailable."""
@@ -121,48 +149,54 @@ class Server:
             yield
             return
         limit = self._local.limit = seconds or self.options.write_seconds
-        with self.connection() as connection:
-            connection.execute(f"BEGIN; SET LOCAL statement_timeout = {1000 * limit:.0f}")
-        self._local.depth = 1
-        try:
-            yield
+        with self._held():
             with self.connection() as connection:
-                connection.execute("COMMIT")
-        except BaseException:
-            with suppress(Exception), self.connection() as connection:
-                connection.execute("ROLLBACK")
-            raise
-        finally:
-            self._local.depth = 0
+                connection.execute(f"BEGIN; SET LOCAL statement_timeout = {1000 * limit:.0f}")
+            self._local.depth = 1
+            try:
+                yield
+                with self.connection() as connection:
+                    connection.execute("COMMIT")
+            except BaseException:
+                with suppress(Exception), self.connection() as connection:
+                    connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._local.depth = 0
 
     @property
     def _depth(self) -> int:
         return getattr(self._local, "depth", 0)
 
-    def _own(self) -> Any:
-        connection: Any = getattr(self._local, "connection", None)
-        # An idle one that has something to read was ended by the server.
-        if connection in self._connections and not (
-            connection.closed or select.select([connection], [], [], 0)[0]
-        ):
-            return connection
-        self._discard(connection)
-        if self._depth:  # what was written before is lost with the connection
-            raise Unavailable(self._no_answer(), "unavailable")
-        connection = self._local.connection = self._connect()
+    def _take(self) -> Any:
+        if self._is_closed:
+            raise Unavailable(str(self.outage or self._no_answer()), "unavailable")
+        connection = self._idle.take(self.schema)
+        if connection is None:
+            connection = self._connect()
+        with self._lock:
+            self._used.add(connection)
+        if self._is_closed:
+            connection.close()
         return connection
 
-    def _discard(self, connection: Any) -> None:
-        with self._lock:
-            self._connections.discard(connection)
-        if connection is not None:
-            connection.close()
+    def _choose_schema(self, connection: Any) -> None:
+        import psycopg
+
+        if connection.schema == self.schema:
+            return
+        connection.seconds = self.options.seconds + SLACK_SECONDS
+        try:
+            connection.execute(f"SET search_path = {self.schema}, public")
+        except psycopg.Error as error:
+            raise self._unavailable(error, connection) from error
+        connection.schema = self.schema
 
     def _connect(self) -> Any:
         import psycopg
         from psycopg.types.numeric import IntLoader
 
-        if self._is_closed or time.monotonic() < self._lost_at + PAUSE_SECONDS:
+        if time.monotonic() < self._lost_at + PAUSE_SECONDS:
             raise Unavailable(str(self.outage or self._no_answer()), "unavailable")
         options = self.options
         user, _, password = options.token().partition(":")
@@ -183,12 +217,13 @@ class Server:
                 **more,
             )
             connection.adapters.register_loader("numeric", IntLoader)
-            with self._lock:
-                self._connections.add(connection)
-            if self._is_closed:
-                self._discard(connection)
-                raise Unavailable(self._no_answer(), "unavailable")
-            self._prepare(connection)
+            connection.schema = self.schema
+            if self._prepare is not None:
+                try:
+                    self._prepare(connection)
+                except BaseException:
+                    connection.close()
+                    raise
         except psycopg.Error as error:
             raise self._unavailable(error, None) from error
         return connection
@@ -202,7 +237,9 @@ class Server:
         log.log(level, "PostgreSQL at %s: %s", place, " ".join(lines)[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
-        if not connection and any(word in lines[-1] for word in ("authentication", "role", "database")):
+        is_full = connection is None and any(words in lines[-1] for words in _NO_MORE)
+        is_refused = any(word in lines[-1] for word in ("authentication", "role", "database"))
+        if connection is None and is_refused and not is_full:
             reason = f"PostgreSQL at {place} refuses the user: {lines[-1].rpartition('FATAL:')[2].strip()}"
             return Unavailable(reason, "unavailable")
         if not isinstance(error, psycopg.OperationalError):
@@ -210,9 +247,17 @@ class Server:
             return Unavailable(text, "unavailable")
         if connection is None or connection.closed or not isinstance(error, psycopg.errors.QueryCanceled):
             self._lost_at = time.monotonic()
-            self._discard(connection)
-        self.outage = Unavailable(self._no_answer(), "unavailable")
+            if connection is not None:
+                connection.close()
+            self._idle.close()
+        self.outage = Unavailable(self._full() if is_full else self._no_answer(), "unavailable")
         return self.outage
+
+    def _full(self) -> str:
+        return (
+            f"PostgreSQL at {self.options.place} has too many clients already; raise its max_connections, or "
+            "stop some; it is asked again by itself"
+        )
 
     def _no_answer(self) -> str:
         return f"PostgreSQL at {self.options.place} does not answer; it is asked again by itself"
@@ -225,6 +270,7 @@ def _limited_connection() -> Any:
 
     class LimitedConnection(psycopg.Connection[Any]):
         seconds = 0.0
+        schema = ""
 
         def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
             return super().wait(gen, interval, timeout or self.seconds or None)

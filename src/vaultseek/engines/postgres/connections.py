@@ -1,0 +1,89 @@
+"""The connections to a server of PostgreSQL that are open and that nobody uses at the moment."""
+
+import select
+import threading
+import time
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from vaultseek.settings.engine import EngineOptions
+
+IDLE_SECONDS = 30.0
+"""Time after which a connection that nobody uses is closed."""
+MOST_IDLE = 4
+"""Most connections to one server that stay open for the next request."""
+
+
+class IdleConnections:
+    """Connections to one server for whoever asks next; the one that was used last comes first.
+
+    So only as many stay open as are used at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[tuple[float, Any]] = []
+        """Each with the time when it was last used, the oldest first."""
+        self._lock = threading.RLock()
+        self._timer: threading.Timer | None = None
+
+    def take(self, schema: str) -> Any:
+        """Return a connection, if possible one that finds the tables of ``schema``; None if there is none."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                places = range(len(self._idle))
+                place = max(places, key=lambda place: (self._idle[place][1].schema == schema, place))
+                connection = self._idle.pop(place)[1]
+            if not connection.closed:
+                readable = select.poll()
+                readable.register(connection, select.POLLIN)
+                if not readable.poll(0):  # else it was ended by the server
+                    return connection
+            connection.close()
+
+    def put(self, connection: Any) -> None:
+        """Keep a connection for the next request, unless it is of no use or there are enough."""
+        is_usable = not connection.closed and connection.info.transaction_status.name == "IDLE"
+        with self._lock:
+            is_kept = is_usable and len(self._idle) < MOST_IDLE
+            if is_kept:
+                self._idle.append((time.monotonic(), connection))
+                if self._timer is None:
+                    self._start_timer(IDLE_SECONDS)
+        if not is_kept:
+            connection.close()
+
+    def close(self) -> None:
+        """Close all; others may be kept later."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for _, connection in idle:
+            connection.close()
+
+    def _close_old(self) -> None:
+        limit = time.monotonic() - IDLE_SECONDS
+        with self._lock:
+            old = [connection for used, connection in self._idle if used <= limit]
+            self._idle = self._idle[len(old) :]
+            self._timer = None
+            if self._idle:
+                self._start_timer(self._idle[0][0] - limit)
+        for connection in old:
+            connection.close()
+
+    def _start_timer(self, seconds: float) -> None:
+        self._timer = threading.Timer(seconds, self._close_old)
+        self._timer.daemon = True
+        self._timer.start()
+
+
+def idle_connections(options: EngineOptions) -> IdleConnections:
+    """Return those of all vaults of an engine."""
+    return _of_engine(replace(options, shard=""))
+
+
+@cache
+def _of_engine(options: EngineOptions) -> IdleConnections:
+    return IdleConnections()
