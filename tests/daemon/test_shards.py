@@ -28,6 +28,8 @@ from vaultseek.daemon.shards import with_shards
 from vaultseek.daemon.team.gate import ALLOWED
 from vaultseek.daemon.team.grants import Grant
 from vaultseek.daemon.vaults import VaultRegistry
+from vaultseek.doors.cli.status_page import page
+from vaultseek.doors.cli.terminal import Terminal
 from vaultseek.engines.administration import shard_of
 from vaultseek.engines.heartbeat import STOPPED, Heartbeat
 from vaultseek.engines.postgres import server as server_module
@@ -161,10 +163,28 @@ async def test_a_searcher_has_the_names_of_the_indexers(settings, tmp_path, name
             closing.enter_context(contextlib.closing(vault))
             await index_vault(vault)
             closing.callback(vault.engine.backend.delete)
-        found = await asyncio.to_thread(with_shards, settings)
+        found, _ = await asyncio.to_thread(with_shards, settings)
         assert len(found.vaults) == len(names)
         for pattern in shown:
             assert any(re.fullmatch(pattern, vault.name) for vault in found.vaults), pattern
+
+
+async def test_a_searcher_that_the_engine_refuses_says_why(settings):
+    refused = settings.index.uri.replace("vaultseek@", "nobody@")
+    settings = settings.model_copy(
+        update={"index": IndexSettings(backend="postgres", uri=refused, seconds=20.0)}
+    )
+    models = ModelSource(choose_models("hashing"), WorkerPool(lambda model: WorkerHere()))
+    registry = VaultRegistry(settings, models, lambda follower, paths: None, "search")
+    searcher = Searcher(registry)
+    await searcher.look()
+    for method in ("search", "search/all"):
+        with pytest.raises(Unavailable, match='refuses the user: role "nobody" does not exist'):
+            await searcher.call(method, query="pump")
+    status = await searcher.call("index/status")
+    assert 'role "nobody"' in status["daemon"]["shards_problem"]
+    assert "no vault is open; PostgreSQL at" in page(status, Terminal(), now=0.0)
+    await registry.close()
 
 
 def test_the_daemon_may_open_the_files_of_many_shards():

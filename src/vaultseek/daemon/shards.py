@@ -38,13 +38,16 @@ def check_role(role: Role, settings: Settings) -> None:
         )
 
 
-def with_shards(settings: Settings) -> Settings:
-    """Return the settings with the engine's shards as vaults, and those that it had before."""
+def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
+    """Return the settings with the engine's shards as vaults, and those that it had before.
+
+    And why there may be others now: the engine does not say; or None.
+    """
     engine = settings.index.engine
-    known = {} if engine is None else _all_shards(engine)
+    known, problem = ({}, None) if engine is None else _all_shards(engine)
     shared = Counter(name.casefold() for name in known.values())
     vaults = [_vault(name if shared[name.casefold()] == 1 else shard, shard) for shard, name in known.items()]
-    return settings.model_copy(update={"vaults": tuple(vaults)})
+    return settings.model_copy(update={"vaults": tuple(vaults)}), problem
 
 
 def engine_of(engine: EngineOptions | None, root: Path) -> EngineOptions | None:
@@ -78,7 +81,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
             _remember(engine, known)
 
 
-def _all_shards(engine: EngineOptions) -> dict[str, str]:
+def _all_shards(engine: EngineOptions) -> tuple[dict[str, str], Unavailable | None]:
     """Return the names of vaults by shard, also of those that the engine had before: they are missing now."""
     with _changing:
         before = _remembered_shards(engine)
@@ -86,10 +89,10 @@ def _all_shards(engine: EngineOptions) -> dict[str, str]:
             known = dict(sorted({**before, **_current_shards(engine, before)}.items()))
         except Unavailable as error:
             log.warning("the shards of the engine cannot be listed: %s", error)
-            return before
+            return before, error
         if known != before:
             _remember(engine, known)
-        return known
+        return known, None
 
 
 def _current_shards(engine: EngineOptions, before: Mapping[str, str]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.known_vaults import KnownVaults
 from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
 from vaultseek.daemon.tasks import pause_after
-from vaultseek.errors import UsageError, VaultMissing, VaultseekError
+from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
@@ -57,6 +57,8 @@ class VaultRegistry:
         self._healed: dict[Path, tuple[int, float]] = {}
         """Number of times in a row that the ledger of a vault was replaced, and the last time."""
         self._failed = FailedVaults(self._open)
+        self.shards_problem: Unavailable | None = None
+        """The reason why a searcher could not ask the engine for its shards when it last did; or None."""
 
     async def start_workers(self) -> None:
         """Start the workers that the configured vaults will need."""
@@ -95,7 +97,7 @@ class VaultRegistry:
         """
         previous_roots = {vault.path for vault in self.settings.vaults}
         if self.is_searcher:
-            settings = await asyncio.to_thread(with_shards, settings)
+            settings, self.shards_problem = await asyncio.to_thread(with_shards, settings)
         self.settings, self._paused = settings, paused
         for each in self.followers:
             each.worker.keep_reranker(settings.search.reranker)
@@ -150,10 +152,11 @@ class VaultRegistry:
         """Return the vault that a request names, by name or folder, else the one around its ``folder``.
 
         Raises UsageError if that is none or could be several, VaultMissing if its folder is missing,
-        Unavailable if it cannot be opened.
+        Unavailable if it cannot be opened, or a searcher could ask for no shard.
         """
         await self.close_missing()
         known = self._known()
+        self._check_shards(known)
         try:
             options = known.named(vault, folder) if vault else known.around(folder)
         except (OSError, RuntimeError, ValueError):  # a name too long, a NUL, an unknown user in ~user
@@ -163,10 +166,11 @@ class VaultRegistry:
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
         """Return the configured vaults and the open ones by name, or why one cannot be opened.
 
-        Raises UsageError if there is none.
+        Raises UsageError if there is none, Unavailable if a searcher could ask for none.
         """
         await self.close_missing()
         known = self._known()
+        self._check_shards(known)
         names = known.names()
         if not names:
             raise UsageError(f"there is no vault yet; {known.choices()}")
@@ -292,6 +296,10 @@ class VaultRegistry:
     def free_name(self, name: str, root: Path) -> str:
         """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
         return self._known().free_name(name, root)
+
+    def _check_shards(self, known: KnownVaults) -> None:
+        if self.shards_problem is not None and not known.names():
+            raise Unavailable(str(self.shards_problem), self.shards_problem.cause)
 
     def _known(self) -> KnownVaults:
         opened = [follower.vault.options for follower in self.followers]

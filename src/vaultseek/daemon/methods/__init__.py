@@ -148,6 +148,7 @@ class Methods:
             "memory_bytes": memory_bytes(os.getpid()) or peak_bytes(),
             "config": str(self._file.path) if self._file.path.exists() else None,
             "socket": self._socket,
+            "shards_problem": str(self._registry.shards_problem or "") or None,
             "worker": {
                 "status": worker.status,
                 **reason_json(worker.reason),

@@ -29,7 +29,9 @@ def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
     for vault in answer.get("vaults") or ():
         lines += ["", *_vault(vault, terminal, now)]
     if not answer.get("vaults"):
-        lines += ["", *terminal.wrapped("no vault is open; add one with `vaultseek vault add DIR`")]
+        problem = clean((answer.get("daemon") or {}).get("shards_problem") or "")
+        words = problem or "add one with `vaultseek vault add DIR`"
+        lines += ["", *terminal.wrapped(f"no vault is open; {words}")]
     return "\n".join(lines)
 
 

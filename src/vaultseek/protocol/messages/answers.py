@@ -1024,6 +1024,8 @@ class DaemonStatus(Answer):
     memory_bytes: int
     config: str | None
     socket: str
+    shards_problem: str | None
+    """The reason why a searcher cannot list the vaults of the engine, or None."""
     worker: WorkerStatus
 
 
