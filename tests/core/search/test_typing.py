@@ -34,10 +34,14 @@ class Typist:
             vault=index,
             completer=VaultCompleter(index.ledger),
             wait_if_new=self._nothing,
+            wait_for_first_scan=self._has_scanned,
             degraded_reason=lambda: None,
             keep_names_ranked=lambda: None,
         )
         self._methods = SearchMethods(self._find, self._every, Settings)
+
+    async def _has_scanned(self, seconds: float) -> bool:
+        return True
 
     def __call__(self, query: str, **options: Any) -> list[str]:
         """Return the paths of the results for a query that is being typed."""
