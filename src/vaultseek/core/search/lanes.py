@@ -6,7 +6,7 @@ note gives it 0. The arithmetic on single numbers is in ``formula.py``.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -140,11 +140,7 @@ def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float)
     lowest = interpolated_rank(scale.minimum, best, scale)
     unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
     parts: dict[str, Contribution] = {}
-    for note in proposed:
-        score = scores.get(note, lane.known.get(note, math.nan))
-        if not math.isfinite(score):
-            continue
-        score = min(score, best)  # no note that only other lanes propose is above the lane's own best
+    for note, score in _known(lane, proposed, scores):
         rank = interpolated_rank(score, best, scale)
         value = reciprocal_rank(weight, fusion.rrf_k, rank)
         gain = max(0.0, value - unknown)
@@ -158,12 +154,10 @@ def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float)
     weight = weight_of(lane) / total
     places = _places(lane, scores)
     parts: dict[str, Contribution] = {}
-    for place, (note, score) in enumerate((scores | _known(lane, proposed, scores)).items(), start=1):
-        if note not in proposed:
-            continue
+    for note, score in _known(lane, proposed, scores):
         value = weight * normalized(score, best, scale.minimum)
         rank = places.get(note)
-        parts[note] = Contribution(rank, float(rank or place), score, lane.weight, value, value)
+        parts[note] = Contribution(rank, float(rank or len(scores) + 1), score, lane.weight, value, value)
     return parts
 
 
@@ -171,14 +165,13 @@ def _places(lane: Lane, scores: Mapping[str, float]) -> Mapping[str, int]:
     return lane.places or {note: place for place, note in enumerate(scores, start=1)}
 
 
-def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> dict[str, float]:
-    """Return the scores of notes that only other lanes propose; none is above the lane's own best."""
+def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Yield those of the ``proposed`` notes that the lane knows; none is above the best of its own."""
     best = max(scores.values(), default=math.inf)
-    return {
-        note: min(score, best)
-        for note, score in lane.known.items()
-        if note in proposed and note not in scores and math.isfinite(score)
-    }
+    for note in proposed:
+        score = scores.get(note, lane.known.get(note, math.nan))
+        if math.isfinite(score):
+            yield note, min(score, best)
 
 
 def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:

@@ -137,13 +137,15 @@ class SearchMethods:
                 named = await asyncio.to_thread(_prefix_named, parsed, follower)
                 parsed = replace(parsed, request=replace(parsed.request, typing=True, prefix_named=named))
                 follower.keep_names_ranked()
-            searcher = Searcher(follower.vault)
-            answer = await searcher.search(parsed)
-            if not (answer["results"] or call.typing or await follower.wait_for_first_scan(0)):
-                # The note may have been written while no daemon ran.
-                await follower.wait_for_first_scan(limits.REFRESH_SECONDS)
-                answer = await searcher.search(parsed)
-            answer = with_degraded(answer, follower.degraded_reason())
+            degraded = follower.degraded_reason()
+            answer = with_degraded(await Searcher(follower.vault).search(parsed), degraded)
+        if not (answer["results"] or call.typing or degraded or await follower.wait_for_first_scan(0)):
+            # The note may have been written while no daemon ran.
+            left = context.remaining()
+            seconds = limits.REFRESH_SECONDS if left is None else min(limits.REFRESH_SECONDS, left / 2)
+            await follower.wait_for_first_scan(seconds)
+            async with self._turn(parsed):
+                answer = await Searcher(follower.vault).search(parsed.with_deadline(context.remaining()))
         if any(result.get("property") for result in answer["results"]):
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query

@@ -68,9 +68,7 @@ class TableMethods:
             raise UsageError(
                 "columns, sort, group and summaries are those of the base; use them with a query"
             )
-        from vaultseek.core.tables.run import (
-            tables_of,
-        )  # takes a while, and the first answer is seldom a table
+        from vaultseek.core.tables.run import tables_of  # only here: importing it takes long
 
         vault = follower.vault
         folder = folder_of(vault, "a table of a file")
