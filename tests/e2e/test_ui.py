@@ -520,6 +520,24 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.expect(reader.page.locator("#graph")).to_be_focused()
 
 
+def test_a_late_answer_leaves_what_is_typed_beside_it(reader):
+    held = []
+    reader.page.route(
+        "**/api/call",
+        lambda route: held.append(route) if '"search"' in route.request.post_data else route.continue_(),
+    )
+    reader.page.goto(reader.served.root + "/?note=sub/Tea.md&of=vault")
+    reader.sees("#note h1", "Tea")
+    reader.page.get_by_label("Path to").fill("Garden")
+    assert held
+    for route in held:
+        route.continue_()
+    reader.page.locator("#results li").first.wait_for()
+    reader.expect(reader.page.get_by_label("Path to")).to_have_value("Garden")
+    reader.press("Enter")
+    reader.expect(reader.page.get_by_role("list", name="Path")).to_be_visible()
+
+
 def test_a_step_by_meaning_is_drawn_otherwise_than_a_link(reader):
     reader.page.goto(f"{reader.served.root}/?view=graph&vault=vault&from=sub/Tea.md&to=Winch.md")
     reader.expect(reader.page.locator("#graph line.step.meaning")).to_have_count(1)

@@ -32,6 +32,7 @@ let entered = false;
 let answered = "";
 let typed = null;
 let offers = { items: [], active: -1 };
+let searching = null;
 let again = 0;
 
 // ---- places
@@ -64,7 +65,7 @@ function show(next, { first = false } = {}) {
   document.body.classList.toggle("reading", Boolean(place.note));
   byId("note").hidden = !place.note;
   if (differs("query") && queryInBox() !== place.query) fillBox(place.query);
-  if (differs("query", "vault", "why")) search();
+  if (differs("query", "vault", "why")) searching = search();
   else if (differs("view", "from", "to") && place.view === "graph") showGraph(answer, page);
   if (place.view === "state") {
     if (differs("view")) showState(page);
@@ -164,7 +165,11 @@ const resultOf = (vault, path) => answer?.results.find((result) => result.vault_
 
 const noteVault = () => vaultNamed(place.of)?.path ?? place.of;
 
-const read = settled(0, () => showNote({ ...place, of: noteVault() }, page));
+const read = settled(0, async () => {
+  // The results know the passage of the note; it is not shown again when they come, under what somebody types in it.
+  if (!answer && !page.everything) await searching;
+  if (place.note) showNote({ ...place, of: noteVault() }, page);
+});
 
 /** Report that a result was opened, for the history of its vault. */
 function opened(result) {
@@ -230,7 +235,6 @@ async function search() {
     if (asked.query !== place.query || asked.vault !== place.vault || asked.why !== place.why) return;
     for (const result of found.results) result.vault_path ??= found.vault_path;
     const before = answer?.results[selected];
-    const early = !answer && place.note;
     const anew = answered !== `${place.vault}\n${place.query}`;
     answered = `${place.vault}\n${place.query}`;
     answer = found;
@@ -245,8 +249,6 @@ async function search() {
     showFacets();
     months();
     if (place.view === "graph") showGraph(answer, page);
-    // After a reload the note may be there before the results, which know the passage.
-    if (early && resultOf(noteVault(), place.note)) read();
     const waits = found.partial.some((each) => ["loading", "being_read", "being_built", "not_embedded"].includes(each.code));
     if (waits) again = setTimeout(search, AGAIN_PAUSE);
   } catch (error) {
