@@ -26,7 +26,7 @@ from vaultseek.settings.engine import EngineOptions
 from vaultseek.settings.search import SearchSettings
 from worlds import until, write_files
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 NOTES = {"pumps.md": "# Pumps\n\nThe sump pump.", "garden.md": "# Garden\n\nRoses."}
 
 

@@ -43,7 +43,7 @@ from vaultseek.settings.sections import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
 from worlds import write_files
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 NAMES = ("boats", "garden", "wiki")
 
 
@@ -179,7 +179,7 @@ async def test_a_searcher_that_the_engine_refuses_says_why(settings):
     searcher = Searcher(registry)
     await searcher.look()
     for method in ("search", "search/all"):
-        with pytest.raises(Unavailable, match='refuses the user: role "nobody" does not exist'):
+        with pytest.raises(Unavailable, match='refuses the connection: role "nobody" does not exist'):
             await searcher.call(method, query="pump")
     status = await searcher.call("index/status")
     assert 'role "nobody"' in status["daemon"]["shards_problem"]

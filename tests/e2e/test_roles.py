@@ -22,7 +22,6 @@ from vaultseek.errors import Forbidden, NotFound, Unavailable
 from worlds import own_directories, write_files
 
 TESTS = Path(__file__).parent.parent
-pytestmark = pytest.mark.long
 WIKI = {
     "Sundial.md": "# Sundial\n\nA clock without quartz, see [[Gnomon]]. #time/old",
     "Hidden/Clock.md": "---\nowner: Ana\n---\n# Clock\n\nA xylophone strikes, see [[Sundial]]. #secret",

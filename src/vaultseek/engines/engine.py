@@ -193,10 +193,11 @@ class IndexedShard(PostgresEngine):
 
     def _keep_error(self, error: Exception) -> None:
         what = "the disk is full" if paths.is_disk_full(error) else type(error).__name__
+        is_known = self._pending_error is not None
+        self._pending_error = error  # who waits takes it as soon as there is a failure
         self._failure = Unavailable(f"writing failed ({what}); it is tried again", "behind")
-        if self._pending_error is None:
+        if not is_known:
             log.error("writing to the engine failed; trying again", exc_info=error)
-        self._pending_error = error
 
     def _write_all(self) -> None:
         if not self.writer.acquire():  # the vectors are gone, too

@@ -10,7 +10,7 @@ from typing import Any
 from vaultseek.settings.engine import EngineOptions
 
 IDLE_SECONDS = 30.0
-"""Time after which a connection that nobody uses is closed."""
+"""Time after which a connection that nobody uses is closed, when another comes back."""
 MOST_IDLE = 4
 """Most connections to one server that stay open for the next request."""
 
@@ -25,7 +25,6 @@ class IdleConnections:
         self._idle: list[tuple[float, Any]] = []
         """Each with the time when it was last used, the oldest first."""
         self._lock = threading.RLock()
-        self._timer: threading.Timer | None = None
 
     def take(self, schema: str) -> Any:
         """Return a connection, if possible one that finds the tables of ``schema``; None if there is none."""
@@ -45,15 +44,18 @@ class IdleConnections:
 
     def put(self, connection: Any) -> None:
         """Keep a connection for the next request, unless it is of no use or there are enough."""
+        now = time.monotonic()
         is_usable = not connection.closed and connection.info.transaction_status.name == "IDLE"
         with self._lock:
-            is_kept = is_usable and len(self._idle) < MOST_IDLE
-            if is_kept:
-                self._idle.append((time.monotonic(), connection))
-                if self._timer is None:
-                    self._start_timer(IDLE_SECONDS)
-        if not is_kept:
-            connection.close()
+            kept = [each for each in self._idle if each[0] > now - IDLE_SECONDS]
+            surplus = [each for _, each in self._idle[: len(self._idle) - len(kept)]]
+            if is_usable and len(kept) < MOST_IDLE:
+                kept.append((now, connection))
+            else:
+                surplus.append(connection)
+            self._idle = kept
+        for each in surplus:
+            each.close()
 
     def close(self) -> None:
         """Close all; others may be kept later."""
@@ -62,28 +64,8 @@ class IdleConnections:
         for _, connection in idle:
             connection.close()
 
-    def _close_old(self) -> None:
-        limit = time.monotonic() - IDLE_SECONDS
-        with self._lock:
-            old = [connection for used, connection in self._idle if used <= limit]
-            self._idle = self._idle[len(old) :]
-            self._timer = None
-            if self._idle:
-                self._start_timer(self._idle[0][0] - limit)
-        for connection in old:
-            connection.close()
-
-    def _start_timer(self, seconds: float) -> None:
-        self._timer = threading.Timer(seconds, self._close_old)
-        self._timer.daemon = True
-        self._timer.start()
-
-
-def idle_connections(options: EngineOptions) -> IdleConnections:
-    """Return those of all vaults of an engine."""
-    return _of_engine(replace(options, shard=""))
-
 
 @cache
-def _of_engine(options: EngineOptions) -> IdleConnections:
-    return IdleConnections()
+def idle_connections(options: EngineOptions) -> IdleConnections:
+    """Return those of all vaults of an engine."""
+    return IdleConnections() if not options.shard else idle_connections(replace(options, shard=""))

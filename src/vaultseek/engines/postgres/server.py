@@ -1,6 +1,7 @@
 """Requests to a server of PostgreSQL, each by a connection of its own, and its errors in words."""
 
 import logging
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,8 @@ PAUSE_SECONDS = 2.0
 SLACK_SECONDS = 1.0
 """Time after the timeout of a statement until its connection is given up: a frozen server ends none."""
 
-_NO_MORE = ("too many clients", "too many connections", "connection slots")
-"""Words of a server that takes no more connections, or not of this user or for this database."""
+_REFUSAL = re.compile(r"(?:FATAL|fe_sendauth|SSL error): *(.+)")
+"""The reason why a connection is refused, among the lines of libpq."""
 
 log = logging.getLogger(__name__)
 
@@ -49,18 +50,17 @@ class Server:
         self._is_closed = False
 
     def close(self) -> None:
-        """Close the connections that are in use, and all that are not shared, for good."""
+        """Close the connections for good."""
         self._is_closed = True
         self.reset()
 
     def reset(self) -> None:
-        """Close the connections that are in use, and all that are not shared; others are made when needed."""
+        """Close the connections that are in use here, or by nobody; others are made when needed."""
         with self._lock:
             used = list(self._used)
         for connection in used:
             connection.close()
-        if self._prepare is not None:
-            self._idle.close()
+        self._idle.close()
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
@@ -83,7 +83,7 @@ class Server:
         connection = getattr(self._local, "connection", None)
         if connection is not None:
             if connection.closed:  # what was written before is lost with it
-                raise Unavailable(self._no_answer(), "unavailable")
+                raise self._no_answer()
             yield connection
             return
         connection = self._local.connection = self._take()
@@ -170,7 +170,7 @@ class Server:
 
     def _take(self) -> Any:
         if self._is_closed:
-            raise Unavailable(str(self.outage or self._no_answer()), "unavailable")
+            raise self._no_answer()
         connection = self._idle.take(self.schema)
         if connection is None:
             connection = self._connect()
@@ -179,6 +179,10 @@ class Server:
         if self._is_closed:
             connection.close()
         return connection
+
+    def _no_answer(self) -> Unavailable:
+        reason = self.outage or f"PostgreSQL at {self.options.place} does not answer"
+        return Unavailable(str(reason), "unavailable")
 
     def _choose_schema(self, connection: Any) -> None:
         import psycopg
@@ -197,7 +201,7 @@ class Server:
         from psycopg.types.numeric import IntLoader
 
         if time.monotonic() < self._lost_at + PAUSE_SECONDS:
-            raise Unavailable(str(self.outage or self._no_answer()), "unavailable")
+            raise self._no_answer()
         options = self.options
         user, _, password = options.token().partition(":")
         more: dict[str, Any] = {"user": user, "password": password} if user else {}
@@ -232,35 +236,22 @@ class Server:
         import psycopg
 
         place = self.options.place
-        lines = str(error).splitlines() or [type(error).__name__]
+        first, *more = str(error).splitlines() or [type(error).__name__]
         level = logging.INFO if self.outage is None else logging.DEBUG  # who asks says more
-        log.log(level, "PostgreSQL at %s: %s", place, " ".join(lines)[:300])
+        log.log(level, "PostgreSQL at %s: %s", place, " ".join([first, *more])[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
-        is_full = connection is None and any(words in lines[-1] for words in _NO_MORE)
-        is_refused = any(word in lines[-1] for word in ("authentication", "role", "database"))
-        if connection is None and is_refused and not is_full:
-            reason = f"PostgreSQL at {place} refuses the user: {lines[-1].rpartition('FATAL:')[2].strip()}"
-            return Unavailable(reason, "unavailable")
         if not isinstance(error, psycopg.OperationalError):
-            text = f"PostgreSQL at {place} refused a request; see the log of the daemon"
-            return Unavailable(text, "unavailable")
+            return Unavailable(f"PostgreSQL at {place} refused a request: {first}", "unavailable")
         if connection is None or connection.closed or not isinstance(error, psycopg.errors.QueryCanceled):
             self._lost_at = time.monotonic()
             if connection is not None:
                 connection.close()
             self._idle.close()
-        self.outage = Unavailable(self._full() if is_full else self._no_answer(), "unavailable")
+        refusal = _REFUSAL.search(str(error)) if connection is None else None
+        what = f"refuses the connection: {refusal[1]}" if refusal else "does not answer"
+        self.outage = Unavailable(f"PostgreSQL at {place} {what}", "unavailable")
         return self.outage
-
-    def _full(self) -> str:
-        return (
-            f"PostgreSQL at {self.options.place} has too many clients already; raise its max_connections, or "
-            "stop some; it is asked again by itself"
-        )
-
-    def _no_answer(self) -> str:
-        return f"PostgreSQL at {self.options.place} does not answer; it is asked again by itself"
 
 
 @cache
