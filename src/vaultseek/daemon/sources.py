@@ -101,7 +101,9 @@ class ReplicaSource(Source):
                 await vault.in_writer(vault.indexer.load)
             reporter.set_state("ready", replica.reason())
         except Unavailable as error:
-            reporter.set_state("shard_missing", Reason("behind", f"its shard is missing: {error}"))
+            is_gone = error.cause == "vault_missing"
+            text = f"its shard is missing: {error}" if is_gone else str(error)
+            reporter.set_state("shard_missing", Reason("behind", text))
         except Exception as error:  # such as a full disk, of which the ledger has an error of its own
             reporter.report_failure(error)
         else:
