@@ -88,7 +88,8 @@ def test_a_text_is_found_however_it_is_spelled(spellings, query, expected):
 
 _LETTERS = st.sampled_from(
     [
-        *"aeksftilnjKSu -_",
+        *"aeksftilnjKSu -_/3  ",
+        "\u00a0",
         *"ßẞſﬀﬁﬂﬃﬅﬆŉǰẚİKÅéÉüчЧйЙσςΣό",
         *"\u0301\u0308\u0306\u0345\u0344\uf90a昆한が\U00010400",
         "\u1112\u1161\u11ab",
@@ -102,7 +103,7 @@ def test_a_pattern_misses_no_text(text, data):
     folded = fold(text)
     start = data.draw(st.integers(0, len(folded)))
     words = folded[start : data.draw(st.integers(start, len(folded)))]
-    condition = prefilter(words)
+    condition = prefilter(words, is_path=data.draw(st.booleans()))
     if condition is not None and fold(words) in folded:
         sql = f"SELECT {condition.sql('text')} FROM (SELECT ? AS text)"
         # The text stands behind the condition in SQL, but before FROM, so its value comes last.

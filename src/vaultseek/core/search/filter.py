@@ -186,7 +186,8 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
     """Select the rows whose ``expression`` may contain all of these texts."""
-    patterns = [condition for condition in map(prefilter, texts) if condition is not None]
+    conditions = (prefilter(text, is_path=expression == "path") for text in texts)
+    patterns = [condition for condition in conditions if condition is not None]
     if patterns:
         sql += " AND " if " WHERE " in sql else " WHERE "
         sql += " AND ".join(condition.sql(expression) for condition in patterns)

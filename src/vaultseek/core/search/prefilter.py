@@ -41,9 +41,13 @@ class Prefilter:
 
 
 @lru_cache(maxsize=256)
-def prefilter(text: str) -> Prefilter | None:
-    """Return the condition for texts that contain ``text``, both folded; None if there is none."""
-    runs = [run if run.isascii() else run[:_FOREIGN] for run in _LETTERS.findall(fold(text))]
+def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
+    """Return the condition for texts that contain ``text``, both folded; None if there is none.
+
+    ``is_path``: they are paths, which have no markup between words, and ``text`` part of one.
+    """
+    letters = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
+    runs = [run if run.isascii() else run[:_FOREIGN] for run in letters.findall(fold(text))]
     runs = [run for run in runs if _is_settled(run) and (len(run) >= _LEAST or is_unspaced(run))]
     if not runs:
         return None
@@ -59,6 +63,7 @@ def prefilter(text: str) -> Prefilter | None:
 
 # A Greek iota may have been written as a mark under another letter.
 _LETTERS = re.compile(r"[^\W_ι]+")
+_PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")
 
 
 def _is_settled(run: str) -> bool:
@@ -80,7 +85,9 @@ def _like(run: str) -> tuple[tuple[str, str], list[str]]:
     pattern = ""
     for letter in run:
         origins = _origins().get(letter, "")
-        if _is_certain(letter) or (letter.isascii() and not blank):
+        if letter == " ":  # as many white spaces as there are, of any kind
+            pattern += "%"
+        elif _is_certain(letter) or (letter.isascii() and not blank):
             pattern += letter
             hidden += [character for character in origins if character != letter.upper()]
         else:
