@@ -169,7 +169,7 @@ def _complete(world: World, query: str, mode: str) -> bool:
     with contextlib.suppress(VaultseekError):
         params = {"query": query, "vault": str(world.vault), "mode": mode, "limit": 10}
         answer = world.client.call("search", params)
-        return not any(part["lane"] in ("keyword", "semantic") for part in answer["partial"])
+        return not answer["partial"]
     return False
 
 

@@ -66,10 +66,10 @@ class World:
         return self._client
 
     def search(self, query: str, mode: str = "hybrid", **params: Any) -> dict[str, Any]:
-        """Return the daemon's answer; ``incomplete`` counts those that lack a lane."""
+        """Return the daemon's answer; ``incomplete`` counts those that lack something."""
         request = {"query": query, "vault": str(self.vault), "mode": mode, "limit": 10, **params}
         answer: dict[str, Any] = self.client.call("search", request)
-        self.incomplete += any(part["lane"] in ("keyword", "semantic") for part in answer["partial"])
+        self.incomplete += bool(answer["partial"])
         return answer
 
     def warm_up(self) -> None:

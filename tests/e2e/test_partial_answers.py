@@ -39,7 +39,7 @@ def test_an_answer_from_a_missing_vault_is_marked_partial(daemon, vault, eventua
         assert answer["index"]["state"] == "vault_missing"
         assert _partial(client, "note/related", {"note": "1.md", "vault": str(root)})
     printed = daemon.run("search", "float switch", "--vault", str(root))
-    assert "results may be out of date" in printed.stdout + printed.stderr
+    assert "results may be incomplete" in printed.stdout + printed.stderr
 
 
 def _partial(client, method, params):

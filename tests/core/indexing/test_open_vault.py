@@ -209,6 +209,9 @@ async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
     reason = vault.lag_reason("copper")
     assert reason is not None
     assert (reason.code, "not embedded yet" in reason.text) == ("being_built", True)
+    trace = await Searcher(vault).run(SearchRequest("copper", SearchSettings()))
+    assert trace.retrieval.answered == ["keyword", "semantic"]
+    assert trace.partial == {"vault": reason}, "the lane takes part"
     answer = await vault.ask_semantic("copper", 10, None)
     assert (len(answer.note_ids) > 0, len(answer.passage_numbers)) == (True, 0), "few passages would, too"
     while await vault.embedding.step():

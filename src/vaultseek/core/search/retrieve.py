@@ -81,7 +81,7 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     began = time.perf_counter()
     answer: KeywordAnswer | None = None
     continued = False
-    reason: Reason | None
+    reasons: dict[str, Reason] = {}
     ask = partial(vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed, ties=MOST_TIES)
     try:
         answer = ask(unfinished=parsed.is_unfinished)
@@ -90,12 +90,11 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
             continued = len(answer) > 0
     except (IndexDamaged, OSError) as error:
         vault.rebuild_keyword_index()
-        reason = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
+        reasons["keyword"] = Reason("index_damaged", f"the keyword index is being rebuilt ({error})")
     except Unavailable as error:
-        reason = Reason.of(error)
+        reasons["keyword"] = Reason.of(error)
     else:
-        reason = vault.keyword_reason()
-    reasons = {} if reason is None else {"keyword": reason}
+        reasons |= _incomplete(vault.keyword_reason())
     spent = {"keyword": _milliseconds_since(began)}
     return Retrieval(answer, partial=reasons, milliseconds=spent, continued=continued)
 
@@ -127,7 +126,7 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     own: SemanticAnswer | None = None
     answer: SemanticAnswer | None = None
     concepts: tuple[Concept, ...] = ()
-    reasons: dict[str, Reason] = {} if incomplete is None else {"semantic": incomplete}
+    reasons = _incomplete(incomplete)
     try:
         async with asyncio.timeout(parsed.seconds):
             own = answer = await vault.ask_semantic(text, parsed.depth, allowed)
@@ -142,6 +141,11 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     if answer is not None:  # the worker's part of the lane
         spent |= {"embed": answer.embed_ms, "neighbours": answer.search_ms}
     return Retrieval(None, answer, own, concepts, reasons, spent)
+
+
+def _incomplete(reason: Reason | None) -> dict[str, Reason]:
+    """Return what is said of a lane that takes part and lacks notes: they may be missing from the answer."""
+    return {} if reason is None else {"vault": reason}
 
 
 def _is_misleading(reason: Reason | None) -> bool:

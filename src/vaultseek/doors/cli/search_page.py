@@ -74,7 +74,7 @@ def missing_lane(lane: JSON, mode: object) -> str:
     if lane.get("code") == "being_read":
         return f"{reason}: there may be more"
     if name == "vault":
-        return f"results may be out of date: {reason}"
+        return f"results may be incomplete: {reason}"
     part = name if name in STAGES else f"{name} search"
     if lane.get("code") == "loading":
         remark = f"{part} is still loading"
