@@ -46,8 +46,8 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
 
     ``is_path``: they are paths, which have no markup between words, and ``text`` part of one.
     """
-    letters = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
-    runs = [run if run.isascii() else run[:_FOREIGN] for run in letters.findall(fold(text))]
+    pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
+    runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]
     runs = [run for run in runs if _is_settled(run) and (len(run) >= _LEAST or is_unspaced(run))]
     if not runs:
         return None
