@@ -52,6 +52,10 @@ def test_a_token_comes_from_a_private_file_or_a_variable(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_TOKEN", "abc")
     assert EngineOptions("postgresql://db/notes", token_variable="MY_TOKEN").token() == "abc"
     assert EngineOptions("postgresql://db/notes").token() == ""
+
+
+def test_the_place_of_an_engine_is_its_address_without_user_and_password():
+    assert EngineOptions("postgresql://anna@a:5432,b:5432/notes").place == "postgresql://a:5432,b:5432/notes"
     assert IndexSettings().engine is None
 
 

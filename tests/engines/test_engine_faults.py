@@ -187,7 +187,7 @@ def test_an_engine_that_takes_long_is_behind_while_it_does(tmp_path, engine, mon
         index(vault)
         [(notes, partial)] = said
         assert notes == []
-        assert "some changes are not in the engine yet: syncing to the engine for" in partial["keyword"].text
+        assert "some changes are not in the engine yet: syncing to the engine for" in partial["vault"].text
         assert search(vault, "lighthouse", "keyword") == (["lamp.md"], {})
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import itertools
 import shutil
 import threading
@@ -41,11 +42,13 @@ NOTES = {
     "straße.md": "# Straße\n\nDie Pumpen an der Straße sind alt. #home",
     "words.md": "# Words\n\nfloat the switch, and pump the sump",
     "nul.md": f"# Nul\n\nA \0 and a pump [x](http://example.org/{'a/b' * 2000}) #{'long' * 900}",
+    "насос.md": f"# Насос\n\nВсё про насос. #{'x' * 700}a #{'x' * 700}b",
 }
 QUERIES = (
     "sump pump", "pumpen", "float switch", "pmup", "brake tag:work", "sum*", "pump -tag:home", "[[pumps]]",
     "path:work pump", "year:2020", '"float switch"', "links-to:[[pumps]]", "after:1900", 'task:"100%_"',
     "text:/sw[iI]tch/ pump", "STRASSE", 'title:"Straße"',
+    "path:насос", '"про насос"', "links-to:насос", "a\0b",
 )  # fmt: skip
 MODES = ("hybrid", "keyword", "semantic")
 HALF = 0.001
@@ -176,6 +179,84 @@ def test_the_order_in_which_notes_come_does_not_matter(tmp_path, engine):
         embedded.close()
 
 
+def test_an_index_of_vectors_that_looks_at_few_of_them_loses_no_note_of_a_filter(
+    tmp_path, engine, server, monkeypatch
+):
+    import psycopg
+
+    with psycopg.connect(server.uri, autocommit=True) as own:
+        own.execute("CREATE ROLE hurried LOGIN SUPERUSER")
+        for each in ("hnsw.max_scan_tuples = 1", "enable_seqscan = off", "enable_sort = off"):
+            own.execute(f"ALTER ROLE hurried SET {each}")
+    monkeypatch.setattr(vectors_module, "INDEXED_VECTORS", 3)
+    engine = replace(engine, uri=engine.uri.replace("vaultseek@", "hurried@"))
+    notes = {f"{n}.md": "the pump of the cellar" for n in range(900)}
+    root = write_files(tmp_path / "vault", notes | {f"far/{n}.md": f"rose {n}" for n in range(100)})
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        found = asyncio.run(
+            Searcher(indexer).run(
+                SearchRequest("pump path:far/", SearchSettings(), mode="semantic", limit=100)
+            )
+        )
+        assert len(found.results) == 100
+
+
+def test_what_a_token_no_longer_sees_takes_no_connection(tmp_path, engine, server):
+    import psycopg
+
+    engine = replace(engine, uri=f"{engine.uri}?application_name=tokens")
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        gc.disable()
+        try:
+            with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+                for _ in range(12):
+                    assert searcher.ledger.within(("work",)).notes.ids()
+        finally:
+            gc.enable()
+    sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tokens'"
+    with psycopg.connect(server.uri, autocommit=True) as own:
+        eventually(lambda: own.execute(sql).fetchone()[0] <= connections.MOST_IDLE, "they are closed")
+
+
+def test_a_searcher_reads_the_ledger_that_its_indexer_has_made_anew(tmp_path, engine):
+    root = write_files(tmp_path / "vault", {"a.md": "[[b]] #one", "b.md": "", "c.md": "[[b]] #one"})
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+    with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+        assert searcher.indexer.names.resolve("b", "a.md").path == "b.md"
+        (root / "b.md").rename(root / "d.md")
+        with opened(root, tmp_path / "indexer", engine) as indexer:
+            asyncio.run(index_vault(indexer))
+        assert searcher.replica.step()
+        searcher.indexer.load()
+        assert searcher.indexer.names.resolve("b", "a.md").path is None
+        assert searcher.ledger.is_sound()
+        for file in (tmp_path / "indexer").glob("ledger*"):
+            file.unlink()
+        with opened(root, tmp_path / "indexer", engine) as indexer:
+            asyncio.run(index_vault(indexer))
+        assert searcher.replica.step()
+        assert not searcher.ledger.is_sound(), "so it is opened again"
+
+
+def test_a_shard_that_somebody_deletes_is_made_again(tmp_path, engine):
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        before = stored(indexer.engine.backend)
+        with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+            delete_shard(engine, engine.shard, lambda is_there: None, drop=True)
+            with pytest.raises(Unavailable, match="the engine has no shard"):
+                searcher.ledger.within(("work",)).counts()
+        for _ in range(2):
+            indexer.indexer.sync_again()
+        asyncio.run(index_vault(indexer))
+        assert stored(indexer.engine.backend) == before
+
+
 def test_a_token_of_folders_sees_the_same_part_at_a_searcher(tmp_path, engine):
     root = write_files(tmp_path / "vault", NOTES)
     steps = (
@@ -279,6 +360,32 @@ def test_a_server_that_takes_no_more_connections_is_said_as_that(engine, server)
         probe_engine(replace(engine, uri=engine.uri.replace("vaultseek@", "few@")))
 
 
+def test_pgvector_may_be_in_the_schema_of_extensions(engine, server):
+    import psycopg
+
+    address = server.uri.rpartition("/")[0]
+    for schema in ("extensions", "elsewhere"):
+        with psycopg.connect(server.uri, autocommit=True) as own:
+            own.execute(f"CREATE DATABASE of_{schema}")
+        with psycopg.connect(f"{address}/of_{schema}", autocommit=True) as own:
+            own.execute(f"CREATE SCHEMA {schema}; CREATE EXTENSION vector SCHEMA {schema}")
+    assert "pgvector" in probe_engine(replace(engine, uri=f"{address}/of_extensions"))
+    with pytest.raises(Unavailable, match="has pgvector in the schema elsewhere; use"):
+        probe_engine(replace(engine, uri=f"{address}/of_elsewhere"))
+
+
+def test_shards_of_others_are_not_listed(tmp_path, engine, server):
+    import psycopg
+
+    root = write_files(tmp_path / "vault", NOTES)
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        with psycopg.connect(server.uri, autocommit=True) as own:
+            own.execute("CREATE ROLE plain LOGIN")
+        assert engine.shard in names_of_shards(engine)
+        assert not names_of_shards(replace(engine, uri=engine.uri.replace("vaultseek@", "plain@")))
+
+
 def test_shards_are_listed_and_deleted(tmp_path, engine):
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "indexer", engine) as indexer:
@@ -313,7 +420,10 @@ def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
         ("a LIKE ? AND b > ?", "a ILIKE %s ESCAPE '' AND b > %s"),
         ("a LIKE ? ESCAPE '\\'", "a ILIKE %s ESCAPE '\\'"),
         ("path LIKE '%.base'", "path ILIKE '%.base' ESCAPE ''"),
-        ("a = ? AND b GLOB ?", "a = %s AND glob(b, %s)"),
+        (
+            "(a = ? OR coalesce(b, c) GLOB ?)",
+            "(a = %s OR coalesce(b, c) ~ ('^' || replace(replace(%s, '*', '.*'), chr(63), '.') || '$'))",
+        ),
         ("path LIKE '%.base' AND a = ?", "path ILIKE '%%.base' ESCAPE '' AND a = %s"),
     ],
 )

@@ -274,7 +274,7 @@ class VaultRegistry:
         root = follower.vault.options.root
         is_open = self._followers.get(root) is follower and root not in self._closing
         if is_open and root not in self._healing:
-            log.error("the ledger of %s is damaged; opening the vault again", follower.vault.name)
+            log.error("the ledger of %s is damaged or another; opening the vault again", follower.vault.name)
             task = self._healing[root] = asyncio.create_task(self._open_anew(follower))
             task.add_done_callback(lambda _: self._healing.pop(root, None))
 

@@ -16,6 +16,7 @@ from vaultseek.engines.heartbeat import Heartbeat
 from vaultseek.engines.port import Engine
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
+from vaultseek.engines.postgres.schema import missing
 from vaultseek.engines.postgres.words import Words
 from vaultseek.engines.vectors import ShardVectors, table_name
 from vaultseek.engines.writer import ShardFile, ShardWriter
@@ -328,8 +329,3 @@ def backend_of(options: EngineOptions) -> PostgresBackend:
     options.check()
     options.token()
     return PostgresBackend(options)
-
-
-def missing(options: EngineOptions) -> str:
-    """Return what is said of a shard that is not there."""
-    return f"the engine has no shard {options.shard}; start the indexer that keeps it"

@@ -4,6 +4,7 @@ They are kept in half precision, which halves what they take, their approximate 
 """
 
 import asyncio
+import logging
 import re
 import time
 from collections import Counter
@@ -26,6 +27,7 @@ from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWor
 from vaultseek.semantic.worker.state import Numbers, WorkerState
 from vaultseek.store.ledger import Ledger
 
+log = logging.getLogger(__name__)
 T = TypeVar("T")
 ANSWER_VECTORS = 20
 """Notes of each list whose vectors come with an answer."""
@@ -42,6 +44,10 @@ INDEX_SECONDS, INDEX_MEMORY = 7200.0, "256MB"
 """Time limit for making that index, and the least memory of the server for it."""
 _threads = ThreadPoolExecutor(4, thread_name_prefix="engine")
 """Threads for requests to servers; one that hangs blocks no other part of the program."""
+_writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")
+"""Threads for writes, which may take minutes while searches go on."""
+_NEAR = "SELECT number, note, 1 - (vector <=> %s::halfvec) FROM"
+_FIRST = "ORDER BY vector <=> %s::halfvec LIMIT %s"
 _HEADER = 4
 """Bytes before the numbers of a vector, as the server sends it."""
 
@@ -68,6 +74,8 @@ class ShardVectors:
         self._server = server
         self._writer = writer
         self._ledger = ledger
+        self._unindexed: set[str] = set()
+        """Tables of which no approximate index could be made."""
 
     @property
     def state(self) -> WorkerState:
@@ -103,7 +111,7 @@ class ShardVectors:
             if 0 < len(ids) < BULK_VECTORS:
                 self.make_index(table)
 
-        await _ask(write, deadline)
+        await _ask(write, deadline, _writing_threads)
 
     async def query(
         self,
@@ -171,19 +179,19 @@ class ShardVectors:
                     self._server.run(f"DROP TABLE IF EXISTS {table}")
                     backend.set_state(table, "")
 
-        await _ask(drop, deadline)
+        await _ask(drop, deadline, _writing_threads)
 
     def _nearest(self, table: str, vector: Vectors, k: int, notes: NoteIds | None, per_note: int) -> Hits:
         """Return vectors of the ``k`` notes nearest to one, with ``notes`` only among these."""
-        where = "" if notes is None else "WHERE note = ANY(%s)"
         text = "[" + ",".join(f"{value:.6g}" for value in vector.tolist()) + "]"
-        sql = (
-            f"SELECT number, note, 1 - (vector <=> %s::halfvec) FROM {table} {where}"
-            " ORDER BY vector <=> %s::halfvec LIMIT %s"
-        )
+        known, source = ((), table) if notes is None else ((notes.tolist(),), f"{table} WHERE note = ANY(%s)")
         limit = min(MOST_HITS, k * per_note)
         while True:
-            rows = self._server.rows(sql, text, *([] if notes is None else [notes.tolist()]), text, limit)
+            rows = self._server.rows(f"{_NEAR} {source} {_FIRST}", text, *known, text, limit)
+            if known and len(rows) < limit:
+                # There are no more, or the approximate index was left: it looks at so many vectors only.
+                every = f"WITH part AS MATERIALIZED (SELECT number, note, vector FROM {source})"
+                rows = self._server.rows(f"{every} {_NEAR} part {_FIRST}", *known, text, text, limit)
             if len(rows) < limit or limit == MOST_HITS or len({note for _, note, _ in rows}) >= k:
                 return _first_notes(sorted(rows, key=lambda row: (-row[2], row[0])), k)
             limit = min(MOST_HITS, limit * 4)
@@ -212,7 +220,7 @@ class ShardVectors:
         """Make an approximate index of vectors that have become many, which may take minutes."""
         server = self._server
         many = f"SELECT 1 FROM {table} WHERE to_regclass(%s) IS NULL OFFSET {INDEXED_VECTORS - 1} LIMIT 1"
-        if not server.rows(many, f"{server.schema}.{table}_near"):
+        if table in self._unindexed or not server.rows(many, f"{server.schema}.{table}_near"):
             return
         server.is_indexing = True
         try:
@@ -221,6 +229,9 @@ class ShardVectors:
                 less = "pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes(%s)"
                 server.rows(f"{memory} WHERE {less}", INDEX_MEMORY, INDEX_MEMORY)
                 server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector halfvec_cosine_ops)")
+        except Unavailable as error:
+            self._unindexed.add(table)
+            log.warning("vectors are compared one by one until the next start: %s", error)
         finally:
             server.is_indexing = False
 
@@ -243,9 +254,9 @@ def table_name(store: Path | str, collection: str) -> str:
     return f"vectors_{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
 
 
-async def _ask(work: Callable[[], T], deadline: float | None) -> T:
+async def _ask(work: Callable[[], T], deadline: float | None, threads: ThreadPoolExecutor = _threads) -> T:
     """Do work in a thread. Raises WorkerUnavailable if the server does not answer, or not in time."""
-    running = asyncio.get_running_loop().run_in_executor(_threads, work)
+    running = asyncio.get_running_loop().run_in_executor(threads, work)
     try:
         async with asyncio.timeout(deadline):
             return await running

@@ -39,8 +39,7 @@ class EngineOptions:
         parts = urlsplit(self.uri)
         if not parts.netloc:
             return self.uri
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
     @property
     def sends(self) -> str:

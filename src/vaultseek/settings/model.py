@@ -80,8 +80,8 @@ class IndexSettings(Section):
     """File with the certificate that the engine is trusted by, in PEM; the server's name is then checked."""
     collections: str = Field(
         default="vaultseek",
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,60}$",
-        title="letters, digits and _, and no digit first",
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
+        title="letters, digits and _, no digit first, 22 at most",
     )
     """Beginning of the names of schemas."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)

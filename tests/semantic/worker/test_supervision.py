@@ -452,6 +452,11 @@ async def test_a_worker_that_nobody_asks_ends_and_the_next_request_starts_it(
     assert worker.state.status == "starting"
     assert (await worker.embed(["some text"])).shape == (1, HASHING_DIMENSION)
     assert worker.state.pid not in (None, pid)
+    await until(lambda: worker.state.pid is None)
+    await worker.stop()
+    await worker.start()
+    for _ in range(2):
+        assert (await worker.embed(["some text"])).shape == (1, HASHING_DIMENSION)
 
 
 async def test_a_worker_at_work_is_not_idle(workers: Any) -> None:

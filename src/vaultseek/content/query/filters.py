@@ -193,7 +193,7 @@ class HasName:
         return _NAMES[self.of][1](facts, _folded(self.text))
 
     def stored(self) -> Stored:
-        text = self.text.strip("/") + "/" if self.of == "folder" else self.text
+        text = _folded(self.text).strip("/") + "/" if self.of == "folder" else self.text
         return _NAMES[self.of][0], [] if self.of == "kind" else [text]
 
     def __str__(self) -> str:

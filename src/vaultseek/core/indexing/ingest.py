@@ -66,8 +66,10 @@ class Indexer:
 
     def load(self, *, graph: bool = True) -> None:
         """Read the names and the ``graph`` from the ledger, and sync the keyword index with it."""
+        names = Names()
         for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
-            self.names.add(path, aliases)
+            names.add(path, aliases)
+        self.names = names
         if graph:
             self.load_graph()
         if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:

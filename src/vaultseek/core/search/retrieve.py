@@ -56,7 +56,7 @@ def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
         semantic,
         keyword=keyword.keyword,
         continued=keyword.continued,
-        partial={**keyword.partial, **semantic.partial},
+        partial={**semantic.partial, **keyword.partial},
         milliseconds={**keyword.milliseconds, **semantic.milliseconds},
     )
     if not both.answered:

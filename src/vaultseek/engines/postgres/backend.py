@@ -17,7 +17,7 @@ from vaultseek.engines.postgres.schema import (
     schema_name,
     statements,
 )
-from vaultseek.engines.postgres.server import Server
+from vaultseek.engines.postgres.server import EXTENSION_SCHEMAS, Server
 from vaultseek.engines.postgres.words import Words
 from vaultseek.errors import Unavailable
 from vaultseek.settings.engine import EngineOptions
@@ -47,12 +47,18 @@ class PostgresBackend:
         """Return all that is kept by name, and the age of the heartbeat in seconds."""
         age = "extract(epoch FROM clock_timestamp() - written)::text FROM state WHERE name = 'heartbeat'"
         sql = f"SELECT name, value FROM state UNION ALL SELECT 'heartbeat age', {age}"
-        return dict(self.server.rows(sql))
+        state = dict(self.server.rows(sql))
+        self._has_schema &= bool(state)  # somebody else may have deleted it
+        return state
 
     def shards(self) -> dict[str, str]:
         """Return the names of the vaults by all shards of the engine."""
         begin = f"{self.options.prefix.lower()}_{VERSION}_".replace("_", "\\_")
-        sql = "SELECT schemaname FROM pg_tables WHERE tablename = 'state' AND schemaname LIKE %s"
+        sql = (
+            "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ="
+            " 'state' AND n.nspname LIKE %s AND has_schema_privilege(n.oid, 'USAGE')"
+            " AND has_table_privilege(c.oid, 'SELECT')"
+        )
         shards: dict[str, str] = {}
         for (schema,) in self.server.rows(sql, f"{begin}%"):
             state = dict(self.server.rows(f"SELECT name, value FROM {schema}.state"))
@@ -65,15 +71,18 @@ class PostgresBackend:
 
         Raises Unavailable, one line, if the server cannot keep what is to be written.
         """
-        version, is_utf8, allowed, extension, is_new = self.server.rows(
+        version, is_utf8, allowed, extension, is_new, place = self.server.rows(
             "SELECT current_setting('server_version_num')::int / 10000, current_setting('server_encoding') ="
-            " 'UTF8', has_database_privilege(current_database(), 'CREATE'), default_version,"
-            " string_to_array(default_version, '.')::int[] >= '{0,7}' FROM (SELECT 1) AS one"
-            " LEFT JOIN pg_available_extensions ON name = 'vector'"
+            " 'UTF8', has_database_privilege(current_database(), 'CREATE'), version,"
+            " string_to_array(version, '.')::int[] >= '{0,8}', place FROM (SELECT 1) AS one LEFT JOIN"
+            " (SELECT coalesce(installed_version, default_version) AS version,"
+            " extnamespace::regnamespace::text AS place FROM pg_available_extensions LEFT JOIN pg_extension"
+            " ON extname = name WHERE name = 'vector') AS pgvector ON true"
         )[0]
         problems = {
             f"is version {version}": version < 13,
-            "lacks the extension pgvector 0.7 or newer": not is_new,
+            "lacks the extension pgvector 0.8 or newer": not is_new,
+            f"has pgvector in the schema {place}": place not in (None, *EXTENSION_SCHEMAS),
             "lets this user create nothing": not allowed,
             "has a database in another encoding than UTF8": not is_utf8,
         }
@@ -81,7 +90,8 @@ class PostgresBackend:
             if is_so:
                 raise Unavailable(
                     f"the PostgreSQL at {self.options.place} {text}; use version 13 or newer with pgvector "
-                    "0.7 or newer, and a database in UTF8 where the user may create schemas",
+                    f"0.8 or newer in {' or '.join(EXTENSION_SCHEMAS)}, and a database in UTF8 where the "
+                    "user may create schemas",
                     "unavailable",
                 )
         with self.server.transaction():
@@ -185,4 +195,6 @@ def _cut(columns: str, rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]
     place = next((place for place, name in enumerate(names) if name in _INDEXED), None)
     if place is None:
         return rows
-    return [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
+    cut = [(*row[:place], row[place][:KEY_CHARS], *row[place + 1 :]) for row in rows]
+    # Two long ones of a note may be the same now.
+    return cut if names[place] == "key" else list(dict.fromkeys(cut))

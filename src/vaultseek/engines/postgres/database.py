@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from vaultseek.engines.postgres.backend import PostgresBackend
-from vaultseek.engines.postgres.schema import LEDGER_TABLES, LEDGER_VIEWS, in_postgres
-from vaultseek.engines.postgres.server import Server
+from vaultseek.engines.postgres.schema import LEDGER_TABLES, LEDGER_VIEWS, in_postgres, missing
+from vaultseek.engines.postgres.server import Server, storable
 from vaultseek.errors import Unavailable
+from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import Counts, LinkTarget
@@ -25,7 +26,8 @@ from vaultseek.store.ledger.scoped import (
 from vaultseek.store.ledger.vectors import FIRST, SpaceTable
 
 _PATTERN = re.compile(r" LIKE (\?|'[^']*')(?! ESCAPE)")
-_GLOB = re.compile(r"(\S+) GLOB \?")
+_GLOB = "~ ('^' || replace(replace(?, '*', '.*'), chr(63), '.') || '$')"
+"""The form of ``GLOB ?``."""
 
 
 class Statements:
@@ -36,7 +38,7 @@ class Statements:
 
     def execute(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """Execute a statement and return its cursor."""
-        return self._connection.execute(translated(sql), values or None)
+        return self._connection.execute(translated(sql), storable(values) or None)
 
 
 @lru_cache(maxsize=1000)
@@ -44,8 +46,8 @@ def translated(sql: str) -> str:
     """Return a statement in the words of PostgreSQL."""
     if "?" in sql:
         sql = sql.replace("%", "%%")
-    sql = _PATTERN.sub(r" ILIKE \1 ESCAPE ''", sql).replace(" LIKE ", " ILIKE ")
-    return _GLOB.sub(r"glob(\1, ?)", sql).replace(" IN ()", " IN (NULL)").replace("?", "%s")
+    sql = _PATTERN.sub(r" ILIKE \1 ESCAPE ''", sql).replace(" LIKE ", " ILIKE ").replace("GLOB ?", _GLOB)
+    return sql.replace(" IN ()", " IN (NULL)").replace("?", "%s")
 
 
 class PostgresDatabase(Database):
@@ -83,9 +85,9 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
     """The tables as far as they are about the notes in some folders: views that have their names."""
 
     def __init__(self, whole: PostgresDatabase, folders: Folders) -> None:
-        self._scope = Scope(folders)
-        server = Server(whole.server.options, whole.server.schema, self._create_views)
+        server = Server(whole.server.options, whole.server.schema, is_shared=False)
         PostgresDatabase.__init__(self, server, dict(whole.values))
+        self.scope = Scope(folders)
 
     @property
     def scope(self) -> Scope:
@@ -95,34 +97,41 @@ class _Scoped(PostgresDatabase, ScopedDatabase):
     @scope.setter
     def scope(self, scope: Scope) -> None:
         self._scope = scope
+        # Without a reference to this, whose connections would then be closed by the garbage collector alone.
+        self.server.prepare = partial(_create_views, self.server.options, self.server.schema, scope)
         self.server.reset()
 
     def links_outside(self) -> list[LinkTarget]:
         """Return the links of visible notes to others."""
-        return list(self.all(self._named(LINKS_OUTSIDE)))
-
-    def _create_views(self, connection: Any) -> None:
-        sql = (
-            "SELECT table_name::text, array_agg(column_name::text ORDER BY ordinal_position)"
-            " FROM information_schema.columns WHERE table_schema = %s GROUP BY table_name"
-        )
-        columns = dict(connection.execute(sql, [self.server.schema]).fetchall())
-        for statement in TABLES:
-            connection.execute(in_postgres(statement))
-        for statement, row in self._scope.entries():
-            connection.execute(self._named(translated(statement)), row)
-        for table in (*LEDGER_TABLES, *LEDGER_VIEWS):
-            visible = self._named(rows_of_visible(table, columns[table]))
-            connection.execute(f"CREATE TEMP VIEW {table} AS {visible}")
-        connection.execute("SET default_transaction_read_only = on")
-
-    def _named(self, sql: str) -> str:
-        """Return a statement with the names that the tables have here."""
-        sql = sql.replace("main.", f"{self.server.schema}.").replace("temp.", "pg_temp.")
-        return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
+        return list(self.all(_named(LINKS_OUTSIDE, self.server.schema)))
 
     def __del__(self) -> None:
         self.server.close()
+
+
+def _create_views(options: EngineOptions, schema: str, scope: Scope, connection: Any) -> None:
+    """Create views that show what a scope does. Raises Unavailable if the shard is gone."""
+    sql = (
+        "SELECT table_name::text, array_agg(column_name::text ORDER BY ordinal_position)"
+        " FROM information_schema.columns WHERE table_schema = %s GROUP BY table_name"
+    )
+    columns = dict(connection.execute(sql, [schema]).fetchall())
+    if not columns:
+        raise Unavailable(missing(options), "vault_missing")
+    for statement in TABLES:
+        connection.execute(in_postgres(statement))
+    for statement, row in scope.entries():
+        connection.execute(_named(translated(statement), schema), row)
+    for table in (*LEDGER_TABLES, *LEDGER_VIEWS):
+        visible = _named(rows_of_visible(table, columns[table]), schema)
+        connection.execute(f"CREATE TEMP VIEW {table} AS {visible}")
+    connection.execute("SET default_transaction_read_only = on")
+
+
+def _named(sql: str, schema: str) -> str:
+    """Return a statement with the names that the tables have here."""
+    sql = sql.replace("main.", f"{schema}.").replace("temp.", "pg_temp.")
+    return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
 
 
 class ShardLedger(Ledger):
@@ -139,12 +148,17 @@ class ShardLedger(Ledger):
         self._show(position, "")
         self._mark = ""
         """The mark of the shard when it was counted."""
+        self._is_replaced = False
         self._begin(self.database)
         self.space = self._lack = _Lack(self.database, FIRST)
         self._count()
 
     def close(self) -> None:
         """Do nothing: the connections are those of the engine."""
+
+    def is_sound(self) -> bool:
+        """Return false once the indexer has another ledger: what was read of the former one is of no use."""
+        return not self._is_replaced
 
     def _visible(self, folders: Folders) -> ScopedDatabase:
         return _Scoped(self.database, folders)
@@ -155,6 +169,7 @@ class ShardLedger(Ledger):
         ``store`` names that of the vectors. Each write leaves another ``mark``, also one of vectors only.
         """
         changed = (position, store) != self._shown
+        self._is_replaced |= position.partition(":")[0] != self.generation.partition(":")[0]
         if changed:
             self._show(position, store)
             self.generation, self._revision = (

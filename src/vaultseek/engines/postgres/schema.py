@@ -37,8 +37,6 @@ CREATE TABLE word_pages (
   term bigint NOT NULL, page int NOT NULL, notes int NOT NULL, rows bytea NOT NULL, PRIMARY KEY (term, page)
 );
 ALTER TABLE word_pages ALTER COLUMN rows SET STORAGE EXTERNAL;
-CREATE FUNCTION glob(value text, pattern text) RETURNS boolean LANGUAGE sql IMMUTABLE AS
-  $$ SELECT value ~ ('^' || replace(replace(pattern, '*', '.*'), '?', '.') || '$') $$;
 CREATE VIEW spaces AS SELECT 1 AS space, 0 AS pending_notes, 0 AS pending_chunks;
 CREATE VIEW languages AS SELECT language, count(*) AS notes FROM notes GROUP BY language;
 CREATE VIEW row_counts AS
@@ -56,6 +54,11 @@ def schema_name(options: EngineOptions) -> str:
     digest = hashlib.blake2s(options.shard.encode(), digest_size=8).hexdigest()
     plain = re.sub(r"[^a-z0-9]+", "_", options.shard.lower())[:20].strip("_")
     return f"{options.prefix.lower()}_{VERSION}_{plain}_{digest}"
+
+
+def missing(options: EngineOptions) -> str:
+    """Return what is said of a shard that is not there."""
+    return f"the engine has no shard {options.shard}; start the indexer that keeps it"
 
 
 def in_postgres(statement: str) -> str:

@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.engines.postgres.connections import IdleConnections, idle_connections
-from vaultseek.errors import Unavailable
+from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.engine import EngineOptions
 
 PAUSE_SECONDS = 2.0
 """Time for which requests fail at once after a failure, so that not every search waits."""
 SLACK_SECONDS = 1.0
 """Time after the timeout of a statement until its connection is given up: a frozen server ends none."""
+EXTENSION_SCHEMAS = ("public", "extensions")
+"""Schemas that pgvector may be in; some providers have their extensions in one of its own."""
 
 _REFUSAL = re.compile(r"(?:FATAL|fe_sendauth|SSL error): *(.+)")
 """The reason why a connection is refused, among the lines of libpq."""
@@ -29,21 +31,20 @@ class Server:
     """A server as one vault asks it. Connections are opened when they are needed, and reopened after a loss.
 
     A request or transaction has one for itself; then the next has it, also one of another vault. Statements
-    find the tables of ``schema``. ``prepare`` is called with each new connection, and these are not shared.
+    find the tables of ``schema``. Connections that are not shared with other vaults may be prepared.
     """
 
-    def __init__(
-        self, options: EngineOptions, schema: str, prepare: Callable[[Any], None] | None = None
-    ) -> None:
+    def __init__(self, options: EngineOptions, schema: str, *, is_shared: bool = True) -> None:
         self.options = options
         self.schema = schema
         self.outage: Unavailable | None = None
         """The reason why the server did not answer when it was asked last; None if it did."""
         self.is_indexing = False
         """True while an approximate index of vectors is made."""
-        self._prepare = prepare
+        self.prepare: Callable[[Any], None] = lambda connection: None
+        """What is done with each new connection."""
         self._local = threading.local()
-        self._idle = idle_connections(options) if prepare is None else IdleConnections()
+        self._idle = idle_connections(options) if is_shared else IdleConnections()
         self._used: set[Any] = set()
         self._lock = threading.RLock()
         self._lost_at = -PAUSE_SECONDS
@@ -120,9 +121,7 @@ class Server:
         """Add rows to a table, given with its columns. Raises Unavailable."""
         with self._copying(f"{columns} FROM STDIN") as copy:
             for row in rows:
-                copy.write_row(
-                    [each.replace("\0", "\ufffd") if isinstance(each, str) else each for each in row]
-                )
+                copy.write_row(storable(row))
 
     def copy_binary(self, columns: str, rows: bytes) -> None:
         """Add rows to a table, given with its columns, in the binary format of COPY. Raises Unavailable."""
@@ -191,10 +190,14 @@ class Server:
             return
         connection.seconds = self.options.seconds + SLACK_SECONDS
         try:
-            connection.execute(f"SET search_path = {self.schema}, public")
+            connection.execute(f"SET search_path = {self._path()}")
         except psycopg.Error as error:
             raise self._unavailable(error, connection) from error
         connection.schema = self.schema
+
+    def _path(self) -> str:
+        """Return where tables are looked for, and what the extension has."""
+        return ",".join((self.schema, *EXTENSION_SCHEMAS))
 
     def _connect(self) -> Any:
         import psycopg
@@ -203,7 +206,10 @@ class Server:
         if time.monotonic() < self._lost_at + PAUSE_SECONDS:
             raise self._no_answer()
         options = self.options
-        user, _, password = options.token().partition(":")
+        try:
+            user, _, password = options.token().partition(":")
+        except ConfigError as error:  # the file may be being replaced
+            raise Unavailable(str(error), "unavailable") from error
         more: dict[str, Any] = {"user": user, "password": password} if user else {}
         if options.certificate:
             more |= {"sslmode": "verify-full", "sslrootcert": str(Path(options.certificate).expanduser())}
@@ -214,7 +220,7 @@ class Server:
                 cursor_factory=psycopg.ClientCursor,
                 connect_timeout=max(2, round(options.seconds)),
                 options=(
-                    f"-c search_path={self.schema},public"
+                    f"-c search_path={self._path()}"
                     f" -c statement_timeout={1000 * options.seconds:.0f}"
                     " -c hnsw.ef_search=400 -c hnsw.iterative_scan=relaxed_order"
                 ),
@@ -222,17 +228,17 @@ class Server:
             )
             connection.adapters.register_loader("numeric", IntLoader)
             connection.schema = self.schema
-            if self._prepare is not None:
-                try:
-                    self._prepare(connection)
-                except BaseException:
-                    connection.close()
-                    raise
+            connection.seconds = options.seconds + SLACK_SECONDS
+            try:
+                self.prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
         except psycopg.Error as error:
             raise self._unavailable(error, None) from error
         return connection
 
-    def _unavailable(self, error: Exception, connection: Any) -> Unavailable:
+    def _unavailable(self, error: Any, connection: Any) -> Unavailable:
         import psycopg
 
         place = self.options.place
@@ -241,17 +247,26 @@ class Server:
         log.log(level, "PostgreSQL at %s: %s", place, " ".join([first, *more])[:300])
         if isinstance(error, psycopg.errors.DiskFull):
             return Unavailable(f"the disk of PostgreSQL at {place} is full", "disk_full")
-        if not isinstance(error, psycopg.OperationalError):
+        # An error of the class 57 ends a statement or the connection, and says nothing of the request.
+        is_open = connection is not None and not connection.closed
+        is_answer = is_open and error.sqlstate is not None and not error.sqlstate.startswith("57")
+        if is_answer or not isinstance(error, psycopg.OperationalError):
             return Unavailable(f"PostgreSQL at {place} refused a request: {first}", "unavailable")
-        if connection is None or connection.closed or not isinstance(error, psycopg.errors.QueryCanceled):
+        if not is_open or not isinstance(error, psycopg.errors.QueryCanceled):
             self._lost_at = time.monotonic()
             if connection is not None:
                 connection.close()
-            self._idle.close()
         refusal = _REFUSAL.search(str(error)) if connection is None else None
+        if connection is not None or refusal is None:  # a server that refuses one more keeps those it has
+            self._idle.close()
         what = f"refuses the connection: {refusal[1]}" if refusal else "does not answer"
         self.outage = Unavailable(f"PostgreSQL at {place} {what}", "unavailable")
         return self.outage
+
+
+def storable(values: Sequence[Any]) -> list[Any]:
+    """Return values as PostgreSQL can have them: text without NUL."""
+    return [each.replace("\0", "\ufffd") if isinstance(each, str) else each for each in values]
 
 
 @cache

@@ -105,7 +105,7 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
-        self._stopped = True
+        self._stopped, self._is_asleep = True, False
         supervising, self._supervising = self._supervising, None
         if supervising is None:
             return

@@ -135,7 +135,7 @@ def parts_of(report: Report) -> Iterator[str | Table]:
         if outcome.refused:
             yield f"{outcome.name}: {len(outcome.refused)} invalid queries, such as {outcome.refused[0]}"
         if outcome.partial:
-            yield f"{outcome.name}: some queries without {', '.join(outcome.partial)}"
+            yield f"{outcome.name}: some answers are incomplete ({', '.join(outcome.partial)})"
 
 
 def _figures(outcome: Outcome) -> list[str]:
