@@ -21,6 +21,7 @@ from vaultseek.base.paths import folder_bytes
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.library import index_vault
+from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.engines import vectors as vectors_module
@@ -209,16 +210,19 @@ def test_what_a_token_no_longer_sees_takes_no_connection(tmp_path, engine, serve
     root = write_files(tmp_path / "vault", NOTES)
     with opened(root, tmp_path / "indexer", engine) as indexer:
         asyncio.run(index_vault(indexer))
-        gc.disable()
-        try:
-            with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+        with (
+            psycopg.connect(server.uri, autocommit=True) as own,
+            opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher,
+        ):
+            gc.disable()
+            try:
                 for _ in range(12):
-                    assert searcher.ledger.within(("work",)).notes.ids()
-        finally:
-            gc.enable()
-    sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tokens'"
-    with psycopg.connect(server.uri, autocommit=True) as own:
-        eventually(lambda: own.execute(sql).fetchone()[0] <= connections.MOST_IDLE, "they are closed")
+                    part = searcher.ledger.within(("work",))
+                    assert VaultCompleter(part).complete("note", "pu", 5)
+                sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tokens'"
+                eventually(lambda: own.execute(sql).fetchone()[0] <= connections.MOST_IDLE, "they are closed")
+            finally:
+                gc.enable()
 
 
 def test_a_searcher_reads_the_ledger_that_its_indexer_has_made_anew(tmp_path, engine):

@@ -230,6 +230,8 @@ class ShardVectors:
                 server.rows(f"{memory} WHERE {less}", INDEX_MEMORY, INDEX_MEMORY)
                 server.run(f"CREATE INDEX {table}_near ON {table} USING hnsw (vector halfvec_cosine_ops)")
         except Unavailable as error:
+            if server.outage is not None:
+                raise
             self._unindexed.add(table)
             log.warning("vectors are compared one by one until the next start: %s", error)
         finally:

@@ -10,6 +10,7 @@ from vaultseek.content.files.scan import MOST_NS, regular_stat
 from vaultseek.core.indexing import reading
 from vaultseek.store.keyword.index import KeywordIndex
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.files import AttachmentTable
 from vaultseek.store.ledger.notes import NoteTable
 from worlds import World
 
@@ -136,3 +137,26 @@ def test_a_full_disk_is_no_problem_of_a_note(world, monkeypatch):
     with pytest.raises(OSError, match="No space"):
         here.write({"bad.md": "basalt"})
     assert codes(here) == {}
+
+
+def test_after_a_full_disk_links_lead_to_the_notes_that_were_to_be_stored(world, monkeypatch):
+    here = world({"a.md": "[[b]]"})
+
+    def full(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as during:
+        during.setattr(AttachmentTable, "update", full)
+        with pytest.raises(OSError, match="No space"):
+            here.write({"b.md": "granite"})
+    here.index()
+    assert links(here.ledger) == {"b.md"}
+
+
+def test_a_note_that_cannot_be_stored_costs_none_that_was_touched(world, monkeypatch):
+    here = world(NOTES)
+    break_ledger(monkeypatch, names=True)
+    os.utime(here.root / "n0.md", (1, 1))
+    here.write({"bad.md": "basalt", "good.md": "gneiss"})
+    assert found(here, "gneiss") == {"good.md"}
+    assert codes(here) == {"bad.md": "not_indexed"}

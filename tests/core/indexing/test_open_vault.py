@@ -26,6 +26,7 @@ from vaultseek.errors import AlreadyRunning, IndexDamaged, Unavailable
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.worker.state import WorkerState
 from vaultseek.settings.search import SearchSettings
+from vaultseek.store.keyword.index import KeywordIndex
 
 NOTES = {"pump.md": "# Pump\n\nThe float [[switch]] sticks.", "switch.md": "# Switch\n\nA copper contact."}
 Open = Callable[..., OpenVault]
@@ -218,6 +219,25 @@ async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
         pass
     assert vault.lag_reason("copper") is None
     assert len((await vault.ask_semantic("copper", 10, None)).passage_numbers)
+
+
+async def test_a_keyword_index_that_could_not_be_filled_is_said_to_be_incomplete(opened, monkeypatch):
+    vault = opened()
+    await index(vault)
+
+    def full(*arguments: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as during:
+        during.setattr(KeywordIndex, "apply", full)
+        with pytest.raises(OSError, match="No space"):
+            vault.engine.rebuild(vault.ledger)
+    reason = vault.keyword_reason()
+    assert reason is not None
+    assert reason.code == "being_built"
+    vault.engine.sync(vault.ledger)
+    assert vault.keyword_reason() is None
+    assert paths(vault, "copper") == ["switch.md"]
 
 
 async def test_a_paused_vault_says_how_to_get_concepts(opened):

@@ -193,6 +193,20 @@ def test_one_long_note_does_not_crowd_out_the_others(way: Opener) -> None:
     assert hits.notes.tolist().count(1) == matrix.VECTOR_PASSAGES
 
 
+def test_what_was_written_last_takes_the_place_of_nothing_nearer(way: Opener) -> None:
+    about = unit(40)
+    near = np.repeat(about, 20, axis=0) + 0.1 * unit(800, seed=1)
+    near /= np.linalg.norm(near, axis=1, keepdims=True)
+    index = opened_with(way, entries(near.astype(np.float32), per_note=20))
+    late = batch(range(800, 860), range(40, 100), unit(60, seed=2))
+    index.apply(late)
+    stored = batch(
+        range(860), [*np.repeat(range(40), 20), *range(40, 100)], np.concatenate([near, late.vectors])
+    )
+    for vector in about[:5]:
+        assert notes_of(index.search(vector, 20)) == brute_force(stored, vector, 20)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_history_of_writes_gives_what_a_dictionary_gives(

@@ -203,6 +203,23 @@ def test_a_write_that_fails_leaves_what_was_and_can_be_repeated(
     assert (answers(again), again.version) == (answers(index), "two")
 
 
+def test_files_that_cannot_be_made_anew_leave_none_behind(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = filled(folder)
+    monkeypatch.setattr(vectors_index, "VECTOR_PAGE", 10)
+    index.apply(batch([], [], unit(0)), np.arange(40), version="one")
+    before, late = sorted(folder.iterdir()), batch([60], [13], unit(1, seed=5))
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+        for _ in range(3):
+            with pytest.raises(WorkerUnavailable, match="the disk is full"):
+                index.apply(late, version="two")
+    assert sorted(folder.iterdir()) == before
+    index.apply(late, version="two")
+    assert len(VectorIndex(folder, "chunks")) == len(index)
+
+
 def test_what_a_kill_leaves_at_the_end_of_the_files_is_overwritten(folder: Path) -> None:
     before = answers(filled(folder))
     for path in folder.iterdir():

@@ -62,19 +62,24 @@ class Indexer:
         self._ignore = self._rules()
         self.names = Names()
         """The files that links may lead to; other threads may look names up, but not change them."""
+        self._are_names_ahead = False
+        """True if the names are those of a commit that is in progress, or that failed."""
         self._stopped = engine.stopped
 
     def load(self, *, graph: bool = True) -> None:
         """Read the names and the ``graph`` from the ledger, and sync the keyword index with it."""
-        names = Names()
-        for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
-            names.add(path, aliases)
-        self.names = names
+        self._load_names()
         if graph:
             self.load_graph()
         if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
             self._engine.rebuilding = True  # filling it was interrupted, and answers have to say so
         self._engine.sync(self._ledger)
+
+    def _load_names(self) -> None:
+        names = Names()
+        for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
+            names.add(path, aliases)
+        self.names, self._are_names_ahead = names, False
 
     def load_graph(self) -> None:
         """Read the graph from the ledger, or sync it if that is done."""
@@ -200,7 +205,6 @@ class Indexer:
             log.warning(
                 "storing %d notes failed (%s); trying a part of them", len(rows), type(error).__name__
             )
-            self._restore_names(batch, rows)
             return self._commit_parts(batch, rows, unchanged, ids, error)
 
     def _commit_parts(
@@ -212,7 +216,7 @@ class Indexer:
         error: Exception,
     ) -> list[str]:
         if len(unchanged) + len(rows) > 1:
-            middle, left = len(rows) // 2, len(unchanged) // 2
+            middle, left = (len(rows) + 1) // 2, len(unchanged) // 2
             first = self._commit(batch, rows[:middle], unchanged[:left], ids[:middle])
             return first + self._commit(Changes(), rows[middle:], unchanged[left:], ids[middle:])
         if not rows:
@@ -226,24 +230,10 @@ class Indexer:
         except Exception as again:
             if not is_note_error(again):
                 raise
-        self._restore_names(batch, rows)
+        self._load_names()
         with self._ledger.commit():
             self._ledger.problems.replace([(path, [(problem.code, problem.message, problem.line)])])
         return [path]
-
-    def _restore_names(self, batch: Changes, rows: Sequence[NoteRows]) -> None:
-        gone = (*batch.removed, *(old for old, _ in batch.moved), *(row.path for row in rows))
-        for path in gone:
-            row = self._ledger.notes.by_path(path)
-            if row is None:
-                self.names.remove(path)
-            else:
-                self.names.add(path, row.aliases)
-        for path in (*batch.attachments_added, *batch.attachments_removed):
-            if self._ledger.attachments.contains(path):
-                self.names.add(path)
-            else:
-                self.names.remove(path)
 
     def _commit_at_once(
         self,
@@ -257,6 +247,9 @@ class Indexer:
         ``ids`` are those of the rows, if they were given out before.
         """
         gone = set(batch.removed) | {old for old, _ in batch.moved}
+        if self._are_names_ahead:
+            self._load_names()
+        self._are_names_ahead = True
         with self._ledger.commit() as revision:
             self._touch(unchanged, revision)
             keys = self._remove(batch, revision)
@@ -271,6 +264,7 @@ class Indexer:
             self._ledger.problems.replace_scanned(batch.problems, batch.scope)
             relinked = self._relink(keys, ids, revision)
             failpoint("ledger.commit")
+        self._are_names_ahead = False
         failpoint("ledger.committed")
         if self.graph is not None:
             self.graph.sync(self._ledger, relinked)

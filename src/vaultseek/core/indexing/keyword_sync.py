@@ -87,11 +87,9 @@ class KeywordSync(Engine):
     def rebuild(self, ledger: Ledger) -> None:
         """Discard the index and fill a new one from the ledger."""
         self.rebuilding = True
-        try:
-            self._discard()
-            self._follow(ledger)
-        finally:
-            self.rebuilding = False
+        self._discard()
+        self._follow(ledger)
+        self.rebuilding = False
 
     def close(self) -> None:
         """Close the files of the index."""

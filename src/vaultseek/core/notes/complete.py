@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Literal
 
 from vaultseek.base.limits import LINE_CHARS
@@ -42,7 +43,9 @@ class VaultCompleter:
         columns = "id, path, title, "
         self._all_headings = SyncedNames(ledger, columns + "headings", _headings_of, "headings != '[]'")
         self._blocks = SyncedNames(ledger, columns + "blocks", _blocks_of, "blocks != '[]'")
-        self._block_words = SyncedNames(ledger, columns + "blocks", self._words_of, "blocks != '[]'", INSIDE)
+        # A method of this would leave it, and the ledger, to the garbage collector.
+        words = partial(_words_of, ledger)
+        self._block_words = SyncedNames(ledger, columns + "blocks", words, "blocks != '[]'", INSIDE)
         self._paths = SyncedNames(ledger, "id, path, title", _path_of, grades=PATH_GRADES)
         self._files = self._file_paths = Completer(())
         self._files_version: object = None
@@ -119,12 +122,6 @@ class VaultCompleter:
             words.append({**item, "text": block, "of": item["text"][:LINE_CHARS]})
         exact += [item for item in words if (item["path"], item["text"]) not in known]
         return exact[:limit] or by_id
-
-    def _words_of(self, note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:
-        own = self._ledger.chunks.by_note([note])[note]
-        for block, line in json.loads(blocks):
-            if words := line_of(own, line):
-                yield NoteName(words, path, title, note, block, line)
 
     def complete_paths(self, kind: Literal["note", "file"], typed: str, limit: int) -> list[JSON]:
         """Return the notes or the other files whose path in the vault best matches a part of one."""
@@ -230,6 +227,13 @@ def _headings_of(note: int, path: str, title: str, headings: str) -> Iterator[No
     for level, heading, line in json.loads(headings):
         if shown := shown_heading(heading):
             yield NoteName(shown, path, title, note, line=line, level=level)
+
+
+def _words_of(ledger: Ledger, note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:
+    own = ledger.chunks.by_note([note])[note]
+    for block, line in json.loads(blocks):
+        if words := line_of(own, line):
+            yield NoteName(words, path, title, note, block, line)
 
 
 def _blocks_of(note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:

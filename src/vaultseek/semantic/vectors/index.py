@@ -7,7 +7,7 @@ filter leaves few notes, all vectors are scored. Runs in the semantic worker.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -119,14 +119,12 @@ class VectorIndex:
         proposals = None if self._matrix.in_budget else self._proposals
         self._current = _Current(self._matrix.snapshot(self._file.vectors()), proposals)
 
-    def _pages(self) -> list[VectorBatch]:
+    def _pages(self) -> Iterator[VectorBatch]:
         snapshot = self._current.snapshot
         rows = np.flatnonzero(snapshot.notes >= 0)
-        parts = [rows[start : start + VECTOR_PAGE] for start in range(0, len(rows), VECTOR_PAGE)]
-        return [
-            VectorBatch(snapshot.numbers[part], snapshot.notes[part], snapshot.vectors[part])
-            for part in parts
-        ]
+        for start in range(0, len(rows), VECTOR_PAGE):
+            part = rows[start : start + VECTOR_PAGE]
+            yield VectorBatch(snapshot.numbers[part], snapshot.notes[part], snapshot.vectors[part])
 
 
 class _Current(NamedTuple):
@@ -146,11 +144,12 @@ class _Current(NamedTuple):
         near = self.proposals.nearest(vector, depth) if depth <= count else None
         if near is None:
             return None
-        rows = np.concatenate([near[near < len(is_allowed)], np.arange(count, len(is_allowed))])
-        rows = rows[is_allowed[rows]]
-        if len(np.unique(self.snapshot.notes[rows])) < k:
+        near = near[near < len(is_allowed)]
+        near = near[is_allowed[near]]
+        if len(np.unique(self.snapshot.notes[near])) < k:
             return None
-        return self.snapshot.score(vector, rows, k)
+        later = np.arange(count, len(is_allowed))
+        return self.snapshot.score(vector, np.concatenate([near, later[is_allowed[later]]]), k)
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:

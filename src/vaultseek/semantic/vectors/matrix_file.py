@@ -163,22 +163,30 @@ class MatrixFile:
         new = MatrixFile(self._folder, f"{self._name}.new")
         new._number = secrets.randbelow(1 << 31) + 1
         new._rows = self._folder / f"{self._name}.{new._number}.rows"
-        with _full_disk_named():
-            paths.private_directory(self._folder)
-            new._rows.write_bytes(b"")
-            new._journal.write_bytes(new._header(_HEADER.size))
-        for path in (new._rows, new._journal):
-            path.chmod(0o600)
-        for page in pages:
-            new.append(page, np.zeros(0, np.int64), None)
-        new.append(VectorBatch.empty(), np.zeros(0, np.int64), version)
-        new._journal.replace(self._journal)
+        try:
+            new._fill(pages, version)
+            new._journal.replace(self._journal)
+        except BaseException:
+            for path in (new._rows, new._journal):
+                path.unlink(missing_ok=True)
+            raise
         for path in self._folder.glob(f"{self._name}.*.rows"):
             if path != new._rows:
                 with contextlib.suppress(OSError):
                     path.unlink()
         for path in self._folder.glob(f"{self._name}.*.proposals"):
             shutil.rmtree(path, ignore_errors=True)
+
+    def _fill(self, pages: Iterable[VectorBatch], version: str | None) -> None:
+        with _full_disk_named():
+            paths.private_directory(self._folder)
+            self._rows.write_bytes(b"")
+            self._journal.write_bytes(self._header(_HEADER.size))
+        for path in (self._rows, self._journal):
+            path.chmod(0o600)
+        for page in pages:
+            self.append(page, np.zeros(0, np.int64), None)
+        self.append(VectorBatch.empty(), np.zeros(0, np.int64), version)
 
     def _header(self, length: int) -> bytes:
         head = struct.pack("<8sIQ", _MAGIC, self._number, length)

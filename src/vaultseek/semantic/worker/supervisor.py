@@ -177,11 +177,11 @@ class Supervisor:
         # The cause may be gone if another program ended the child or it was idle.
         spared = exit.outside or exit.idle
         longest = len(pauses) - 1 if spared else len(pauses)
-        pause = pauses[min(len(pauses) if broken else self._failures, longest) - 1]
+        pause = pauses[min(len(pauses) if broken else max(1, self._failures), longest) - 1]
         soon = pause if exit.permanent else min(pause, self._settings.retry_seconds)
+        self._wanted.clear()
         await asyncio.sleep(soon)
         if pause > soon and not spared:
-            self._wanted.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause - soon):
                     await self._wanted.wait()

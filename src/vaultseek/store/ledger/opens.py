@@ -70,13 +70,14 @@ class OpenTable:
     def near(self, meaning: Meaning, least: float) -> list[str]:
         """Return the words of the queries whose vectors have at least this cosine with one."""
         key = meaning.model, len(meaning.vector)
-        if key not in self._vectors:
+        known = self._vectors.get(key)
+        if known is None:
             sql = "SELECT words, vector, max(number) FROM opens WHERE model = ? AND length(vector) = ?"
             sql += " GROUP BY words"
             rows = self._database.all(sql, key[0], 2 * key[1])
             vectors = np.frombuffer(b"".join(row[1] for row in rows), "<f2").astype(np.float32)
-            self._vectors[key] = [row[0] for row in rows], vectors.reshape(len(rows), key[1])
-        words, matrix = self._vectors[key]
+            known = self._vectors[key] = [row[0] for row in rows], vectors.reshape(len(rows), key[1])
+        words, matrix = known
         return [words[place] for place in np.flatnonzero(matrix @ meaning.vector >= least)]
 
     def counts(self, notes: Sequence[int]) -> dict[int, int]:
