@@ -42,7 +42,7 @@ class Server:
         self.is_indexing = False
         """True while an approximate index of vectors is made."""
         self.prepare: Callable[[Any], None] = lambda connection: None
-        """What is done with each new connection."""
+        """Work that is done with each new connection."""
         self._local = threading.local()
         self._idle = idle_connections(options) if is_shared else IdleConnections()
         self._used: set[Any] = set()
