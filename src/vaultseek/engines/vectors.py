@@ -36,6 +36,8 @@ VECTOR_PASSAGES = 5
 PASSAGES_PER_NOTE = 2
 """Passages asked for, for each note that is wanted; more, if those are of fewer notes."""
 MOST_HITS = 16_384
+LARGE_SHARE = 0.25
+"""Share of the notes from which a filter is applied to the nearest of all."""
 BULK_VECTORS = 1000
 """Vectors of a batch from which more are on their way, so that an index is made later: that is faster."""
 INDEXED_VECTORS = 20_000
@@ -186,6 +188,14 @@ class ShardVectors:
         text = "[" + ",".join(f"{value:.6g}" for value in vector.tolist()) + "]"
         known, source = ((), table) if notes is None else ((notes.tolist(),), f"{table} WHERE note = ANY(%s)")
         limit = min(MOST_HITS, k * per_note)
+        if notes is not None and len(notes) > LARGE_SHARE * self._ledger.counts().notes:
+            # The nearest of all have enough of them, and to compare so many ids takes the server long.
+            many = min(MOST_HITS, int(2 * limit / LARGE_SHARE))
+            rows = self._server.rows(f"{_NEAR} {table} {_FIRST}", text, text, many)
+            passing = np.isin([note for _, note, _ in rows], notes)
+            rows = [row for row, passes in zip(rows, passing.tolist(), strict=True) if passes]
+            if len({note for _, note, _ in rows}) >= k:
+                return _first_notes(sorted(rows, key=_by_cosine), k)
         while True:
             rows = self._server.rows(f"{_NEAR} {source} {_FIRST}", text, *known, text, limit)
             if known and len(rows) < limit:
@@ -193,7 +203,7 @@ class ShardVectors:
                 every = f"WITH part AS MATERIALIZED (SELECT number, note, vector FROM {source})"
                 rows = self._server.rows(f"{every} {_NEAR} part {_FIRST}", *known, text, text, limit)
             if len(rows) < limit or limit == MOST_HITS or len({note for _, note, _ in rows}) >= k:
-                return _first_notes(sorted(rows, key=lambda row: (-row[2], row[0])), k)
+                return _first_notes(sorted(rows, key=_by_cosine), k)
             limit = min(MOST_HITS, limit * 4)
 
     def _put(self, table: str, numbers: NDArray[np.int64], notes: NoteIds, vectors: Vectors) -> None:
@@ -236,6 +246,10 @@ class ShardVectors:
             log.warning("vectors are compared one by one until the next start: %s", error)
         finally:
             server.is_indexing = False
+
+
+def _by_cosine(row: tuple[int, int, float]) -> tuple[float, int]:
+    return -row[2], row[0]
 
 
 def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
