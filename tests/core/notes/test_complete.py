@@ -39,6 +39,12 @@ def test_beginnings_come_before_words_before_parts_before_letters_in_order(typed
     assert of("Garden", "Gate", "Begat", "The Gate", "Öffnung", typed=typed) == expected
 
 
+def test_in_a_long_text_no_letter_may_be_wrong():
+    name = "the garden behind the house"
+    assert of(name, typed=name.replace("behind", "behinnd")) == [name]
+    assert of(name * 3, typed=(name * 3).replace("behind", "behinnd", 1)) == []
+
+
 def test_heavier_entries_come_first_among_equals():
     found = Completer([Entry("work", 1), Entry("workshop", 9)]).complete("wo", 2)
     assert [match.entry.text for match in found] == ["workshop", "work"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.base.limits import MIB, TABLE_SECONDS
+from vaultseek.base.limits import LISTED_ITEMS_MOST, MIB, TABLE_SECONDS
 from vaultseek.core.tables import scope
 from vaultseek.core.tables.base import Base, Group, read_base
 from vaultseek.core.tables.expression import Language
@@ -65,10 +65,12 @@ views:
 """
 
 
-def table(vault: VaultFiles, text: str, view: int = 0, seconds: float = TABLE_SECONDS) -> Any:
+def table(
+    vault: VaultFiles, text: str, view: int = 0, seconds: float = TABLE_SECONDS, most: int = LISTED_ITEMS_MOST
+) -> Any:
     base = read_base(text)
     around = Surroundings(NOW, Budget(seconds), vault.at("People/Frank Herbert.md"))
-    return evaluate(base, base.views[view], vault.all(), vault, around)
+    return evaluate(base, base.views[view], vault.all(), vault, around, most=most)
 
 
 def paths(answer: Any) -> list[str]:
@@ -123,6 +125,19 @@ views:
     assert [each["value"] for each in answer["groups"][0]["summaries"]] == [7, "2025-06-01T20:15:00", 0, 2, 1]
     assert [each["value"] for each in answer["summaries"]] == [16, "2026-01-10", 1, 3, 1]
     assert answer["problems"] == ['there is no summary "Odd"']
+
+
+def test_figures_of_a_part_of_the_rows_are_said_to_be_that(vault):
+    text = "views: [{summaries: {rating: Sum}, limit: 3}]"
+    assert table(vault, text)["problems"] == []
+    answer = table(vault, text, most=2)
+    assert answer["problems"] == ["counts and summaries are of the first 2 of 7 rows alone"]
+
+
+def test_an_expression_of_many_hyphens_ends_with_the_time_of_a_table(vault):
+    text = "-".join(f"a{number}" for number in range(1500))
+    with pytest.raises(UsageError, match="takes longer"):
+        table(vault, f"filters: '{text} > 1'\nviews: [{{}}]", seconds=0.01)
 
 
 def test_empty_values_come_last_in_both_directions(vault):

@@ -44,8 +44,9 @@ def test_what_is_no_picture_is_not_served(tmp_path):
     (tmp_path / "note.md").write_text("# secret")
     (tmp_path / "bomb.svg").write_text('<!DOCTYPE svg [<!ENTITY a "aaaa">]><svg>&a;</svg>')
     (tmp_path / "page.svg").write_text("<html><svg></svg></html>")
+    (tmp_path / "endless.svg").write_text("<!--a-->" * 100 + "<x")
     (tmp_path / "page.png").write_text("<!doctype html><script>1</script>")
-    for name in ("note.md", "bomb.svg", "page.svg", "page.png"):
+    for name in ("note.md", "bomb.svg", "page.svg", "endless.svg", "page.png"):
         with pytest.raises(Unavailable):
             read_picture(tmp_path, name)
     with pytest.raises(NotFound):

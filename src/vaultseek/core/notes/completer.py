@@ -23,6 +23,8 @@ import numpy.typing as npt
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 
+FUZZY_LETTERS = 40
+"""Letters up to which one of them may be wrong: each of them is left out once."""
 COMPLETION_FUZZY = 2_000
 """Names with the typed letters whose order is checked."""
 GRADES = 4
@@ -153,7 +155,7 @@ class Completer:
         if (first := next(numbers, None)) is not None:
             yield first
             yield from numbers
-        elif len(letters) > 3:
+        elif 3 < len(letters) <= FUZZY_LETTERS:
             shorter = dict.fromkeys(letters[:typo] + letters[typo + 1 :] for typo in range(1, len(letters)))
             yield from merge(*map(self._in_order, shorter))
 

@@ -22,7 +22,7 @@ from vaultseek.core.tables.files import File, VaultFiles
 from vaultseek.core.tables.methods import FILE_FIELDS
 from vaultseek.core.tables.narrow import narrowings
 from vaultseek.core.tables.place import has_base
-from vaultseek.core.tables.scope import Budget, Compiled, Scope, Surroundings
+from vaultseek.core.tables.scope import Budget, Compiled, Scope, Surroundings, has_property
 from vaultseek.core.tables.syntax import BadExpression, split_expressions
 from vaultseek.core.tables.table import evaluate
 from vaultseek.core.tables.values import Value
@@ -86,7 +86,7 @@ def _table(
             wanted = f"no view is called {quote(placed.view, 40)}; use one of {_names([placed])}"
             raise UsageError(f"{printable(placed.path)}: {problems[0] if problems else wanted}")
         filters = Group("and", tuple(filter(None, (placed.base.filter, view.filter))))
-        narrowed = narrowings(filters, vault.has_property)
+        narrowed = narrowings(filters, partial(has_property, vault, around.budget))
         table = evaluate(placed.base, view, vault.all(narrowed), vault, around, most=most)
     except UsageError as error:
         if alone:

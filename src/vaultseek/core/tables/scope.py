@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from vaultseek.base.limits import TABLE_SECONDS, TABLE_VALUES_CHARS
-from vaultseek.core.tables.files import File
+from vaultseek.core.tables.files import File, VaultFiles
 from vaultseek.core.tables.values import FormulaError, Value, size_of
 from vaultseek.errors import Cancelled, UsageError
 
-STEPS_BETWEEN_CHECKS = 256
+STEPS_BETWEEN_CHECKS, PROPERTY_STEPS = 256, 64
 
 
 class Budget:
@@ -43,6 +43,15 @@ class Budget:
             if time.monotonic() > self._end:
                 seconds = f"{self._seconds:.0f} s"
                 raise UsageError(f"the table takes longer than {seconds}; add a filter by tag or folder")
+
+
+def has_property(vault: VaultFiles, budget: Budget, name: str) -> bool:
+    """Return true if a note has a property of this name; to look for it takes long in a large vault.
+
+    Raises what the budget does.
+    """
+    budget.spend(PROPERTY_STEPS)
+    return vault.has_property(name)
 
 
 @dataclass(slots=True)

@@ -119,6 +119,8 @@ class _Token(NamedTuple):
     start: int
 
 
+NAME_PARTS = 8
+"""Most parts of a name of a property with hyphens."""
 _SPACE = re.compile(r"\s+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _WORD = re.compile(r"[^\W\d][\w$]*")
@@ -147,7 +149,7 @@ def _next_token(text: str, start: int, last: _Token | None, is_name: IsName) -> 
     if match := _NUMBER.match(text, start):
         return _Token("number", match[0], start)
     if match := _HYPHENATED.match(text, start):
-        whole = match[0]
+        whole = "-".join(match[0].split("-")[:NAME_PARTS])
         while "-" in whole:  # due-date is a property, price-tax a difference: the vault decides
             if is_name(whole):
                 return _Token("word", whole, start)

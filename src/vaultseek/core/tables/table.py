@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from vaultseek.base.limits import LISTED_ITEMS_MOST, TABLE_CHARS, TABLE_COLUMNS, TABLE_PROBLEMS
@@ -11,7 +12,7 @@ from vaultseek.core.tables.base import Base, Condition, Group, Sort, View
 from vaultseek.core.tables.expression import Language
 from vaultseek.core.tables.files import File, VaultFiles, times_of
 from vaultseek.core.tables.operators import sort_key
-from vaultseek.core.tables.scope import Compiled, Scope, Surroundings
+from vaultseek.core.tables.scope import Compiled, Scope, Surroundings, has_property
 from vaultseek.core.tables.summaries import SUMMARIES
 from vaultseek.core.tables.syntax import BadExpression
 from vaultseek.core.tables.values import FormulaError, Value, answer_of, is_empty, is_truthy, text_of
@@ -118,7 +119,7 @@ class _Evaluation:
         self.column = column
         self.most = min(view.limit or most, most)
         self.problems = Problems(problem.message for problem in base.problems)
-        self.language = Language(dict(base.formulas).keys(), vault.has_property)
+        self.language = Language(dict(base.formulas).keys(), partial(has_property, vault, around.budget))
         self.hidden: dict[str, Column] = {}
         self.names = {_bare(column): name for column, name in base.names}
         around.formulas = {name: self._formula(name, text) for name, text in base.formulas}
@@ -129,6 +130,8 @@ class _Evaluation:
         rows = self._sorted([Row(scope) for scope in self._passing(files)])
         total = len(rows)
         rows = rows[: self.most]
+        if len(rows) < min(total, self.view.limit or total) and (self.view.group or self.view.summaries):
+            self.problems.add(f"counts and summaries are of the first {len(rows):,} of {total:,} rows alone")
         groups, rows = self._grouped(rows)
         self._remark()
         cells = list(self._cells(rows))

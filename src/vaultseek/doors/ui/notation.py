@@ -224,7 +224,7 @@ def _softbreak(
     return "<br>\n" if env.get(LINE_BREAKS) else "\n"
 
 
-_HTML = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)\b[^<>]*>|<!--.*?-->|<[!?][^<>]*>", re.DOTALL)
+_HTML = re.compile(r"<(/?)([A-Za-z][A-Za-z0-9]*)\b[^<>]*>|<!--.*?(?:-->|\Z)|<[!?][^<>]*>", re.DOTALL)
 _HIDDEN = re.compile(r"<(script|style|svg|iframe|template)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _SHOWN = {
     tag: tag

@@ -12,6 +12,8 @@ from vaultseek.errors import BadPath, NotFound, Unavailable
 
 EXTENSIONS = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg")
 """Endings of files that are shown as pictures. An SVG can hold programs, which run in no ``img`` element."""
+_COMMENTS = rb"(?:<!--(?:(?!-->).)*+-->\s*+)*+"
+"""Comments of an SVG, none of which is tried twice."""
 _BEGINNINGS = (
     ("image/png", re.compile(rb"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", re.compile(rb"\xff\xd8\xff")),
@@ -22,8 +24,11 @@ _BEGINNINGS = (
         "image/svg+xml",
         # Without entities of its own, which a few bytes can make endless.
         re.compile(
-            rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?(?:<!--.*?-->\s*)*(?:<!DOCTYPE svg[^>\[]*>\s*)?"
-            rb"(?:<!--.*?-->\s*)*<svg[\s>]",
+            rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?"
+            + _COMMENTS
+            + rb"(?:<!DOCTYPE svg[^>\[]*>\s*)?"
+            + _COMMENTS
+            + rb"<svg[\s>]",
             re.DOTALL,
         ),
     ),
