@@ -3,20 +3,35 @@
 import json
 import re
 import stat
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from vaultseek.base.model import Reason
+from semantic_here import WorkerHere
+from team_calls import WIKI
+from vaultseek.base import paths
+from vaultseek.base.model import JSON, Reason
+from vaultseek.core.indexing.model_source import ModelSource
+from vaultseek.core.indexing.open_vault import open_folder
 from vaultseek.core.indexing.scoped_vault import general
+from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.team.audit import AuditLog, entry_of
 from vaultseek.daemon.team.gate import Quotas
 from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
+from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Busy
+from vaultseek.protocol.wire.context import ClientInfo, RequestContext
+from vaultseek.semantic.models.choice import choose_models
+from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.sections import TeamSettings, TokenSettings, address_of
+from vaultseek.settings.watch import SettingsFile
 from vaultseek.tools.doctor.settings import check_team
+from worlds import write_files
 
 
 def token(*sees: str, **more: int) -> TokenSettings:
@@ -128,3 +143,49 @@ def test_who_sees_a_part_of_a_vault_is_told_no_number_of_its_notes(code):
     assert reason is not None
     assert reason.code == code
     assert not re.search(r"\d", reason.text)
+
+
+Ask = Callable[..., Awaitable[JSON]]
+
+
+@pytest.fixture
+async def ask(tmp_path: Path) -> AsyncIterator[Ask]:
+    """``ask(method)`` answers a token for a folder of ``wiki``, of whose notes the model was chosen."""
+    root = write_files(tmp_path / "wiki", WIKI)
+    allowed = token("wiki/Handbook")
+    settings = Settings(
+        vaults=[VaultSettings(name="wiki", path=root)],
+        team=TeamSettings(tokens=(allowed,), audit=False),
+        searches={"salaries-of-all": "xylophone"},
+    )
+    choice = replace(choose_models("hashing"), why="chosen by the notes, 37% of which are not in English")
+    models = ModelSource(choice, WorkerPool(lambda model: WorkerHere()))
+    registry = VaultRegistry(settings, models, lambda follower, paths: None)
+    handlers = Methods(SettingsFile(None), registry, "").handlers()
+
+    async def ask(method: str, **params: Any) -> JSON:
+        await registry.open_configured(settings)
+        answer: JSON = await handlers[method](params, RequestContext(ClientInfo(grant=Grant(allowed))))
+        return answer
+
+    yield ask
+    await registry.close()
+
+
+async def test_a_token_of_folders_sees_the_status_of_a_vault_that_cannot_be_opened(ask, tmp_path):
+    root = tmp_path / "wiki"
+    with open_folder(paths.vault_data_directory(root), root):
+        (status,) = (await ask("index/status"))["vaults"]
+    assert (status["name"], status["state"], status["notes"]) == ("wiki", "failing", 0)
+    assert status["models"] == {}
+
+
+async def test_a_token_of_folders_is_not_told_the_languages_of_the_whole_vault(ask):
+    (status,) = (await ask("index/status"))["vaults"]
+    assert status["models"]["main"] == "hashing"
+    assert "37%" not in json.dumps(status)
+
+
+async def test_a_token_is_not_told_the_names_of_saved_searches(ask):
+    answer = await ask("search", query="@nothing float switch", vault="wiki")
+    assert answer["interpreted"]["notes"] == []

@@ -62,7 +62,12 @@ class Methods:
         self.verifier = TeamVerifier(lambda: registry.settings, self._vaults.follow_good_settings)
         self.audit = AuditLog(paths.state_directory() / "audit.log")
         self._access = AccessControl(
-            lambda: registry.settings.team, self.verifier.current, self._views.counts, self.audit, metrics
+            lambda: registry.settings.team,
+            self.verifier.current,
+            self._views.names,
+            self._views.counts,
+            self.audit,
+            metrics,
         )
         subscribers = subscribers or Subscribers()
         self._parts = (

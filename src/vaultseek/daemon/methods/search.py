@@ -150,7 +150,8 @@ class SearchMethods:
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query
         notes: list[str] = answer["interpreted"]["notes"]
-        notes += unknown_searches(parsed.request.query, self._settings().searches)
+        if CURRENT_GRANT.get() is None:  # the names are the user's own
+            notes += unknown_searches(parsed.request.query, self._settings().searches)
         if not answer["results"] and answer["interpreted"]["filters"]:
             notes += await asyncio.to_thread(
                 lambda: list(unknown_names(parsed.query.filter, follower.completer))

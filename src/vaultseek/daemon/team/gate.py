@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,19 +32,22 @@ _SERVER_SETTINGS = {"rerank_model"}
 class AccessControl:
     """Admits every request of the user, and of clients with a token those that their rights allow.
 
-    ``current`` returns the rights that a token has now, ``counts`` those of the visible notes of a vault.
+    ``current`` returns the rights that a token has now, ``names`` the configured vaults that it sees, and
+    ``counts`` the numbers of the visible notes of a vault.
     """
 
     def __init__(
         self,
         settings: Callable[[], TeamSettings],
         current: Callable[[Grant], Awaitable[Grant]],
+        names: Callable[[Grant], Collection[str]],
         counts: Callable[[str], Awaitable[Counts]],
         audit: AuditLog,
         metrics: Metrics | None = None,
     ) -> None:
         self._settings = settings
         self._current = current
+        self._names = names
         self._counts = counts
         self._audit = audit
         self._metrics = metrics
@@ -111,7 +114,8 @@ class AccessControl:
             ]
             return {"vaults": [await self._listed(each, grant) for each in seen]}
         if method == "index/status":
-            seen = [each for each in answer["vaults"] if grant.sees(each["name"])]
+            names = self._names(grant)
+            seen = [each for each in answer["vaults"] if each["name"] in names]
             return {
                 "daemon": _daemon(answer["daemon"]),
                 "vaults": [await self._status(each, grant) for each in seen],
@@ -148,8 +152,11 @@ class AccessControl:
             "lanes": {
                 name: {"up": lane["up"], **general_json(lane)} for name, lane in vault["lanes"].items()
             },
-            "models": {
-                **_pick(vault["models"], "main", "why", "only_english", "second", "second_problem", "advice"),
+            # Of a vault that cannot be opened there are none.
+            "models": vault["models"]
+            and {
+                **_pick(vault["models"], "main", "only_english", "second", "second_problem", "advice"),
+                "why": None,  # it may have a figure of all notes
                 "second_notes_left": None,
             },
         }
