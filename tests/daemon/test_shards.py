@@ -5,10 +5,12 @@ import contextlib
 import json
 import re
 import resource
+import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -21,7 +23,7 @@ from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.core.library import index_vault
-from vaultseek.daemon import sources
+from vaultseek.daemon import sources, vaults
 from vaultseek.daemon.main import OPEN_FILES, raise_file_limit
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.shards import with_shards
@@ -41,7 +43,7 @@ from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import IndexSettings, Settings, VaultSettings
 from vaultseek.settings.sections import TeamSettings, TokenSettings
 from vaultseek.settings.watch import SettingsFile
-from worlds import write_files
+from worlds import until, write_files
 
 pytestmark = pytest.mark.slow
 NAMES = ("boats", "garden", "wiki")
@@ -93,7 +95,7 @@ class Searcher:
 
     async def look(self) -> None:
         """Look for shards, and copy what has changed in each, as happens now and then."""
-        await self.registry.open_configured(self.registry.settings)
+        await self.registry.look_for_shards()
         for follower in self.registry.followers:
             await follower.rescan()
 
@@ -264,6 +266,47 @@ async def test_a_searcher_has_no_folders(searcher, tmp_path):
     with pytest.raises(UsageError, match="which vault"):
         await searcher.call("search", query="pump", cwd=str(folder))
     assert [each["name"] for each in (await searcher.call("vault/list"))["vaults"]] == list(NAMES)
+
+
+async def test_what_could_not_be_loaded_is_loaded_at_the_next_refresh(searcher, indexers, monkeypatch):
+    garden = next(each for each in searcher.registry.followers if each.vault.name == "garden")
+    write_files(indexers["garden"].options.root, {"rose.md": "# Rose"})
+    with monkeypatch.context() as patch:
+        load = Mock(side_effect=Unavailable("the server is away"))
+        patch.setattr(garden.vault.indexer, "load", load)
+        await index_vault(indexers["garden"])
+        await until(lambda: load.called)
+    await garden.rescan()
+    assert garden.vault.indexer.names.resolve("rose", "garden.md").path == "rose.md"
+    assert garden.vault.activity.last_change is not None
+
+
+async def test_settings_that_change_while_shards_are_listed_stay(searcher, monkeypatch):
+    """A token that was withdrawn, for example, is not valid again."""
+    registry, listings = searcher.registry, 0
+    gates = threading.Event(), threading.Event()
+    new = registry.settings.model_copy(update={"team": TeamSettings(listen="127.0.0.1:1")})
+
+    def slowly(settings: Settings) -> Any:
+        nonlocal listings
+        listings += 1
+        if listings <= len(gates):
+            gates[listings - 1].wait(20)
+        return with_shards(settings)
+
+    monkeypatch.setattr(vaults, "SHARD_SECONDS", 0.0)
+    monkeypatch.setattr(vaults, "with_shards", slowly)
+    changing = asyncio.create_task(registry.open_configured(new))
+    await until(lambda: listings)
+    following = asyncio.create_task(registry.follow_shards())
+    for _ in range(10):
+        await asyncio.sleep(0)
+    gates[0].set()
+    await changing
+    gates[1].set()
+    await until(lambda: listings > 2)  # so the second one is over
+    following.cancel()
+    assert registry.settings.team == new.team
 
 
 async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):

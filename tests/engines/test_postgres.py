@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -244,6 +245,22 @@ def test_a_searcher_reads_the_ledger_that_its_indexer_has_made_anew(tmp_path, en
             asyncio.run(index_vault(indexer))
         assert searcher.replica.step()
         assert not searcher.ledger.is_sound(), "so it is opened again"
+
+
+def test_a_change_that_could_not_be_counted_is_reported_again(tmp_path, engine, monkeypatch):
+    root = write_files(tmp_path / "vault", {"a.md": "[[b]]", "b.md": ""})
+    with opened(root, tmp_path / "indexer", engine) as indexer:
+        asyncio.run(index_vault(indexer))
+        with opened(tmp_path / "none", tmp_path / "searcher", engine, is_replica=True) as searcher:
+            write_files(root, {"c.md": ""})
+            asyncio.run(index_vault(indexer))
+            with monkeypatch.context() as patch:
+                patch.setattr(searcher.ledger, "_count", Mock(side_effect=Unavailable("the server is away")))
+                with pytest.raises(Unavailable):
+                    searcher.replica.step()
+            assert searcher.replica.step()
+            assert searcher.ledger.counts().notes == 3
+            assert not searcher.replica.step()
 
 
 def test_a_shard_that_somebody_deletes_is_made_again(tmp_path, engine):

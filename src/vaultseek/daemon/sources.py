@@ -75,6 +75,8 @@ class ReplicaSource(Source):
         self._replica = replica
         self._scans = scans
         self._reporter = reporter
+        self._is_loaded = False
+        """True while names and links are those of the ledger."""
 
     def tasks(self) -> Iterator[tuple[Work, str]]:
         """Yield the task that follows the shard, with its name."""
@@ -97,8 +99,12 @@ class ReplicaSource(Source):
         vault, replica, reporter = self._vault, self._replica, self._reporter
         try:
             changed = await vault.in_writer(replica.step)
-            if changed or not self._scans.is_first_done:
+            if changed:
+                self._is_loaded = False
+                vault.activity = replace(vault.activity, last_change=time.time())
+            if not self._is_loaded:
                 await vault.in_writer(vault.indexer.load)
+                self._is_loaded = True
             reporter.set_state("ready", replica.reason())
         except Unavailable as error:
             is_gone = error.cause == "vault_missing"
@@ -108,7 +114,6 @@ class ReplicaSource(Source):
             reporter.report_failure(error)
         else:
             if changed:
-                vault.activity = replace(vault.activity, last_change=time.time())
                 reporter.notify([])
         self._scans.begin()
         await self._scans.finish()

@@ -57,6 +57,8 @@ class VaultRegistry:
         self._healed: dict[Path, tuple[int, float]] = {}
         """Number of times in a row that the ledger of a vault was replaced, and the last time."""
         self._failed = FailedVaults(self._open)
+        self._configuring = asyncio.Lock()
+        """Held while settings are applied: who goes on with the present ones must not undo newer ones."""
         self.shards_problem: Unavailable | None = None
         """The reason why a searcher could not ask the engine for its shards when it last did; or None."""
 
@@ -95,6 +97,15 @@ class VaultRegistry:
         The vaults at ``paused`` are opened, but not followed. One that cannot be opened does not concern the
         others; it is tried again later.
         """
+        async with self._configuring:
+            await self._open_configured(settings, paused)
+
+    async def look_for_shards(self) -> None:
+        """Open and close a searcher's vaults by the shards that there are now."""
+        async with self._configuring:
+            await self._open_configured(self.settings, self._paused)
+
+    async def _open_configured(self, settings: Settings, paused: frozenset[Path]) -> None:
         previous_roots = {vault.path for vault in self.settings.vaults}
         if self.is_searcher:
             settings, self.shards_problem = await asyncio.to_thread(with_shards, settings)
@@ -137,7 +148,7 @@ class VaultRegistry:
             follower is None or follower.vault.replica is None or follower.vault.replica.is_abandoned()
         )
         await asyncio.to_thread(forget_shard, engine, root, drop=drop, is_abandoned=is_abandoned)
-        await self.open_configured(self.settings, self._paused)
+        await self.look_for_shards()
         await self.close_vault(root, delete_index=True)
         return True
 
@@ -146,7 +157,7 @@ class VaultRegistry:
         while self.is_searcher:
             await asyncio.sleep(SHARD_SECONDS)
             with contextlib.suppress(VaultseekError):
-                await self.open_configured(self.settings, self._paused)
+                await self.look_for_shards()
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
         """Return the vault that a request names, by name or folder, else the one around its ``folder``.

@@ -146,6 +146,7 @@ class ShardLedger(Ledger):
         self.vector_tables: tuple[str, ...] = ()
         """The tables with the vectors of chunks and of notes, of the model of this searcher."""
         self._show(position, "")
+        self._shown = (position, "")
         self._mark = ""
         """The mark of the shard when it was counted."""
         self._is_replaced = False
@@ -180,10 +181,10 @@ class ShardLedger(Ledger):
         if changed or mark != self._mark:
             self._count()
             self._mark = mark
+        self._shown = (position, store)  # last: if it fails before, the next refresh shows the same
         return changed
 
     def _show(self, position: str, store: str) -> None:
-        self._shown = (position, store)
         generation, _, revision = position.rpartition(":")
         self.database.values |= {"generation": generation, "revision": revision, "store": store}
 
