@@ -5,6 +5,7 @@ import contextlib
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from semantic_here import WorkerHere
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing import open_vault
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.scoped_vault import ScopedVault
 from vaultseek.core.indexing.spaces import Patience
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
@@ -261,3 +263,17 @@ async def test_until_an_index_of_another_format_is_filled_answers_say_that_it_is
     await again.in_writer(again.indexer.load)
     assert again.keyword_reason() is None
     assert paths(again, "copper") == ["switch.md"]
+
+
+async def test_a_part_of_a_vault_has_its_links_as_soon_as_the_vault_has(opened):
+    vault = opened()
+    (vault.options.root / "House").mkdir()
+    for name, text in {"a.md": "[[b]]", "b.md": "Granite."}.items():
+        (vault.options.root / "House" / name).write_text(text)
+    await vault.in_writer(partial(vault.indexer.load, graph=False))
+    await vault.in_writer(vault.indexer.apply, vault.indexer.reconcile())
+    part = ScopedVault(vault, ("House",))
+    assert part.graph is None
+    await vault.in_writer(vault.indexer.load_graph)
+    assert part.graph is not None
+    assert part.graph is part.graph

@@ -62,6 +62,7 @@ class ScopedVault:
         self.ledger = vault.ledger.within(folders)
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
         self._vault = vault
+        self._graph: Graph | None = None
 
     @property
     def name(self) -> str:
@@ -78,13 +79,15 @@ class ScopedVault:
         """The keyword index, which searches in the visible notes only."""
         return ScopedKeywordIndex(self._vault.keyword_index, self.ids)
 
-    @cached_property
+    @property
     def graph(self) -> Graph | None:
         """The links between visible notes, or None before they are known."""
         whole = self._vault.graph
-        sources = {note for note, _, _ in self.ledger.relinked}
-        edges = self.ledger.links.edges(sorted(sources)) if sources else ()
-        return None if whole is None else whole.part(self.ids.tolist(), edges)
+        if self._graph is None and whole is not None:
+            sources = {note for note, _, _ in self.ledger.relinked}
+            edges = self.ledger.links.edges(sorted(sources)) if sources else ()
+            self._graph = whole.part(self.ids.tolist(), edges)
+        return self._graph
 
     @cached_property
     def indexer(self) -> ScopedNames:
