@@ -5,6 +5,7 @@ import contextlib
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.model import Settings, VaultSettings
 from vaultseek.settings.watch import SettingsFile
-from worlds import until
+from worlds import until, write_files
 
 
 @pytest.fixture
@@ -141,3 +142,45 @@ async def test_who_waits_for_an_index_is_told_when_the_vault_is_closed(registry,
     await registry.open_configured(Settings())
     with pytest.raises(Unavailable, match="kept was closed meanwhile"):
         await asyncio.wait_for(waiting, 30)
+
+
+class RunningWorker(WorkerHere):
+    """A worker that knows whether it runs, and stores nothing while ``is_full``."""
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__(dimension)
+        self.runs = self.is_full = False
+
+    async def start(self) -> None:
+        self.runs = True
+
+    async def stop(self) -> None:
+        self.runs = False
+
+    async def apply(self, *arguments: Any, **more: Any) -> None:
+        if self.is_full and more.get("numbers"):
+            raise WorkerUnavailable("it is full")
+        await super().apply(*arguments, **more)
+
+
+async def test_the_worker_of_the_model_before_ends_when_its_vault_is_closed(tmp_path):
+    root = write_files(tmp_path / "notes", {"a.md": "# Pump"})
+    settings = Settings(vaults=[VaultSettings(name="notes", path=root)])
+    workers = {"hashing": RunningWorker(384), "hashing-32": RunningWorker(32)}
+
+    async def opened(model: str) -> VaultRegistry:
+        pool = WorkerPool(lambda model: workers[model.name], idle_seconds=0.01)
+        registry = VaultRegistry(settings, ModelSource(choose_models(model), pool), lambda *_: None)
+        await registry.open_configured(settings)
+        return registry
+
+    before = await opened("hashing")
+    await until(lambda: before.followers[0].vault.ledger.counts().embedded)
+    await before.close()
+    workers["hashing"].runs, workers["hashing-32"].is_full = False, True
+    registry = await opened("hashing-32")
+    await until(lambda: workers["hashing"].runs)
+    assert registry.followers[0].vault.embedding.has_previous
+    await registry.close_vault(root)
+    await until(lambda: not any(worker.runs for worker in workers.values()))
+    await registry.close()

@@ -235,7 +235,11 @@ class VaultRegistry:
             try:
                 await follower.close()
             finally:
-                self._models.pool.release(follower.vault.spaces.models.main)
+                vault = follower.vault
+                self._models.pool.release(vault.spaces.models.main)
+                vault.embedding.release_previous()
+                if vault.spaces.second is not None:
+                    vault.spaces.second.release_previous()
         if delete_index:
             await asyncio.to_thread(self._delete_index, paths.vault_data_directory(root))
 

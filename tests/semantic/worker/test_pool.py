@@ -9,6 +9,7 @@ import pytest
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.worker.pool import WorkerPool, log_name
+from worlds import until
 
 FIRST, OTHER = find_model("hashing"), find_model("hashing-32")
 
@@ -71,6 +72,28 @@ async def test_a_worker_that_is_being_ended_is_started_again_for_a_new_user(pool
     with pytest.raises(WorkerUnavailable):
         await pool.keep(OTHER)
     assert not worker.runs
+
+
+async def test_a_worker_for_which_somebody_waited_in_vain_ends_when_it_is_idle(pool):
+    worker, stopping, may_stop = pool.worker(OTHER), asyncio.Event(), asyncio.Event()
+    stop = worker.stop
+
+    async def stop_when_allowed() -> None:
+        stopping.set()
+        await may_stop.wait()
+        await stop()
+
+    worker.stop = stop_when_allowed
+    async with pool.use(OTHER):
+        pass
+    await stopping.wait()
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01), pool.use(OTHER):
+            pass
+    may_stop.set()
+    async with pool.use(OTHER):
+        assert worker.runs
+    await until(lambda: not worker.runs)
 
 
 async def test_each_model_has_a_worker_of_its_own(pool):

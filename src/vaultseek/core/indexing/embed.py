@@ -126,6 +126,10 @@ class Embedding:
         """True if queries are embedded with the model of ``spec``, not with the one before."""
         return self._migration.is_same_model
 
+    def release_previous(self) -> None:
+        """Release the worker of the model of the previous spec, because the vault is closed."""
+        self._migration.release_model()
+
     async def rest(self) -> None:
         """Return when there may be something to embed."""
         await self.wake.wait()

@@ -95,6 +95,10 @@ class StoreMigration:
         failpoint("store.swapped")
         await self._in_writer(self._space.set_previous_store, None)
         await drop(previous.path)
+        self.release_model()
+
+    def release_model(self) -> None:
+        """Release the worker of the previous model, which is not needed any more."""
         model, self._model = self._model, None
         if model is not None and self._pool is not None:
             self._pool.release(model)

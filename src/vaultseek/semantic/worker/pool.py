@@ -41,7 +41,11 @@ class WorkerPool:
         if self._stopped:
             raise WorkerUnavailable("the semantic workers are stopped")
         lease = self._lease(model)
-        await lease.keep()
+        try:
+            await lease.keep()
+        except BaseException:  # also if the request that waits for it is cancelled
+            self.release(model)
+            raise
         return lease.worker
 
     def release(self, model: LocalModel) -> None:
