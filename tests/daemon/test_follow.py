@@ -1,5 +1,6 @@
 """The reports of a followed vault, and its recovery from failures."""
 
+import asyncio
 import errno
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -13,10 +14,11 @@ from semantic_here import WorkerHere
 from vaultseek.core.indexing import embed
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
-from vaultseek.daemon import folder_source
+from vaultseek.daemon import folder_source, sources
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.errors import Unavailable, WorkerUnavailable
+from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.worker import SemanticAnswer
 from worlds import until
 
 NOTES = {"a.md": "# Pump", "b.md": "# Valve"}
@@ -103,3 +105,43 @@ async def test_a_request_of_a_client_ends_the_pause_after_a_failure(follow, monk
     await follower.rescan()
     assert follower.state == "ready"
     assert follower.vault.ledger.counts().notes == len(NOTES)
+
+
+class DamagedStore(WorkerHere):
+    """A worker whose store is damaged until it is dropped, if ``is_damaged``."""
+
+    is_damaged = False
+
+    async def version(self, *arguments: Any, **more: Any) -> str | None:
+        self.check()
+        return await super().version(*arguments, **more)
+
+    async def query(self, *arguments: Any, **more: Any) -> SemanticAnswer:
+        self.check()
+        return await super().query(*arguments, **more)
+
+    async def drop(self, *arguments: Any, **more: Any) -> None:
+        self.is_damaged = False
+        await super().drop(*arguments, **more)
+
+    def check(self) -> None:
+        if self.is_damaged:
+            raise IndexDamaged("the vectors are torn")
+
+
+@pytest.mark.parametrize("when", ["before it is opened", "while it is open"])
+async def test_damaged_vectors_of_a_paused_vault_are_rebuilt(follow, monkeypatch, when):
+    monkeypatch.setattr(sources, "RETRY_SECONDS", 0.02)
+    worker = DamagedStore()
+    followed = follow(worker)
+    await until(lambda: followed.state == "ready" and not followed.pending)
+    await followed.close()
+    worker.is_damaged = when == "before it is opened"
+    vault = follow(worker, paused=True).vault
+    await until(lambda: vault.embedding.ready)
+    if when == "while it is open":
+        worker.is_damaged = True
+        with pytest.raises(IndexDamaged):
+            await vault.ask_semantic("pump", 5, None)
+    await until(lambda: vault.embedding.ready and not vault.ledger.counts().pending)
+    assert len((await vault.ask_semantic("pump", 5, None)).note_ids) == len(NOTES)

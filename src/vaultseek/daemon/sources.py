@@ -56,12 +56,17 @@ class PausedSource(Source):
         raise Unavailable(self._vault.options.paused_reason.text, "paused")
 
     async def _serve(self) -> None:
+        embedding = self._vault.embedding
         await self._vault.in_writer(self._vault.indexer.load)
         while True:
+            embedding.wake.clear()  # first: what a search finds damaged meanwhile must not be missed
             try:
-                if not await self._vault.embedding.copy():
-                    return
-            except (WorkerUnavailable, IndexDamaged):
+                try:
+                    if not await embedding.copy():
+                        await embedding.rest()
+                except IndexDamaged as error:
+                    await embedding.discard_store(str(error))
+            except WorkerUnavailable:
                 await asyncio.sleep(RETRY_SECONDS)
 
 
