@@ -145,3 +145,12 @@ async def test_damaged_vectors_of_a_paused_vault_are_rebuilt(follow, monkeypatch
             await vault.ask_semantic("pump", 5, None)
     await until(lambda: vault.embedding.ready and not vault.ledger.counts().pending)
     assert len((await vault.ask_semantic("pump", 5, None)).note_ids) == len(NOTES)
+
+
+async def test_a_client_that_waits_does_not_take_back_what_another_has_confirmed(follow):
+    follower = follow(WorkerHere(), {f"{number}.md": "# Pump" for number in range(40)})
+    await until(lambda: follower.state == "ready" and follower.vault.ledger.counts().notes == 40)
+    for file in follower.vault.options.root.glob("*.md"):
+        file.unlink()
+    await asyncio.gather(follower.rescan(accept_loss=True), follower.rescan())
+    assert (follower.state, follower.vault.ledger.counts().notes) == ("ready", 0)

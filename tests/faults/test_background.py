@@ -244,6 +244,21 @@ async def test_j3_what_fails_for_ever_is_logged_once(caplog, monkeypatch):
     assert len(caplog.records) == 1
 
 
+async def test_a_task_that_was_well_for_a_while_is_soon_started_again(monkeypatch):
+    monkeypatch.setattr(tasks, "WORKER_BACKOFF_SECONDS", (0.0, 3600.0))
+    monkeypatch.setattr(tasks, "STABLE_SECONDS", 0.0)
+    tries = 0
+
+    async def work() -> None:
+        nonlocal tries
+        tries += 1
+        raise OSError(5, "Input/output error")
+
+    task = asyncio.create_task(tasks.keep_running(work, "test"))
+    await until(lambda: tries > 5)
+    task.cancel()
+
+
 @pytest.mark.fault("B4", "B3")
 async def test_b4_what_was_healed_is_in_the_log(follow, caplog):
     follower = follow()

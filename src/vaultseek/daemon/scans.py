@@ -78,7 +78,7 @@ class Scans:
         Without ``files`` only notes are waited for.
         """
         async with self._ended:
-            self.accepts_loss = accept_loss
+            self.accepts_loss |= accept_loss
             target = self._begun + 1
             request()
             await self._ended.wait_for(

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from vaultseek.base.limits import WORKER_BACKOFF_SECONDS
 
 RETRIES_SECONDS = (1.0, 2.0, 5.0, 15.0)
 """Pauses before a vault is opened or indexed again after a failure; the last one repeats."""
+STABLE_SECONDS = 60.0
+"""Time after which a failure of a task does not count as one in a row."""
 
 log = logging.getLogger(__name__)
 Work = Callable[[], Coroutine[Any, Any, None]]
@@ -24,6 +27,7 @@ async def keep_running(work: Work, name: str) -> None:
     failures = 0
     logged = ""
     while True:
+        began = time.monotonic()
         try:
             await work()
         except Exception as error:
@@ -32,5 +36,5 @@ async def keep_running(work: Work, name: str) -> None:
                 log.exception("task %s failed; restarting it", name)
         else:
             return
-        failures += 1
+        failures = failures + 1 if time.monotonic() - began < STABLE_SECONDS else 1
         await asyncio.sleep(pause_after(failures, WORKER_BACKOFF_SECONDS))
