@@ -93,6 +93,15 @@ async def test_a_folder_that_is_back_is_not_closed(registry, tmp_path, monkeypat
     assert names(registry) == ["kept", "named"]
 
 
+async def test_a_vault_that_a_request_named_gives_its_name_to_a_configured_one(registry, tmp_path):
+    other = write_files(tmp_path / "other", {"a.md": "# Pump"})
+    configured = [*registry.settings.vaults, VaultSettings(name="Named", path=other)]
+    await registry.open_configured(Settings(vaults=configured))
+    found = await registry.find_all()
+    assert {each.vault.options.root for each in found.values()} == {tmp_path / "kept", other}
+    assert (await registry.find(str(tmp_path / "named"), None)).vault.name == "named-2"
+
+
 async def test_the_choices_are_all_vaults_that_are_known(registry, tmp_path):
     registry.settings = Settings()
     with pytest.raises(UsageError, match="known: kept, named"):

@@ -118,10 +118,13 @@ class VaultRegistry:
             if follower is not None and follower.vault.options != options:
                 await self.close_vault(options.root)
         engines = {options.root: options.engine for options in configured}
+        names = {options.name.casefold() for options in configured}
         for follower in self.followers:
             options = follower.vault.options
             has_moved = options.engine != engines.get(options.root, settings.index.engine)
-            if has_moved or options.paused != (options.root in paused):
+            # Who may see the configured vault of that name would see this one.
+            has_lost_name = options.root not in engines and options.name.casefold() in names
+            if has_moved or has_lost_name or options.paused != (options.root in paused):
                 await self.close_vault(options.root)
         for root in previous_roots - {options.root for options in configured}:
             await self.close_vault(root)
