@@ -9,7 +9,7 @@ import pytest
 from vaultseek.base import paths
 from vaultseek.base.paths import write_atomically
 from vaultseek.core.indexing.model_source import SHARE_FILE, kept_share
-from vaultseek.errors import Unavailable
+from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.semantic.models.fetch import recorded_digests
 from vaultseek.settings.watch import RegisteredVaults, read_registry, registry_file
 from vaultseek.store.concept_vocabulary import read_vocabulary
@@ -109,3 +109,11 @@ def test_nonsense_in_a_file_of_the_daemons_own_counts_as_none(
     assert dict(recorded_digests()) == {}
     assert kept_share(tmp_path) is None
     assert read_vocabulary(registry_file(), "model") is None
+
+
+def test_a_list_of_vaults_that_cannot_be_read_now_is_not_empty(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    assert read_registry() == RegisteredVaults()
+    registry_file().mkdir(parents=True)
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_registry()

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import shutil
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,32 @@ async def test_the_choices_are_all_vaults_that_are_known(registry, tmp_path):
     registry.settings = Settings()
     with pytest.raises(UsageError, match="known: kept, named"):
         await registry.find(None, str(tmp_path))
+
+
+async def test_settings_are_applied_though_who_asked_has_gone(registry, tmp_path, monkeypatch):
+    (tmp_path / "new").mkdir()
+    config = tmp_path / "config.toml"
+    config.write_text("")
+    file = SettingsFile(config)
+    file.read()
+    config.write_text(f'[[vaults]]\nname = "new"\npath = "{tmp_path / "new"}"\n')
+    reading, going_on, changed = threading.Event(), threading.Event(), file.changed
+
+    def read_slowly() -> Settings | None:
+        settings = changed()
+        reading.set()
+        going_on.wait(20)
+        return settings
+
+    monkeypatch.setattr(file, "changed", read_slowly)
+    methods = Methods(file, registry, "").handlers()
+    asking = asyncio.create_task(methods["vault/list"]({}, RequestContext()))
+    await asyncio.to_thread(reading.wait, 20)
+    asking.cancel()
+    going_on.set()
+    async with asyncio.timeout(20):
+        while "new" not in names(registry):
+            await asyncio.sleep(0.01)
 
 
 class UnchangedSettings(SettingsFile):

@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vaultseek.base import paths
+from vaultseek.errors import ConfigError
 from vaultseek.settings.load import load
 from vaultseek.settings.model import Settings, VaultSettings
 
@@ -102,7 +103,10 @@ def registry_file() -> Path:
 
 
 def read_registry() -> RegisteredVaults:
-    """Read the registry; an empty one if the file is missing or damaged."""
+    """Read the registry; an empty one if the file is missing or damaged.
+
+    Raises ConfigError if it cannot be read now: an empty one would then be written in its place.
+    """
     try:
         data = paths.read_json(registry_file())
         paused = frozenset(Path(path) for path in data["paused"])
@@ -111,8 +115,10 @@ def read_registry() -> RegisteredVaults:
             with contextlib.suppress(ValidationError):
                 vaults.append(VaultSettings.model_validate(entry))
         return RegisteredVaults(tuple(vaults), paused)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return RegisteredVaults()
+    except OSError as error:
+        raise ConfigError(f"{registry_file()} cannot be read: {error.strerror or error}") from None
 
 
 def write_registry(registry: RegisteredVaults) -> None:

@@ -34,6 +34,7 @@ class VaultMethods:
         self._registry = registry
         self._changing = asyncio.Lock()
         self._reported = ""
+        self._applying: asyncio.Task[None] | None = None
 
     def handlers(self) -> Handlers:
         """Return the handlers."""
@@ -154,6 +155,11 @@ class VaultMethods:
     async def _apply_settings(self) -> None:
         if not self._file.has_changed():  # asked before every request, for which a thread would cost more
             return
+        # Who asked may go meanwhile, but what was read is applied.
+        self._applying = asyncio.create_task(self._read_and_apply())
+        await asyncio.shield(self._applying)
+
+    async def _read_and_apply(self) -> None:
         settings = await asyncio.to_thread(self._file.changed)
         if settings is not None:
             await self._registry.open_configured(settings, self._file.registry.paused)
