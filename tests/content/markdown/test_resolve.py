@@ -157,3 +157,14 @@ def test_a_missing_file_can_be_removed() -> None:
     names = names_of(["a.md"])
     names.remove("b.md")
     assert "a.md" in names
+
+
+def test_a_move_onto_a_note_that_is_only_considered_changes_nothing() -> None:
+    names = Names()
+    for path, aliases in {"a.md": ["Tea"], "b.md": ["Xylo"], "c.md": ["Xylo"]}.items():
+        names.add(path, aliases)
+    after = names.moved({"a.md": "b.md"})
+    assert (after.resolve("Xylo", "n.md").path, after.resolve("Tea", "n.md").path) == ("c.md", "b.md")
+    assert names.resolve("Xylo", "n.md").path == "b.md"
+    names.add("b.md", ["Xylo"])
+    assert names.resolve("Xylo", "n.md").candidates == ("c.md",)

@@ -125,9 +125,11 @@ class Names:
         other._by_name = dict(self._by_name)
         other._by_alias = dict(self._by_alias)
         other._by_page = dict(self._by_page)
-        aliases = {old: self._files.get(old, ()) for old in moves}
+        aliases = {path: self._files.get(path, ()) for move in moves.items() for path in move}
         for old, new in moves.items():
-            for table, key in (*other._entries(old, aliases[old]), *other._entries(new, aliases[old])):
+            # A note may be at the new path already: its aliases are removed from the lists, too.
+            keys = (*aliases[old], *aliases[new])
+            for table, key in (*other._entries(old, aliases[old]), *other._entries(new, keys)):
                 if key in table:
                     table[key] = list(table[key])
         for old in moves:
