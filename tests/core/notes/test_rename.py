@@ -163,6 +163,18 @@ def test_the_links_to_a_heading_follow_it(world):
         rename_heading(here.note("Pump.md"), "Nowhere", "x", vault_of(here))
 
 
+@pytest.mark.parametrize(("quote", "name"), [("'", "Bob's note"), ('"', 'The "x" note')])
+def test_the_properties_of_a_note_stay_readable(world, quote, name):
+    front = f"up: {quote}[[a]]{quote}\npart: {quote}[[a#Old|x]]{quote}\nsee: {quote}[y](a.md#Old){quote}"
+    texts = {"a.md": "# Old\n", "n.md": f"---\n{front}\n---\n"}
+    here = world(texts)
+    moved = parse(applied(texts, rename_notes({"a.md": f"{name}.md"}, vault_of(here)))["n.md"], "n.md")
+    assert [link.target for link in moved.links] == [name, name, f"{name}.md"]
+    edits = rename_heading(here.note("a.md"), "Old", name, vault_of(here))
+    renamed = parse(applied(texts, edits)["n.md"], "n.md")
+    assert [link.heading for link in renamed.links] == [None, name, name]
+
+
 def test_a_definition_that_several_links_use_gets_one_edit(world):
     texts = {
         "Own.md": "# Object\n[a][r] and [r] and [s]\n\n[r]: Own.md#Object\n[s]: #Object\n",

@@ -78,23 +78,30 @@ def moved_target(
     return _leading(_in_manner(link, was, now, names), path, source, names)
 
 
-def rewritten(written: str, target: str, *, markdown: bool) -> str:
-    """Return the text of a link's target, ``written``, with another ``target``; the fragment stays."""
+def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> str:
+    """Return the text of a link's target, ``written``, with another ``target``; the fragment stays.
+
+    ``quote`` is the quotation mark around the link in frontmatter.
+    """
     if not markdown:
         end = _WIKI_PATH_END.search(written)
-        return target + (written[end.start() :] if end else "")
+        return _quoted(target, quote) + (written[end.start() :] if end else "")
     _, sign, fragment = written.partition("#")
-    return (target if " " in written else destination(target)) + sign + fragment
+    return _quoted(target if " " in written else destination(target), quote) + sign + fragment
 
 
-def with_fragment(written: str, fragment: str, *, markdown: bool) -> str:
-    """Return the text of a link's target with another fragment, which is that of a heading."""
+def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "") -> str:
+    """Return the text of a link's target with another fragment, which is that of a heading.
+
+    ``quote`` is the quotation mark around the link in frontmatter.
+    """
     path, _, rest = written.partition("#")
     if markdown:
         old = unquote(rest)
-        return f"{path}#{_slug(fragment) if old == _slug(old) else destination(fragment)}"
+        new = _slug(fragment) if old == _slug(old) else destination(fragment)
+        return f"{path}#{_quoted(new, quote)}"
     end = _ALIAS.search(rest)
-    return f"{path}#{fragment}{rest[end.start() :] if end else ''}"
+    return f"{path}#{_quoted(fragment, quote)}{rest[end.start() :] if end else ''}"
 
 
 def destination(target: str) -> str:
@@ -121,6 +128,13 @@ _WIKI_PATH_END = re.compile(r"\\?\||#")
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&()<>\[\]\\^`{|}]")
+
+
+def _quoted(text: str, quote: str) -> str:
+    """Return a text as YAML wants it between these quotation marks."""
+    if quote == "'":
+        return text.replace("'", "''")
+    return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
 
 
 def _slug(text: str) -> str:

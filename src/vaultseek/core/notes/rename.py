@@ -172,13 +172,23 @@ def note_edits(note: Note, targets: Moves) -> Iterator[Edit]:
         if target is None or link.written is None or link.written in seen:
             continue
         seen.add(link.written)
-        yield link_edit(note.path, link.written, target, note.lines)
+        yield link_edit(note.path, link, link.written, target, note.lines)
 
 
-def link_edit(path: str, written: Place, target: str, lines: Sequence[str]) -> Edit:
+def link_edit(path: str, link: Link, written: Place, target: str, lines: Sequence[str]) -> Edit:
     """Return the edit that replaces the target of a link."""
     old = lines[written.line - 1][written.start : written.end]
-    return Edit(path, written, old, rewritten(old, target, markdown=not in_brackets(written, lines)))
+    markdown = not in_brackets(written, lines)
+    new = rewritten(old, target, markdown=markdown, quote=quote_before(link, lines))
+    return Edit(path, written, old, new)
+
+
+def quote_before(link: Link, lines: Sequence[str]) -> str:
+    """Return the quotation mark that opens the property of a link; "" for a link in the body."""
+    if link.property is None or link.place is None:
+        return ""
+    before = lines[link.place.line - 1][: link.place.start].rstrip()
+    return before[-1:] if before.endswith(("'", '"')) else ""
 
 
 def in_brackets(written: Place, lines: Sequence[str]) -> bool:
@@ -197,7 +207,7 @@ def _quick_edit(path: str, link: Link, target: str, lines: Sequence[str]) -> Edi
     if span is None:
         return None
     written = Place(place.line, place.start + span[0], place.start + span[1])
-    return link_edit(path, written, target, lines)
+    return link_edit(path, link, written, target, lines)
 
 
 def _wiki_span(raw: str, link: Link) -> tuple[int, int] | None:
@@ -284,8 +294,9 @@ def heading_links(
             seen.add(link.written)
             line, start, end = link.written
             old = note.lines[line - 1][start:end]
-            wiki = in_brackets(link.written, note.lines)
-            yield Edit(note.path, link.written, old, with_fragment(old, fragment, markdown=not wiki))
+            markdown = not in_brackets(link.written, note.lines)
+            new = with_fragment(old, fragment, markdown=markdown, quote=quote_before(link, note.lines))
+            yield Edit(note.path, link.written, old, new)
 
 
 def _renamed_fragment(fragment: str, headings: Sequence[Heading], at: int, text: str) -> str | None:

@@ -11,7 +11,7 @@ from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import fold, printable
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
-from vaultseek.core.notes.rename import in_brackets
+from vaultseek.core.notes.rename import in_brackets, quote_before
 from vaultseek.doors.lsp.blocks import edit_of_id
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text
@@ -149,7 +149,8 @@ def _change(
     change = with_fragment if is_fragment else rewritten
     if markdown and not is_fragment and not target.endswith(".md") and old.split("#")[0].endswith(".md"):
         target += ".md"
-    edit = types.TextEdit(text.range(written), change(old, target, markdown=markdown))
+    new = change(old, target, markdown=markdown, quote=quote_before(link, text.lines))
+    edit = types.TextEdit(text.range(written), new)
     return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=replacing(session, uri, [edit]))
 
 

@@ -137,7 +137,7 @@ async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -
             written, moved = target.link.written, target.answer.get("moved")
             if moved is not None and written is not None and written not in seen:
                 seen.add(written)
-                edits.append(link_edit(path, written, moved, text.lines))
+                edits.append(link_edit(path, target.link, written, moved, text.lines))
     return edits
 
 
