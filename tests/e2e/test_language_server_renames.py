@@ -137,3 +137,31 @@ def test_a_move_that_loses_the_extension_is_refused(daemon, served):
     with Client(socket) as client:
         answer = client.propose_rename(moves=[{"old": "image.png", "new": "photo.png"}], vault=str(root))
     assert sorted(edit["path"] for edit in answer["edits"]) == ["A.md", "B.md"]
+
+
+@pytest.mark.fault("K11")
+def test_a_tag_that_a_note_could_not_have_is_refused(daemon, served):
+    root = served({"A.md": "---\ntags: [tea]\n---\n#tea\n"})
+    socket = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock"
+    with Client(socket) as client:
+        for new in (
+            "@home",
+            "*",
+            "%x",
+            "&x",
+            "~",
+            "null",
+            "True",
+            "a=b",
+            "home+",
+            "12",
+            "1e3",
+            "0x1F",
+            "-",
+            "$",
+        ):
+            with pytest.raises(UsageError, match="letters, digits"):
+                client.propose_rename(tag="tea", to=new, vault=str(root))
+        for new in ("#home/", "job-1/old_one", "-x", "2031/03", "Café", "🧗"):
+            answer = client.propose_rename(tag="tea", to=new, vault=str(root))
+            assert [edit["new"] for edit in answer["edits"]] == [new.strip("#/")] * 2

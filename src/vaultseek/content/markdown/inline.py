@@ -52,6 +52,16 @@ class Source(NamedTuple):
     after: int = 0
 
 
+def is_tag(text: str) -> bool:
+    """True if ``text`` can be a whole tag, in a note's body and in its frontmatter."""
+    from vaultseek.content.markdown.yamlcore import resolve  # YAML takes long to import
+
+    # YAML reads a hyphen alone as an item of a list, and digits alone are no tag even where they are text.
+    if not _TAG.fullmatch(text) or text == "-" or (text.isascii() and text.isdigit()):
+        return False
+    return bool(resolve(text) == text)
+
+
 def scan(text: str, line: int, source: Source, definitions: Definitions, inlines: Inlines) -> None:
     """Add the links and tags of a block's ``text``, whose first line is ``line``, to ``inlines``."""
     _Scanner(text, line, source, definitions, inlines).run()

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from vaultseek.base.model import JSON, Link
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.kinds import file_type
+from vaultseek.content.markdown.inline import is_tag
 from vaultseek.content.markdown.spelling import new_target
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.scoped_vault import SearchedVault
@@ -114,8 +115,10 @@ def _edits(call: params.RenameParams, vault: OpenVault, row: NoteRow | None) -> 
 def checked_tag(tag: str) -> str:
     """Return a new tag without its ``#``. Raises UsageError if it cannot be one."""
     tag = tag.strip().lstrip("#").strip("/")
-    if not tag or tag.isdigit() or any(sign.isspace() or sign in ",.;:!?\"'()[]{}<>#`|\\^" for sign in tag):
-        raise UsageError(f"{tag!r} cannot be a tag; use letters, digits, - _ and /")
+    if not is_tag(tag):
+        raise UsageError(
+            f"{tag!r} cannot be a tag; use letters, digits, - _ and /, but no number, true or null"
+        )
     return tag
 
 
