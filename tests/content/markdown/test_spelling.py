@@ -89,6 +89,9 @@ def test_a_markdown_link_stays_relative_when_its_own_note_moves():
         ("Pump#Alarm|x", False, "Valve#Alarm|x"),
         ("Pump\\|x", False, "Valve\\|x"),
         ("Pump.md#alarm", True, "Valve#alarm"),
+        ("Bob&#39;s%20note.md#a&#39;s", True, "Valve#a&#39;s"),
+        ("Bob&#x27;s.md", True, "Valve"),
+        ("a&#alarm", True, "Valve#alarm"),
     ],
 )
 def test_fragment_and_text_of_a_link_stay(written, markdown, new):
@@ -105,4 +108,5 @@ def test_a_fragment_is_written_as_before():
     assert with_fragment("Pump#Alarm|x", "New name", markdown=False) == "Pump#New name|x"
     assert with_fragment("Pump.md#old-name", "New name", markdown=True) == "Pump.md#new-name"
     assert with_fragment("Pump.md#Old%20name", "New name", markdown=True) == "Pump.md#New%20name"
+    assert with_fragment("Bob&#39;s.md#old-name", "New name", markdown=True) == "Bob&#39;s.md#new-name"
     assert linkable_heading("A [b] | c#d ^e") == "A b c d e"

@@ -175,6 +175,14 @@ def test_the_properties_of_a_note_stay_readable(world, quote, name):
     assert [link.heading for link in renamed.links] == [None, name, name]
 
 
+@pytest.mark.parametrize("new", ["abc: x.md", "c<d>.md", "100%41 d.md", "A&amp;B x.md", "it's (1).md"])
+def test_a_markdown_link_stays_a_link_to_the_note_whatever_its_name(world, new):
+    texts = {"a b.md": "", "n.md": "[x](<a b.md>) [y](a%20b.md) [z](<a b.md#H> 't')\n"}
+    here = world(texts)
+    after = applied(texts, rename_notes({"a b.md": new}, vault_of(here)))
+    assert [link.target for link in parse(after["n.md"], "n.md").links] == [new] * 3
+
+
 def test_a_definition_that_several_links_use_gets_one_edit(world):
     texts = {
         "Own.md": "# Object\n[a][r] and [r] and [s]\n\n[r]: Own.md#Object\n[s]: #Object\n",

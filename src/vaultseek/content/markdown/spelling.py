@@ -86,8 +86,10 @@ def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> 
     if not markdown:
         end = _WIKI_PATH_END.search(written)
         return _quoted(target, quote) + (written[end.start() :] if end else "")
-    _, sign, fragment = written.partition("#")
-    return _quoted(target if " " in written else destination(target), quote) + sign + fragment
+    path = _markdown_path(written)
+    new = destination(target)
+    # Angle brackets around a destination let it contain spaces, but no other sign that has to be encoded.
+    return _quoted(new.replace("%20", " ") if " " in written else new, quote) + written[len(path) :]
 
 
 def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "") -> str:
@@ -95,11 +97,12 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
-    path, _, rest = written.partition("#")
     if markdown:
-        old = unquote(rest)
+        path = _markdown_path(written)
+        old = unquote(written[len(path) + 1 :])
         new = _slug(fragment) if old == _slug(old) else destination(fragment)
         return f"{path}#{_quoted(new, quote)}"
+    path, _, rest = written.partition("#")
     end = _ALIAS.search(rest)
     return f"{path}#{_quoted(fragment, quote)}{rest[end.start() :] if end else ''}"
 
@@ -125,9 +128,16 @@ def can_be_linked(path: str) -> bool:
 
 
 _WIKI_PATH_END = re.compile(r"\\?\||#")
+_MARKDOWN_PATH = re.compile(r"(?:&#(?=[0-9]|[xX][0-9a-fA-F])|[^#])*+")
+"""The path of a destination, where an entity such as ``&#39;`` may stand."""
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
-_UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&()<>\[\]\\^`{|}]")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&():<>\[\]\\^`{|}]")
+
+
+def _markdown_path(written: str) -> str:
+    match = _MARKDOWN_PATH.match(written)
+    return match[0] if match else ""
 
 
 def _quoted(text: str, quote: str) -> str:
