@@ -163,6 +163,20 @@ def test_the_links_to_a_heading_follow_it(world):
         rename_heading(here.note("Pump.md"), "Nowhere", "x", vault_of(here))
 
 
+@pytest.mark.parametrize("empty", ["#", "## ", " ##", "# #", "###\t###"])
+def test_an_empty_heading_gets_a_text(world, empty):
+    texts = {"a.md": f"{empty}\n"}
+    here = world(texts)
+    after = applied(texts, rename_heading(here.note("a.md"), "", "New", vault_of(here)))["a.md"]
+    assert [heading.text for heading in parse(after, "a.md").headings] == ["New"]
+
+
+def test_a_heading_of_several_lines_is_refused(world):
+    here = world({"a.md": "First\nsecond\n===\n"})
+    with pytest.raises(UsageError, match="several lines"):
+        rename_heading(here.note("a.md"), "First second", "New", vault_of(here))
+
+
 @pytest.mark.parametrize(("quote", "name"), [("'", "Bob's note"), ('"', 'The "x" note')])
 def test_the_properties_of_a_note_stay_readable(world, quote, name):
     front = f"up: {quote}[[a]]{quote}\npart: {quote}[[a#Old|x]]{quote}\nsee: {quote}[y](a.md#Old){quote}"

@@ -238,7 +238,7 @@ def _markdown_span(raw: str, link: Link) -> tuple[int, int] | None:
 def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[Edit]:
     """Return the edits that give a heading another text, there and in the links to it.
 
-    Raises NotFound if the note has no such heading.
+    Raises NotFound if the note has no such heading, and UsageError if the heading has several lines.
     """
     own = parse("\n".join(vault.lines(row.path) or []), row.path)
     chain = heading_chain([heading], own.headings) or heading_chain(heading.split("#"), own.headings)
@@ -264,11 +264,15 @@ def _leading(note: Note, path: str, vault: Vault) -> set[Place | None]:
 
 
 def heading_edit(note: Note, heading: Heading, text: str) -> Edit:
-    """Return the edit of the heading itself."""
-    line = note.lines[heading.line - 1]
-    first = heading.text.split("\n", 1)[0]
-    start = max(0, line.rfind(first) if first else len(line))
-    return Edit(note.path, Place(heading.line, start, start + len(first)), first, text)
+    """Return the edit of the heading itself. Raises UsageError for one of several lines."""
+    line, old = note.lines[heading.line - 1], heading.text
+    if "\n" in old:
+        raise UsageError(f"the heading {quote(old.splitlines()[0])} has several lines; write it in one")
+    if not old:
+        start = line.index("#") + heading.level
+        return Edit(note.path, Place(heading.line, start, start), old, f" {text}")
+    start = max(0, line.rfind(old))
+    return Edit(note.path, Place(heading.line, start, start + len(old)), old, text)
 
 
 def heading_links(
