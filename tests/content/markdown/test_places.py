@@ -62,3 +62,17 @@ def at(note, place: Place) -> str:
 def test_columns_are_those_of_the_line_in_the_file(text, place):
     (link,) = parse(text, "n.md").links
     assert link.place == place
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ('"see [[a]]": "[[a]]"', [14]),
+        ('l: ["[[a]]", "[[a]]"]', [5, 14]),
+        ("'[[a]]':\t\t'[[a]]'", [11]),
+        ("漢字: ['🧗', &x '[[a]]', '[[a]]']", [14, 23]),
+    ],
+)
+def test_a_link_in_a_property_stands_where_its_value_is(line, columns):
+    note = parse(f"---\n{line}\n---\n", "n.md")
+    assert [link.place for link in note.links] == [(2, start, start + 5) for start in columns]

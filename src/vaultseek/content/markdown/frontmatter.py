@@ -136,7 +136,7 @@ def _links(scalars: Iterable[Scalar], lines: Sequence[str]) -> Iterable[Link]:
     for scalar in scalars:
         if scalar.is_text and scalar.text.lstrip().startswith("["):
             text = lines[scalar.row + 1] if scalar.row + 1 < len(lines) else ""
-            link = property_link(scalar.text, scalar.row + 2, scalar.key, text)
+            link = property_link(scalar.text, scalar.row + 2, scalar.key, text, scalar.column)
             if link is not None:
                 yield link
 

@@ -43,10 +43,13 @@ def label_key(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def property_link(value: str, line: int, prop: str, text: str = "") -> Link | None:
-    """Return the link if a property's whole ``value`` is one; ``text`` is the line that it is written in."""
+def property_link(value: str, line: int, prop: str, text: str = "", column: int = 0) -> Link | None:
+    """Return the link if a property's whole ``value`` is one.
+
+    ``text`` is the line that it is written in, at ``column`` or behind.
+    """
     value = value.strip()
-    start = text.find(value)
+    start = text.find(value, column)
     whole = None if start < 0 or not text else Place(line, start, start + len(value))
     if match := _WHOLE_WIKILINK.fullmatch(value):
         return wikilink(match[1], "wikilink", line, prop, (whole, _within(whole, *match.span(1))))

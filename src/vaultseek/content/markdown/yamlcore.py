@@ -35,11 +35,12 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: its keys joined by dots, its text, and its row (0-based)."""
+    """A scalar as written: its keys joined by dots, its text, and its row and column (0-based)."""
 
     key: str
     text: str
     row: int
+    column: int
     is_text: bool
 
 
@@ -246,7 +247,8 @@ class _Builder:
         self.weigh(len(event.value), event)
         text = _clean(event.value)
         value = self.typed(event, text)
-        self.scalars.append(Scalar(key, text, _row(event), isinstance(value, str)))
+        column = event.start_mark.column if event.start_mark else 0
+        self.scalars.append(Scalar(key, text, _row(event), column, isinstance(value, str)))
         return value
 
     def typed(self, event: ScalarEvent, text: str) -> Any:
