@@ -76,3 +76,19 @@ def test_columns_are_those_of_the_line_in_the_file(text, place):
 def test_a_link_in_a_property_stands_where_its_value_is(line, columns):
     note = parse(f"---\n{line}\n---\n", "n.md")
     assert [link.place for link in note.links] == [(2, start, start + 5) for start in columns]
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("'[[Bob''s|x]]'", "Bob''s|x"),
+        ('"[[The \\"x\\"]]"', 'The \\"x\\"'),
+        ("'[it''s](Bob''s.md)'", "Bob''s.md"),
+        ('"[\\"x\\"](<Bob\'s note.md>)"', "Bob's note.md"),
+        ("['[[Bob''s]]', \"[[Bob's]]\"]", "Bob''s"),
+    ],
+)
+def test_a_link_is_found_between_quotation_marks_that_it_contains(value, written):
+    note = parse(f"---\nup: {value}\n---\n", "n.md")
+    assert note.links[0].written is not None
+    assert at(note, note.links[0].written) == written

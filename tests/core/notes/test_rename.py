@@ -182,11 +182,16 @@ def test_the_properties_of_a_note_stay_readable(world, quote, name):
     front = f"up: {quote}[[a]]{quote}\npart: {quote}[[a#Old|x]]{quote}\nsee: {quote}[y](a.md#Old){quote}"
     texts = {"a.md": "# Old\n", "n.md": f"---\n{front}\n---\n"}
     here = world(texts)
-    moved = parse(applied(texts, rename_notes({"a.md": f"{name}.md"}, vault_of(here)))["n.md"], "n.md")
+    there = applied(texts, rename_notes({"a.md": f"{name}.md"}, vault_of(here)))
+    moved = parse(there["n.md"], "n.md")
     assert [link.target for link in moved.links] == [name, name, f"{name}.md"]
     edits = rename_heading(here.note("a.md"), "Old", name, vault_of(here))
     renamed = parse(applied(texts, edits)["n.md"], "n.md")
     assert [link.heading for link in renamed.links] == [None, name, name]
+    there[f"{name}.md"] = there.pop("a.md")
+    (here.root / "a.md").unlink()
+    back = applied(there, rename_notes({f"{name}.md": "a.md"}, vault_of(world(there))))
+    assert back["n.md"] == texts["n.md"]
 
 
 @pytest.mark.parametrize("new", ["abc: x.md", "c<d>.md", "100%41 d.md", "A&amp;B x.md", "it's (1).md"])

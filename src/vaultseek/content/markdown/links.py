@@ -49,16 +49,27 @@ def property_link(value: str, line: int, prop: str, text: str = "", column: int 
     ``text`` is the line that it is written in, at ``column`` or behind.
     """
     value = value.strip()
-    start = text.find(value, column)
-    whole = None if start < 0 or not text else Place(line, start, start + len(value))
+    # A quotation mark in the link is escaped between two of its kind.
+    forms = (value, in_quotes(value, "'"), in_quotes(value, '"'))
+    found = [(at, form) for form in forms if (at := text.find(form, column)) >= 0]
+    start, written = min(found, default=(-1, value))
+    whole = None if start < 0 or not text else Place(line, start, start + len(written))
     if match := _WHOLE_WIKILINK.fullmatch(value):
-        return wikilink(match[1], "wikilink", line, prop, (whole, _within(whole, *match.span(1))))
+        return wikilink(match[1], "wikilink", line, prop, (whole, _within(whole, 2, len(written) - 2)))
     if match := _WHOLE_MARKDOWN.fullmatch(value):
         bare = match[2].removeprefix("<").removesuffix(">")
-        first = match.start(2) + match[2].startswith("<")
-        places = whole, _within(whole, first, first + len(bare))
+        end = len(written) - 1 - match[2].startswith("<")
+        first = written.index("](") + 2 + match[2].startswith("<")
+        places = whole, _within(whole, first, end)
         return markdown_link(bare, "markdown", match[1], line, prop, places)
     return None
+
+
+def in_quotes(text: str, quote: str) -> str:
+    """Return a text as YAML has it between two of these quotation marks."""
+    if quote == "'":
+        return text.replace("'", "''")
+    return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
 
 
 def _within(whole: Place | None, start: int, end: int) -> Place | None:

@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from vaultseek.base.model import Link
 from vaultseek.base.text import fold_case
+from vaultseek.content.markdown.links import in_quotes
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names
 from vaultseek.content.markdown.title import file_stem, note_name
 
@@ -85,11 +86,11 @@ def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> 
     """
     if not markdown:
         end = _WIKI_PATH_END.search(written)
-        return _quoted(target, quote) + (written[end.start() :] if end else "")
+        return in_quotes(target, quote) + (written[end.start() :] if end else "")
     path = _markdown_path(written)
     new = destination(target)
     # Angle brackets around a destination let it contain spaces, but no other sign that has to be encoded.
-    return _quoted(new.replace("%20", " ") if " " in written else new, quote) + written[len(path) :]
+    return in_quotes(new.replace("%20", " ") if " " in written else new, quote) + written[len(path) :]
 
 
 def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "") -> str:
@@ -101,10 +102,10 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
         path = _markdown_path(written)
         old = unquote(written[len(path) + 1 :])
         new = _slug(fragment) if old == _slug(old) else destination(fragment)
-        return f"{path}#{_quoted(new, quote)}"
+        return f"{path}#{in_quotes(new, quote)}"
     path, _, rest = written.partition("#")
     end = _ALIAS.search(rest)
-    return f"{path}#{_quoted(fragment, quote)}{rest[end.start() :] if end else ''}"
+    return f"{path}#{in_quotes(fragment, quote)}{rest[end.start() :] if end else ''}"
 
 
 def destination(target: str) -> str:
@@ -138,13 +139,6 @@ _UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&():<>\[\]\\^`{|}]")
 def _markdown_path(written: str) -> str:
     match = _MARKDOWN_PATH.match(written)
     return match[0] if match else ""
-
-
-def _quoted(text: str, quote: str) -> str:
-    """Return a text as YAML wants it between these quotation marks."""
-    if quote == "'":
-        return text.replace("'", "''")
-    return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
 
 
 def _slug(text: str) -> str:
