@@ -165,3 +165,16 @@ def test_a_tag_that_a_note_could_not_have_is_refused(daemon, served):
         for new in ("#home/", "job-1/old_one", "-x", "2031/03", "Café", "🧗"):
             answer = client.propose_rename(tag="tea", to=new, vault=str(root))
             assert [edit["new"] for edit in answer["edits"]] == [new.strip("#/")] * 2
+
+
+@pytest.mark.fault("K11")
+async def test_the_properties_of_an_open_note_stay_readable(daemon, served):
+    text = "---\nup: '[[Pu¦mp]]'\npart: \"[[Pump#Old]]\"\n---\n"
+    root = served({"A.md": text.replace("¦", ""), "Pump.md": "# Old\n"})
+    async with editor(daemon.environment, root) as here:
+        apply(root, await rename(here, "A.md", text, "Bob's pump"))
+        here.close("A.md")
+        apply(root, await rename(here, "Bob's pump.md", "# O¦ld\n", 'The "x"'))
+    assert (root / "A.md").read_text() == (
+        "---\nup: '[[Bob''s pump]]'\npart: \"[[Bob's pump#The \\\"x\\\"]]\"\n---\n"
+    )
