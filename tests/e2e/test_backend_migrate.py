@@ -96,7 +96,9 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     assert "leave it out" in mover.refused("--to", "embedded", "--uri", server.uri, code=2)
     assert mover.answers() == before
 
-    # Command and daemon are killed as soon as the move has begun, and another daemon while it copies vectors.
+    # Command and daemon, which cannot end the move, are killed once it has begun, and another daemon while it
+    # copies vectors.
+    daemon.stop()
     command = [
         sys.executable,
         "-m",
@@ -108,7 +110,8 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
         "--uri",
         server.uri,
     ]
-    moving = subprocess.Popen(command, env=daemon.environment, stderr=subprocess.DEVNULL)
+    environment = {**daemon.environment, "VAULTSEEK_FAILPOINTS": "vectors.stored=raise:5"}
+    moving = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
     eventually(
         lambda: 'backend = "postgres"' in (mover.settings() or "") or moving.poll() is not None,
         "it begins",
