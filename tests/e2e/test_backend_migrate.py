@@ -15,6 +15,7 @@ from daemons import Daemon, eventually
 from postgres_server import PostgresServer, postgres_server
 from worlds import write_files
 
+pytestmark = pytest.mark.long
 NOTES = {
     "Pumps.md": "---\ntags: [work/pumps]\n---\n# Pumps\n\nThe sump pump of the station, with a float switch.",
     "Brakes.md": "# Brakes\n\nThe brake pads of the tram. #work\n\n[[Pumps]]\n\n## Wear\n\nPads wear.",

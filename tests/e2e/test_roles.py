@@ -22,6 +22,7 @@ from vaultseek.errors import Forbidden, NotFound, Unavailable
 from worlds import own_directories, write_files
 
 TESTS = Path(__file__).parent.parent
+pytestmark = pytest.mark.long
 WIKI = {
     "Sundial.md": "# Sundial\n\nA clock without quartz, see [[Gnomon]]. #time/old",
     "Hidden/Clock.md": "---\nowner: Ana\n---\n# Clock\n\nA xylophone strikes, see [[Sundial]]. #secret",
@@ -259,7 +260,10 @@ def reason_of(searcher: Daemon, name: str) -> str:
 
 def missing_shards(searcher: Daemon) -> set[str]:
     """Return the shards that a search of all names as not answering as they are now."""
-    partial = searcher.json("search", "sundial", "--all-vaults")["partial"]
+    done = searcher.run("search", "sundial", "--all-vaults", "--json")
+    if done.returncode == 3:  # the engine was away a moment ago
+        return {done.stderr}
+    partial = json.loads(done.stdout)["partial"]
     return {each["vault"] for each in partial if each["lane"] == "vault"}
 
 
