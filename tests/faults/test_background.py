@@ -228,35 +228,31 @@ def test_j3_a_log_has_a_greatest_size(monkeypatch):
     assert sum(file.stat().st_size for file in files) <= 10_000 * len(files)
 
 
-@pytest.mark.fault("J3", "A16")
-async def test_j3_what_fails_for_ever_is_logged_once(caplog, monkeypatch):
-    monkeypatch.setattr(tasks, "WORKER_BACKOFF_SECONDS", (0.0,))
-    tries = 0
+async def fails_for_ever(tries: int) -> None:
+    """Keep a task running that always fails, until it has been started more often than this."""
+    began = 0
 
     async def work() -> None:
-        nonlocal tries
-        tries += 1
+        nonlocal began
+        began += 1
         raise OSError(5, "Input/output error")
 
     task = asyncio.create_task(tasks.keep_running(work, "test"))
-    await until(lambda: tries > 100)
+    await until(lambda: began > tries)
     task.cancel()
+
+
+@pytest.mark.fault("J3", "A16")
+async def test_j3_what_fails_for_ever_is_logged_once(caplog, monkeypatch):
+    monkeypatch.setattr(tasks, "WORKER_BACKOFF_SECONDS", (0.0,))
+    await fails_for_ever(tries=100)
     assert len(caplog.records) == 1
 
 
 async def test_a_task_that_was_well_for_a_while_is_soon_started_again(monkeypatch):
     monkeypatch.setattr(tasks, "WORKER_BACKOFF_SECONDS", (0.0, 3600.0))
     monkeypatch.setattr(tasks, "STABLE_SECONDS", 0.0)
-    tries = 0
-
-    async def work() -> None:
-        nonlocal tries
-        tries += 1
-        raise OSError(5, "Input/output error")
-
-    task = asyncio.create_task(tasks.keep_running(work, "test"))
-    await until(lambda: tries > 5)
-    task.cancel()
+    await fails_for_ever(tries=5)
 
 
 @pytest.mark.fault("B4", "B3")

@@ -83,7 +83,7 @@ class IndexSettings(Section):
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
         title="letters, digits and _, no digit first, 22 at most",
     )
-    """Beginning of the names of schemas."""
+    """Beginning of the names of schemas, 22 characters at most."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
     """Time limit of a request of a search to the engine."""
 

@@ -65,7 +65,7 @@ class Server:
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """Yield a connection for a statement, in a transaction that of it. Raises Unavailable."""
+        """Yield a connection for a statement; within a transaction, its own. Raises Unavailable."""
         import psycopg
 
         with self._held() as connection:
