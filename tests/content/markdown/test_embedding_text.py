@@ -203,6 +203,14 @@ def test_fit_gives_a_beginning_that_fits(text: str, room: int) -> None:
     assert text.strip().startswith(prefix)
 
 
+@given(TEXT | st.lists(st.sampled_from(["a", "unusual", "\x1c", "\u2028", "\x0b", " ", "\n"])).map("".join))
+@example("one\x1ctwo three")
+@settings(deadline=None)
+def test_fit_is_the_same_whether_counts_add_up_or_not(text: str) -> None:
+    for room in range(12):
+        assert fit(text, COUNT, room) == fit(text, lambda part: COUNT(part), room)
+
+
 def test_fit_cuts_between_words_if_it_can() -> None:
     assert fit("one two three", COUNT, 2) == "one two"
     assert fit("a/b/c/d", COUNT, 3) == "a/b"

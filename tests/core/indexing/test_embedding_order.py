@@ -5,7 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from semantic_here import WorkerHere, open_vault
+from vaultseek.core.indexing import embed, embedding_queue
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import index_vault
 from vaultseek.semantic.models.catalogue import find_model
@@ -44,3 +47,33 @@ async def test_notes_come_before_their_passages_and_the_newest_before_older_ones
     notes = [note for _, note in passages]
     assert set(notes) == {new, old}
     assert notes == sorted(notes, key=[new, old].index)
+
+
+@pytest.mark.parametrize(("page", "order", "batch"), [(1, 1, 1), (1, 3, 2), (2, 8, 1), (3, 100, 32)])
+async def test_every_text_is_stored_once_whatever_the_size_of_a_page(
+    vault: Callable[..., Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    page: int,
+    order: int,
+    batch: int,
+) -> None:
+    monkeypatch.setattr(embedding_queue, "PAGE_TEXTS", page)
+    monkeypatch.setattr(embedding_queue, "ORDERED_TEXTS", order)
+    monkeypatch.setattr(embed, "BATCH_TEXTS", batch)
+    root, worker = vault({f"{number}.md": OLD + NEW + str(number) for number in range(4)}), Recording()
+    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
+    try:
+        await index_vault(opened)
+        counts = opened.ledger.counts()
+        assert len(worker.stored) == counts.notes + counts.chunks
+        assert await opened.embedding.stored() == (counts.chunks, counts.notes)
+        assert not await opened.embedding.step()
+        worker.stored.clear()
+
+        (root / "2.md").write_text(OLD + "Scale is chalk.\n")
+        await index_vault(opened)
+        changed = opened.ledger.notes.numbers(["2.md"])["2.md"]
+        assert {note for _, note in worker.stored} == {changed}
+    finally:
+        opened.close()

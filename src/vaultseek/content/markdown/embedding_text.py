@@ -171,7 +171,7 @@ def fit(text: str, count: TokenCount, room: int) -> str:
     if count(text) <= room:
         return text
     ends = [match.end() for match in re.finditer(r"\S+", text)]
-    cut = _longest(text, ends, count, room)
+    cut = _longest(text, ends, count, room, additive=bool(getattr(count, "additive", False)))
     return cut or _longest(text, range(1, len(text)), count, room)
 
 
@@ -198,15 +198,27 @@ def _listed(items: Sequence[str], count: TokenCount, room: int) -> str:
     return line
 
 
-def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int) -> str:
+def _longest(text: str, ends: Sequence[int], count: TokenCount, room: int, *, additive: bool = False) -> str:
+    """Return the longest prefix, up to one of the ``ends``, that fits; "" if none does.
+
+    If counts are ``additive`` over white space, what is known to fit is not counted again.
+    """
     low, high = 0, len(ends)
+    start = used = 0
     while low < high:
         middle = (low + high + 1) // 2
-        if count(text[: ends[middle - 1]]) <= room:
-            low = middle
-        else:
+        tokens = used + count(text[start : ends[middle - 1]])
+        if tokens > room:
             high = middle - 1
+            continue
+        low = middle
+        if additive and text[ends[middle - 1] : ends[middle - 1] + 1] in _SPACE:
+            start, used = ends[middle - 1], tokens
     return text[: ends[low - 1]] if low else ""
+
+
+_SPACE = ("", " ", "\n", "\t")
+"""White space for every model; other characters that Python calls so may be a part of a word."""
 
 
 def _same(heading: str, title: str) -> bool:

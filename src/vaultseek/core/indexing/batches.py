@@ -6,10 +6,8 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as NotYet
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from vaultseek.content.files.read import read_note
@@ -31,9 +29,13 @@ BATCH_SECONDS = 1.0
 """Processor time that reading a batch should take."""
 ATTEMPTS = 8
 """Attempts with one batch, some notes of which end their process, before it is read in this process."""
+LAST_NOTES = 16
+"""Notes in the last batches at least."""
 _LOOK_SECONDS = 0.1
 
 log = logging.getLogger(__name__)
+_Note = tuple[int, str, bytes | None]
+"""Id, path and stored hash of a note to read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,28 +87,38 @@ class BatchReader:
         self._pool.close()
 
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[Batch]:
-        """Yield the notes in batches, each to be committed before the next is asked for."""
-        notes = self._numbered(paths)
-        jobs: deque[_Waiting] = deque()
-        rest: Iterator[tuple[int, str, bytes | None]] = notes
+        """Yield the notes in batches, each to be committed before the next is asked for.
+
+        They come as they are read, so that no process waits for one that has longer notes.
+        """
+        rest = deque(self._numbered(paths))
+        jobs: list[_Waiting] = []
         while not stopped.is_set():
             ahead = max(JOBS, self._pool.processes) if self._handout.is_open else self._pool.processes
-            while len(jobs) <= ahead and (job := self._job(rest)) is not None:
+            while len(jobs) <= ahead and rest:
+                job = self._job(rest)
                 jobs.append(_Waiting(job, self._handout.read(job, self._pool)))
             if not jobs:
                 return
-            waiting = jobs.popleft()
-            result = self._result(waiting, stopped)
-            if stopped.is_set():
-                return
-            if result is None:
-                yield self._read_here(waiting.job)
+            wait([each.result for each in jobs], _LOOK_SECONDS, FIRST_COMPLETED)
+            waiting = next((each for each in jobs if each.result.done()), None)
+            if waiting is None:
+                self._handout.reclaim_if_stalled()
+                continue
+            jobs.remove(waiting)
+            try:
+                result = waiting.result.result()
+            except (OSError, ReaderError) as error:
+                if self._try_again(waiting, error):
+                    jobs.append(waiting)
+                else:
+                    yield self._read_here(waiting.job)
                 continue
             # The size of the next batches follows from the time of this one.
             share = BATCH_SECONDS / max(result.seconds, 0.01)
             self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
             yield Batch(result.indexed, result.unchanged, result.done, result.segment)
-            rest = chain(waiting.job.notes[result.done :], rest)
+            rest.extendleft(reversed(waiting.job.notes[result.done :]))
 
     def publish(self, batch: Batch) -> None:
         """Make a committed batch searchable by word, and start a merge of segments if one is due."""
@@ -118,39 +130,33 @@ class BatchReader:
             is_due, merge = self._engine.notes_to_merge() > 0, self._engine.merge_step
             self._merging = self._pool.merge(lambda reader: merge(reader.merge_files)) if is_due else None
 
-    def _numbered(self, paths: Sequence[str]) -> Iterator[tuple[int, str, bytes | None]]:
+    def _numbered(self, paths: Sequence[str]) -> Iterator[_Note]:
         numbers = self._ledger.notes.numbers(paths)
         hashes = self._ledger.notes.hashes(paths)
         for path in paths:
             yield numbers[path], path, hashes.get(path)
 
-    def _job(self, rest: Iterator[tuple[int, str, bytes | None]]) -> ReadJob | None:
-        notes = list(islice(rest, self._size))
-        if not notes:
-            return None
+    def _job(self, rest: deque[_Note]) -> ReadJob:
+        """Return a job with the first notes of ``rest``; the last jobs are smaller, to end at one time."""
+        size = min(self._size, max(LAST_NOTES, len(rest) // (2 * self._pool.processes)))
+        notes = [rest.popleft() for _ in range(min(size, len(rest)))]
         return ReadJob(notes, self._crash_marker.blocked(), self._engine.directory, self._engine.index.rules)
 
-    def _result(self, waiting: _Waiting, stopped: threading.Event) -> ReadNotes | None:
-        """Wait for a job, tried again if a note ends its process; None if no process can do it."""
-        while not stopped.is_set():
-            try:
-                return waiting.result.result(_LOOK_SECONDS)
-            except NotYet:
-                self._handout.reclaim_if_stalled()
-            except OSError as error:
-                log.warning("no process can read notes: %s", error.strerror)
-                return None
-            except ReaderError as error:
-                if error.index < 0 or waiting.attempts >= ATTEMPTS:
-                    return None
-                job = waiting.job
-                path = job.notes[error.index][1]
-                if (content := read_note(self._reader.root, path)) is not None:
-                    self._crash_marker.count_crash(path, content_digest(content))
-                waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.rules)
-                waiting.attempts += 1
-                waiting.result = self._pool.read(waiting.job)
-        return None
+    def _try_again(self, waiting: _Waiting, error: OSError | ReaderError) -> bool:
+        """Read a job again without the note that ended its process; false if no process can do it."""
+        if isinstance(error, OSError):
+            log.warning("no process can read notes: %s", error.strerror)
+            return False
+        if error.index < 0 or waiting.attempts >= ATTEMPTS:
+            return False
+        job = waiting.job
+        path = job.notes[error.index][1]
+        if (content := read_note(self._reader.root, path)) is not None:
+            self._crash_marker.count_crash(path, content_digest(content))
+        waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.rules)
+        waiting.attempts += 1
+        waiting.result = self._pool.read(waiting.job)
+        return True
 
     def _read_here(self, job: ReadJob) -> Batch:
         indexed: list[tuple[int, NoteRows]] = []

@@ -27,6 +27,7 @@ from vaultseek.base.limits import (
     WORKER_BACKOFF_SECONDS,
 )
 from vaultseek.base.model import NOT_EMBEDDED, Problem, Reason
+from vaultseek.core.indexing.embedding_queue import EmbeddingQueue
 from vaultseek.core.indexing.handout import OpenHandout, RemoteEmbeddingQueue
 from vaultseek.core.indexing.status import EmbeddingRate
 from vaultseek.core.indexing.store_migration import StoreMigration, StoreRebuilds, store_folder
@@ -41,7 +42,7 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.vectors import SpaceTable
 
 WAITING_TEXTS = 2048
-"""Texts read from the ledger at once."""
+"""Entries read from the ledger at once."""
 STORED_TEXTS = 1024
 """Most vectors in one write to the store."""
 STORE_SECONDS = 1.0
@@ -92,8 +93,7 @@ class Embedding:
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
         self._refused_tried = not spec.fingerprint.startswith(SERVED)
-        self._waiting: list[Item] = []
-        self._revision = -1
+        self._queue = EmbeddingQueue(ledger, self.unembedded)
 
     async def step(self) -> bool:
         """Store one batch of vectors; false if there is nothing left to do.
@@ -213,7 +213,7 @@ class Embedding:
         if self._ledger.is_read_only:
             return
         self._rebuilds.request(reason)
-        self._waiting.clear()
+        self._queue.clear()
         self.wake.set()
         await self._discard_damaged()
 
@@ -259,27 +259,23 @@ class Embedding:
             await self._delete(*orphans)
         if self.handout.current is not None:
             return await self._store_handed_out(self.handout.current) or has_orphans
-        if not self._waiting or self._revision != self._ledger.revision:
-            self._revision = self._ledger.revision
-            self._waiting = await self._in_writer(self.unembedded.first, WAITING_TEXTS)
-        if not self._waiting:
+        if not await self._queue.fill():
             return has_orphans
-        embedded = [item for item in self._waiting if item.vector is not None]
-        if embedded:
-            self._waiting = [item for item in self._waiting if item.vector is None]
-        else:
-            embedded = await self._embed_some()
+        await asyncio.gather(self._store_next(), self._queue.look_ahead())
+        return True
+
+    async def _store_next(self) -> None:
+        """Store the vectors of the texts at hand: those that are known, or some that are embedded now."""
+        embedded = self._queue.take_known() or await self._embed_some()
         try:
-            for start in range(0, len(embedded), STORED_TEXTS):
-                await self._put(embedded[start : start + STORED_TEXTS])
+            await self._put(embedded)
         except (WorkerUnavailable, IndexDamaged):
             self.may_hold_removed = True
             raise
-        return True
 
     async def _store_handed_out(self, handout: OpenHandout) -> bool:
         """Store submitted vectors, and embed the texts that the client refused; false if there is neither."""
-        self._waiting = []
+        self._queue.clear()
         refused, items = handout.refused(BATCH_TEXTS), handout.arrived(STORED_TEXTS)
         try:
             if refused:
@@ -346,8 +342,7 @@ class Embedding:
         items: list[Item] = []
         new: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
-        while self._waiting and len(items) < STORED_TEXTS and (not items or time.monotonic() < end):
-            batch, self._waiting = self._waiting[:BATCH_TEXTS], self._waiting[BATCH_TEXTS:]
+        while (not items or time.monotonic() < end) and (batch := self._queue.take(BATCH_TEXTS)):
             try:
                 vectors = await self._embed(batch)
             except WorkerUnavailable:

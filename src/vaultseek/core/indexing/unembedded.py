@@ -29,7 +29,7 @@ STORE_VERSION = 4
 """Raise it when the store has to be rebuilt from the vectors in the ledger."""
 
 PAGE_TEXTS = 1000
-"""Texts that are composed at once, to be counted."""
+"""Texts that are composed at once."""
 
 REFUSED_TRIES = 5
 """Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
@@ -137,12 +137,13 @@ class Unembedded:
         self._spec = spec
         self._space = space or ledger.space
 
-    def first(self, limit: int) -> list[Item]:
-        """Return the first items, all of notes or all of chunks, with the vectors that the ledger has.
+    def order(self, limit: int) -> tuple[bool, list[int]]:
+        """Return true and the ids of the first notes, or false and the numbers of chunks if no note is left.
 
         Notes come first: they are a fraction of the texts, so that each note soon has a meaning.
         """
-        return self.first_notes(limit) or self.first_chunks(limit)
+        ids = self._space.note_ids(limit)
+        return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
 
     def first_notes(self, limit: int) -> list[Item]:
         """Return the first items of notes, with the vectors that the ledger has."""

@@ -11,7 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -201,6 +201,13 @@ HASHING_DIMENSION = 64
 
 _WORD = re.compile(r"\w+")
 _NAME = re.compile(r"hashing(?:-(\d{1,4}))?")
+_HASHED_WORDS = 10_000
+
+
+@lru_cache(_HASHED_WORDS)
+def _hash(word: str) -> int:
+    digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little")
 
 
 class HashingEncoder:
@@ -238,10 +245,10 @@ class HashingEncoder:
         """Return unit vectors, one per text: ``(len(texts), dimension)``. The options have no effect."""
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, text in zip(vectors, texts, strict=True):
-            for word in _WORD.findall(text.lower()):
-                digest = hashlib.blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-                number = int.from_bytes(digest, "little")
-                row[(number >> 1) % self.dimension] += 1.0 if number & 1 else -1.0
+            sums = [0.0] * self.dimension
+            for number in map(_hash, _WORD.findall(text.lower())):
+                sums[(number >> 1) % self.dimension] += 1.0 if number & 1 else -1.0
+            row[:] = sums
             if not row.any():
                 row[0] = 1.0
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)

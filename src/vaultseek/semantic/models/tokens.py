@@ -107,10 +107,16 @@ class TokenCounter:
             return self._tokenizer.encode(replace_surrogates(text), add_special_tokens=False)
 
 
-def count_words(text: str) -> int:
-    """Count words and punctuation marks, the tokens of the stand-in."""
-    return len(_WORD_OR_MARK.findall(text))
+class WordCounter:
+    """A callable that counts words and punctuation marks, the tokens of the stand-in."""
 
+    additive = True
+
+    def __call__(self, text: str) -> int:
+        return len(_WORD_OR_MARK.findall(text))
+
+
+count_words = WordCounter()
 
 _WORD_OR_MARK = re.compile(r"\w+|[^\w\s]")
 

@@ -1,0 +1,67 @@
+"""The texts of a space that wait to be embedded, in the order of the ledger, composed a page at a time."""
+
+import asyncio
+from collections import deque
+
+from vaultseek.core.indexing.unembedded import PAGE_TEXTS, Item, Unembedded
+from vaultseek.store.ledger import Ledger
+
+ORDERED_TEXTS = 64 * PAGE_TEXTS
+"""Texts whose order is read at once: it takes as long for one as for all."""
+
+
+class EmbeddingQueue:
+    """A page of texts at hand, and the next one, which `look_ahead` composes while the first is embedded.
+
+    A change of the ledger puts it in order again. For one event loop; the texts are composed in threads.
+    """
+
+    def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:
+        self._ledger = ledger
+        self._unembedded = unembedded
+        self._page: deque[Item] = deque()
+        self._next_page: list[Item] = []
+        self._of_notes = False
+        self._numbers: deque[int] = deque()
+        self._revision = -1
+
+    async def fill(self) -> bool:
+        """Have a page at hand; false if every vector is stored."""
+        if self._revision != self._ledger.revision:
+            self.clear()
+            self._revision = self._ledger.revision
+        if not self._page:
+            await self.look_ahead()
+            if not self._next_page:  # now nothing is on its way, and all that has no vector waits
+                self._of_notes, numbers = await asyncio.to_thread(self._unembedded.order, ORDERED_TEXTS)
+                self._numbers = deque(numbers)
+                await self.look_ahead()
+            self._page, self._next_page = deque(self._next_page), []
+        return bool(self._page)
+
+    async def look_ahead(self) -> None:
+        """Compose the next page of the same order, unless that is done."""
+        if self._next_page or not self._numbers:
+            return
+        numbers = [self._numbers.popleft() for _ in range(min(PAGE_TEXTS, len(self._numbers)))]
+        compose = self._unembedded.notes if self._of_notes else self._unembedded.chunks
+        page = await asyncio.to_thread(compose, numbers)
+        if self._revision == self._ledger.revision:
+            self._next_page = page
+
+    def take_known(self) -> list[Item]:
+        """Return the items at hand whose texts were embedded before, and remove them."""
+        known = [item for item in self._page if item.vector is not None]
+        if known:
+            self._page = deque(item for item in self._page if item.vector is None)
+        return known
+
+    def take(self, count: int) -> list[Item]:
+        """Return up to ``count`` items at hand, and remove them."""
+        return [self._page.popleft() for _ in range(min(count, len(self._page)))]
+
+    def clear(self) -> None:
+        """Forget the order and the texts."""
+        self._page.clear()
+        self._next_page = []
+        self._numbers.clear()
