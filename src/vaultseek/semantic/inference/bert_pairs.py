@@ -15,18 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vaultseek.semantic.inference.bert import (
-    batches_by_length,
-    is_plain_bert,
-    padded,
-    processors,
-    tokenizer_of,
-)
+from vaultseek.semantic.inference.bert import is_plain_bert, padded, processors, tokenizer_of
 from vaultseek.semantic.inference.bert_graph import EncoderGraph, OnnxNetwork, Weights, embeddings
 from vaultseek.semantic.models.metadata import WEIGHTS, BertShape, max_length, read_json
 
-PAIR_TOKENS = 256
-"""Largest batch in tokens. It is no slower than a larger one, and less is lost at a deadline."""
 _KINDS = "embeddings.token_type_embeddings.weight"
 
 
@@ -77,16 +69,14 @@ class BertReranker:
         self.threads = processors()
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        """Return batches of pairs of similar length; the first texts come first."""
+        """Return a batch for each pair: several at once are not faster, and more is lost at a deadline."""
         pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
-        batches = sorted(batches_by_length([len(pair.ids) for pair in pairs], PAIR_TOKENS), key=min)
-        return [Batch(batch, partial(self._scores, [pairs[i] for i in batch])) for batch in batches]
+        return [Batch([number], partial(self._scores, pair)) for number, pair in enumerate(pairs)]
 
-    def _scores(self, pairs: Sequence[Any]) -> NDArray[np.float32]:
-        ids, lengths = padded([pair.ids for pair in pairs])
-        types, _ = padded([pair.type_ids for pair in pairs])
-        values = self._words[ids] + self._positions[: ids.shape[1]] + self._kinds[types]
-        first = np.zeros((len(pairs), 1, ids.shape[1]), dtype=np.float32)
+    def _scores(self, pair: Any) -> NDArray[np.float32]:
+        ids, lengths = padded([pair.ids])
+        values = self._words[ids] + self._positions[: ids.shape[1]] + self._kinds[[pair.type_ids]]
+        first = np.zeros((1, 1, ids.shape[1]), dtype=np.float32)
         first[:, :, 0] = 1
         states = self._network(values, lengths, first)
         weights, bias = self._pooler
