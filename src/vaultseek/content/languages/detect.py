@@ -5,7 +5,7 @@ text without a clear language (short, a list of names, or in two languages) has 
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import cache
 
@@ -74,14 +74,16 @@ def _language_of_script(sample: str) -> str | None:
 def _language_of_words(sample: str) -> str:
     words = _WORD.findall(sample.lower())
     table = _languages_by_word()
-    hits: Counter[str] = Counter()
-    different: Counter[str] = Counter()
-    weights: dict[str, float] = {}
-    for word, count in Counter(words).items():
-        for language in table.get(word, ()):
+    hits: defaultdict[str, int] = defaultdict(int)
+    different: defaultdict[str, int] = defaultdict(int)
+    weights: defaultdict[str, float] = defaultdict(float)
+    for word, count in Counter(filter(table.__contains__, words)).items():
+        languages = table[word]
+        share = count / len(languages)
+        for language in languages:
             hits[language] += count
             different[language] += 1
-            weights[language] = weights.get(language, 0.0) + count / len(table[word])
+            weights[language] += share
     if not weights:
         return NO_LANGUAGE
     best, *others = sorted(weights, key=lambda code: -weights[code])[:2]

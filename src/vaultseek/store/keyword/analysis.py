@@ -67,8 +67,7 @@ class Term(NamedTuple):
     word: str
 
 
-@dataclass(frozen=True, slots=True)
-class TokenTerms:
+class TokenTerms(NamedTuple):
     """All terms of a token, by offset, and the number of positions (``advance``) that it takes.
 
     ``identifier`` is true for a name, a number or a path, whose parts are no words of their own as those of
