@@ -42,6 +42,16 @@ def test_a_vault_without_results_adds_none() -> None:
     assert places(answer("home"), answer("work")) == []
 
 
+def test_of_filters_alone_the_last_modified_of_all_vaults_come_first() -> None:
+    home, work = answer("home", 1.0, 1.0, 1.0) | {"total": 3}, answer("work", 1.0, 1.0) | {"total": 5}
+    # The second note of home was opened lately, and stays before the third, which was modified later.
+    for of, days in ((home, [9, 2, 4]), (work, [7, 3])):
+        for result, day in zip(of["results"], days, strict=True):
+            result["modified"] = f"2026-03-0{day}"
+    assert places(home, work) == ["home/1.md", "work/1.md", "home/2.md", "home/3.md", "work/2.md"]
+    assert merge_answers([home, work], 2)["total"] == 8
+
+
 falling = st.lists(st.floats(0, 1), max_size=6).map(lambda values: sorted(values, reverse=True))
 
 

@@ -183,3 +183,9 @@ def test_what_is_typed_is_answered_by_every_vault(typing):
     call = AllVaultsParams(query="pum", typing=True)
     answer = asyncio.run(type_._methods.search_all(call, RequestContext()))
     assert [result["path"] for result in answer["results"]] == ["Pump.md", "Garden.md"]
+
+
+def test_filters_alone_list_every_note_of_every_vault(typing):
+    type_ = typing({f"{number}.md": "#pump" for number in range(15)})
+    answer = asyncio.run(type_._methods.search_all(AllVaultsParams(query="tag:pump"), RequestContext()))
+    assert (len(answer["results"]), answer["total"]) == (15, 15)

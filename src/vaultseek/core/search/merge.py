@@ -4,6 +4,7 @@ Scores of two vaults cannot be compared: in each, the best note has 1. Certainti
 """
 
 from collections.abc import Sequence
+from itertools import accumulate
 from operator import itemgetter
 
 from vaultseek.base.model import JSON
@@ -25,13 +26,22 @@ _OF_A_VAULT = (
 
 
 def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
-    """Return the most certain ``limit`` results of all answers, at least one, each with its vault."""
+    """Return the first ``limit`` results of all answers, at least one, each with its vault.
+
+    The most certain come first; of filters alone, which have a ``total``, the last modified.
+    """
     results = [
         {**result, "vault": answer["vault"], "vault_path": answer["vault_path"]}
         for answer in answers
         for result in answer["results"]
     ]
-    results.sort(key=lambda result: (-result["certainty"], result["rank"]))
+    is_listing = all("total" in answer for answer in answers)
+    if is_listing:
+        times = [time for answer in answers for time in _times(answer["results"])]
+        latest = sorted(range(len(results)), key=times.__getitem__, reverse=True)
+        results = [results[place] for place in latest]
+    else:
+        results.sort(key=lambda result: (-result["certainty"], result["rank"]))
     shown = [{**result, "rank": rank} for rank, result in enumerate(results[:limit], start=1)]
     return {
         "query": answers[0]["query"],
@@ -43,12 +53,19 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
         "took_ms": max(map(itemgetter("took_ms"), answers)),
         "results": shown,
         "count": len(shown),
+        **({"total": sum(map(itemgetter("total"), answers))} if is_listing else {}),
         "weak": bool(results) and all(answer.get("weak") for answer in answers if answer["results"]),
         "less_certain": less_certain([result["certainty"] for result in shown]),
         "partial": [{**lane, "vault": answer["vault"]} for answer in answers for lane in answer["partial"]],
         "interpreted": _common_interpretation(answers),
         "vaults": [{key: answer[key] for key in _OF_A_VAULT if key in answer} for answer in answers],
     }
+
+
+def _times(results: Sequence[JSON]) -> list[str]:
+    """Return the modification times that put a vault's results in its order, where an opened note may be
+    before later ones."""
+    return [*accumulate((result["modified"] for result in reversed(results)), max)][::-1]
 
 
 def _common_interpretation(answers: Sequence[JSON]) -> JSON:

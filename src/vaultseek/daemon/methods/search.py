@@ -94,7 +94,7 @@ class SearchMethods:
         for error in answers:
             if isinstance(error, BaseException) and not (answered and isinstance(error, Unavailable)):
                 raise error
-        merged = merge_answers(answered, call.limit or self._settings().search.limit)
+        merged = merge_answers(answered, parsed.limit)
         merged["partial"] += [
             {"lane": "vault", **Reason.of(error).as_json(), "vault": name}
             for name, error in zip(vaults, answers, strict=True)

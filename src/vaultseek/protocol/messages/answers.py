@@ -239,6 +239,8 @@ class Summary(Answer):
     """True if none of the best notes has many of the query's words or is near to it in meaning."""
     less_certain: NotRequired[int]
     """The number of results at the end that are hardly right; lists for people fold them."""
+    total: NotRequired[int | None]
+    """For a query of filters alone: how many notes match."""
 
 
 class VaultSearch(OfVault, Summary):
@@ -249,8 +251,6 @@ class VaultSearch(OfVault, Summary):
     index: IndexNow
     nearest: NotRequired[Nearest | None]
     """Only if no note is near enough."""
-    total: NotRequired[int | None]
-    """For a query of filters alone: how many notes match."""
 
 
 class Search(VaultSearch):
