@@ -17,9 +17,13 @@ def canvas(*nodes: dict[str, Any], edges: Sequence[dict[str, Any]] = ()) -> str:
 
 
 def pdf(
-    *pages: str, title: str | None = None, outline: Sequence[tuple[int, str, int]] = (), password: str = ""
+    *pages: str,
+    title: str | None = None,
+    outline: Sequence[tuple[int, str, int]] = (),
+    password: str = "",
+    write_headings: bool = True,
 ) -> bytes:
-    """Return a PDF; the outline has level, title and page, and the title is written on the page."""
+    """Return a PDF; the outline has level, title and page, and the title is written above its page's text."""
     from fpdf import FPDF
 
     document = FPDF()
@@ -33,8 +37,9 @@ def pdf(
         for level, heading, page in outline:
             if page == number:
                 document.start_section(heading, level=level)
-                document.cell(text=heading)
-                document.ln()
+                if write_headings:
+                    document.cell(text=heading)
+                    document.ln()
         document.multi_cell(0, text=text)
     return bytes(document.output())
 

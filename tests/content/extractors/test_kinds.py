@@ -259,6 +259,21 @@ def test_a_pdf_is_its_pages_title_and_outline():
     assert extracted("manual.pdf", made.pdf("x", title="Microsoft Word - a.doc")).title == "manual"
 
 
+def test_a_heading_of_the_outline_takes_the_place_of_no_other_line():
+    text = "We thank all for the data\nThis is a short introduction\nA\nNotes\n1.2 Pumps\nSeals"
+    outline = [(0, "A", 1), (0, "Introduction", 1), (0, "Pumps", 1)]
+    note = extracted("manual.pdf", made.pdf(text, outline=outline, write_headings=False))
+    assert [line for line in note.lines if line] == [
+        "# Introduction",
+        "We thank all for the data",
+        "This is a short introduction",
+        "# A",
+        "Notes",
+        "# 1.2 Pumps",
+        "Seals",
+    ]
+
+
 def test_the_problem_of_a_pdf_has_a_name():
     data = made.pdf("The float switch. " * 50)
     assert codes(extracted("a.pdf", made.pdf("secret", password="x"))) == ["locked"]

@@ -21,6 +21,7 @@ _NO_TITLE = re.compile(
     r"(?i)^$|^(?:untitled|microsoft (?:word|powerpoint|excel)|powerpoint|slide|document|title)\b"
     r"|\.(?:docx?|pptx?|xlsx?|dvi|tex|indd|qxd|pdf|ps|html?|odt|rtf|txt)$"
 )
+_NUMBERING = r"(?:\d+|[ivxlc]+|[a-z])(?:\.\d+)*[.):]? "
 _OCR_DOTS = 2.5
 """Scale at which a page is drawn for OCR, in pixels per point; a poster is drawn smaller."""
 _SCREEN_DOTS = 2.0
@@ -128,14 +129,21 @@ def _text_of(document: PdfDocument, number: int) -> str:
 
 
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
-    """Add a page. A heading of the outline stands where its words do, else at the top."""
+    """Add a page. A heading of the outline stands in place of the line that is it, with a number or without.
+
+    It stands at the top if there is no such line.
+    """
     lines = plain_lines(text) if text.strip() else []
     by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)
     folded = [fold(one_line(line)) for line in lines]
     for level, title in headings:
         words = fold(title)
-        at = next((index for index, line in enumerate(folded) if line.endswith(words)), None)
-        by_line[-1 if at is None else at].append((level, title))
+        if words in folded:
+            by_line[folded.index(words)].append((level, title))
+            continue
+        numbered = re.compile(_NUMBERING + re.escape(words))
+        at = next((index for index, line in enumerate(folded) if numbered.fullmatch(line)), -1)
+        by_line[at].append((level, title if at == -1 else one_line(lines[at])))
     for level, title in by_line.pop(-1, ()):
         made.heading(level, title)
     begun = 0
