@@ -163,6 +163,24 @@ def test_the_links_to_a_heading_follow_it(world):
         rename_heading(here.note("Pump.md"), "Nowhere", "x", vault_of(here))
 
 
+@pytest.mark.parametrize(
+    ("other", "heading"), [("दान", "दिन"), ("✅ Plan", "🚀 Plan"), ("a-b", "a b"), ("a b", "a-b")]
+)
+def test_the_links_to_a_heading_of_nearly_the_same_text_stay(world, other, heading):
+    texts = {"a.md": f"# {other}\n# {heading}\n[[#{other}]] [[#{heading}]]\n"}
+    here = world(texts)
+    assert applied(texts, rename_heading(here.note("a.md"), heading, "New", vault_of(here))) == {
+        "a.md": f"# {other}\n# New\n[[#{other}]] [[#New]]\n"
+    }
+
+
+def test_a_heading_below_the_second_of_two_alike_is_found(world):
+    texts = {"a.md": "# T\n## A\n## A\n### B\n[[#A#B]]\n"}
+    here = world(texts)
+    after = applied(texts, rename_heading(here.note("a.md"), "A#B", "C", vault_of(here)))
+    assert after == {"a.md": "# T\n## A\n## A\n### C\n[[#A#C]]\n"}
+
+
 @pytest.mark.parametrize("empty", ["#", "## ", " ##", "# #", "###\t###"])
 def test_an_empty_heading_gets_a_text(world, empty):
     texts = {"a.md": f"{empty}\n"}

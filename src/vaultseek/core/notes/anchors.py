@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from unicodedata import category
 
 from vaultseek.base.model import BlockId, Heading, Note, Place, PlacedTag
 from vaultseek.base.text import fold
-
-_SIGNS = re.compile(r"[\W_]+")
 
 
 def heading_span(names: Sequence[str], headings: Sequence[Heading]) -> tuple[int, int] | None:
@@ -14,24 +14,33 @@ def heading_span(names: Sequence[str], headings: Sequence[Heading]) -> tuple[int
     chain = heading_chain(names, headings)
     if chain is None:
         return None
-    start = chain[-1]
-    level = headings[start].level
-    later = range(start + 1, len(headings))
-    return start, next((at for at in later if headings[at].level <= level), len(headings))
+    return chain[-1], _section_end(chain[-1], len(headings), headings)
 
 
 def heading_chain(names: Sequence[str], headings: Sequence[Heading]) -> list[int] | None:
-    """Return the index of the heading that each of the nested ``names`` means; None if there are none."""
-    start, end, chain = -1, len(headings), []
-    for name in names:
-        same = (at for at in range(start + 1, end) if plain_name(headings[at].text) == plain_name(name))
-        start = next(same, end)
-        if start == end:
-            return None
-        chain.append(start)
-        level = headings[start].level
-        end = next((at for at in range(start + 1, end) if headings[at].level <= level), end)
-    return chain
+    """Return the index of the heading that each of the nested ``names`` means; None if there are none.
+
+    Of several headings, one with the very text goes before one that differs in signs.
+    """
+    texts = [(fold(heading.text), plain_name(heading.text)) for heading in headings]
+
+    def nested(names: Sequence[str], start: int, end: int) -> list[int] | None:
+        if not names:
+            return []
+        exact, plain = fold(names[0]), plain_name(names[0])
+        same = (at for at in range(start, end) if texts[at][1] == plain)
+        for at in sorted(same, key=lambda at: texts[at][0] != exact):
+            chain = nested(names[1:], at + 1, _section_end(at, end, headings))
+            if chain is not None:
+                return [at, *chain]
+        return None
+
+    return nested(names, 0, len(headings))
+
+
+def _section_end(at: int, end: int, headings: Sequence[Heading]) -> int:
+    level = headings[at].level
+    return next((later for later in range(at + 1, end) if headings[later].level <= level), end)
 
 
 def find_heading(fragment: str, headings: Sequence[Heading]) -> Heading | None:
@@ -66,9 +75,19 @@ def block_text(lines: Sequence[str], number: int, id: str) -> str:
     return next(above, line)
 
 
+@lru_cache(maxsize=4096)
 def plain_name(heading: str) -> str:
-    """Return a heading as links name it: without markup, signs and differences of case."""
-    return _SIGNS.sub(" ", fold(heading)).strip() or fold(heading).strip()
+    """Return a heading as links name it: without markup, punctuation and differences of case.
+
+    The vowel signs of many scripts and emoji tell headings apart, and stay.
+    """
+    folded = fold(heading)
+    signs = {sign for sign in folded if _is_punctuation(sign)}
+    return " ".join(folded.translate({ord(sign): " " for sign in signs}).split()) or folded
+
+
+def _is_punctuation(sign: str) -> bool:
+    return not sign.isalnum() and (sign.isascii() or category(sign).startswith("P"))
 
 
 _KEY = re.compile(r"(\"?'?)tags?\1[ \t]*:", re.IGNORECASE)
