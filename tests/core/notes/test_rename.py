@@ -276,6 +276,23 @@ def test_a_tag_is_renamed_with_those_below_it_and_in_frontmatter(world):
     }
 
 
+@pytest.mark.parametrize(
+    ("front", "old", "after"),
+    [
+        ('tags: "#foo, #bar"', "bar", 'tags: "#foo, #new"'),
+        ('tags: "it\'s b"', "it's", 'tags: "new b"'),
+        ("{tags: [b]}", "b", "{tags: [new]}"),
+        ('tags: ["a b", c, b]', "b", 'tags: ["a b", c, new]'),
+        ("tags:\n- c#b\n- b", "b", "tags:\n- c#b\n- new"),
+        ("tags: >-\n  ab\n  b\nx: b", "b", "tags: >-\n  ab\n  new\nx: b"),
+    ],
+)
+def test_a_tag_in_frontmatter_is_renamed_where_yaml_has_it(world, front, old, after):
+    texts = {"a.md": f"---\n{front}\n---\n#{old}\n"}
+    edits = rename_tag(old, "new", vault_of(world(texts)))
+    assert applied(texts, edits)["a.md"].split("---\n")[1] == f"{after}\n"
+
+
 @pytest.mark.parametrize("new", ["/abs.md", "../out.md", "a//b.md", ""])
 def test_a_path_outside_the_vault_is_refused(new):
     with pytest.raises(UsageError):

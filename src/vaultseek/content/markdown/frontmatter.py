@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
-from vaultseek.base.model import JSON, Link, Note, Problem
+from vaultseek.base.model import JSON, Link, Note, Place, PlacedTag, Problem
 from vaultseek.content.markdown.links import property_link
 
 if TYPE_CHECKING:
@@ -103,20 +103,41 @@ def _title(document: Document) -> str | None:
     return None
 
 
+def placed_tags(note: Note) -> Iterator[PlacedTag]:
+    """Yield the tags in a note's frontmatter as they are written; those with escaped signs are left out."""
+    if not note.frontmatter or note.body_line < 3:
+        return
+    from vaultseek.content.markdown.yamlcore import load
+
+    block = note.lines[1 : note.body_line - 2]
+    scalars = load("\n".join(block) + "\n").scalars
+    ends = [(scalar.row, scalar.column) for scalar in scalars[1:]] + [(len(block), 0)]
+    for scalar, (last, stop) in zip(scalars, ends, strict=True):
+        if scalar.key.casefold() not in TAG_PROPERTIES or not scalar.is_text:
+            continue
+        row, column = scalar.row, scalar.column
+        for word in _words(scalar.text, listed=isinstance(note.frontmatter.get(scalar.key), list)):
+            for at in range(row, max(row + 1, last)):
+                start = block[at].find(word, column if at == row else 0, stop if at == last else None)
+                if start >= 0:
+                    row, column = at, start + len(word)
+                    yield PlacedTag(word, Place(row + 2, start, column))
+                    break
+
+
 def _tags(properties: JSON) -> Iterable[str]:
-    for value in _values(properties, "tags", "tag"):
-        if isinstance(value, str):
-            yield from _valid_tags(_SEPARATORS.split(value))
-        elif isinstance(value, list):
-            # A tag has no spaces: a list item with spaces is ignored, not split.
-            words = (item.strip() for item in value if isinstance(item, str))
-            yield from _valid_tags(
-                part for word in words if not _SPACE.search(word) for part in word.split(",")
-            )
+    for value in _values(properties, *TAG_PROPERTIES):
+        listed = isinstance(value, list)
+        for text in value if listed else (value,):
+            if isinstance(text, str):
+                yield from _words(text, listed=listed)
 
 
-def _valid_tags(words: Iterable[str]) -> Iterable[str]:
-    for word in words:
+def _words(text: str, *, listed: bool) -> Iterable[str]:
+    """Yield the tags in a property's text, or in an item of a list, which is not split at spaces."""
+    if listed and _SPACE.search(text.strip()):
+        return
+    for word in _SEPARATORS.split(text):
         tag = word.lstrip("#")
         if tag and not (tag.isascii() and tag.isdigit()):
             yield tag
@@ -145,6 +166,7 @@ _SEPARATORS = re.compile(r"[\s,]+")
 _SPACE = re.compile(r"\s")
 
 
+TAG_PROPERTIES = ("tags", "tag")
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
 _DAY = re.compile(r"(?<!\d)(?P<year>\d{4})([-_.])(?P<month>\d{2})\2(?P<day>\d{2})(?!\d)")
 _STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})?(?!\d)")

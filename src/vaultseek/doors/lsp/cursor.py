@@ -7,7 +7,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from vaultseek.base.model import BlockId, CompletionKind, Heading, Link, Note, PlacedTag
-from vaultseek.core.notes.anchors import frontmatter_tags
+from vaultseek.content.markdown.frontmatter import placed_tags
 from vaultseek.doors.lsp.documents import Text
 
 TABLE_ROWS = 1000
@@ -26,7 +26,7 @@ def link_at(note: Note, line: int, column: int) -> Link | None:
 
 def tag_at(note: Note, line: int, column: int) -> PlacedTag | None:
     """Return the tag at a position, its ``#`` included."""
-    tags = (*frontmatter_tags(note), *note.placed_tags)
+    tags = (*placed_tags(note), *note.placed_tags)
     at = (tag for tag in tags if tag.place.line == line and tag.place.start - 1 <= column <= tag.place.end)
     return next(at, None)
 
