@@ -1,6 +1,8 @@
 """The vector index gives the answers that exact arithmetic gives, filters included."""
 
 import os
+import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -305,6 +307,28 @@ def test_the_process_of_chroma_ends_when_it_is_idle_and_need_not_be_filled_again
     propose(again)
     assert counted.written == 530
     again.end()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says how much of a file is in memory")
+def test_rows_that_need_not_be_scanned_any_more_take_no_memory(
+    tmp_path: Path, counted: type[Counted]
+) -> None:
+    stored = entries(unit(3000, dimension=256))
+    index = VectorIndex(tmp_path, "chunks", counted)
+    index.apply(stored)
+    index.search(stored.vectors[3], 9)
+    assert resident(tmp_path) > stored.vectors.nbytes // 2
+    propose(index)
+    eventually(lambda: resident(tmp_path) < stored.vectors.nbytes // 10)
+    assert notes_of(index.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)
+    index.end()
+
+
+def resident(folder: Path) -> int:
+    """Return how many bytes of the rows in ``folder`` are in this process's memory."""
+    parts = re.split(r"(?m)^(?=[0-9a-f]+-[0-9a-f]+ )", Path("/proc/self/smaps").read_text())
+    rows = [part for part in parts if f"{folder}/chunks." in part and ".rows" in part.split("\n")[0]]
+    return sum(int(re.search(r"(?m)^Rss:\s+(\d+) kB", part)[1]) * 1024 for part in rows)
 
 
 @pytest.mark.fault("B4", "K3")

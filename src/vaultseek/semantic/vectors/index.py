@@ -111,9 +111,12 @@ class VectorIndex:
             self._proposals.end()
 
     def _load(self) -> tuple[Matrix, Proposals | None]:
-        matrix = Matrix(limits.VECTOR_SCAN_BYTES)
-        self.version = self._file.load(matrix)
-        return matrix, Proposals(self._open_index, self._file.proposals) if self._open_index else None
+        matrix, file = Matrix(limits.VECTOR_SCAN_BYTES), self._file
+        self.version = file.load(matrix)
+        if self._open_index is None:
+            return matrix, None
+        # Filling the index has read all rows, and so has every scan before it was ready.
+        return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:
         proposals = None if self._matrix.in_budget else self._proposals

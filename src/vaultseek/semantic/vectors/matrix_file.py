@@ -51,12 +51,13 @@ class _Record:
 
 @dataclass(slots=True)
 class _Mapping:
-    """The rows as they are mapped: the descriptor of their file, the bytes in use, and when the file was last
-    written here, in nanoseconds, None while that happens."""
+    """The rows as they are mapped: the descriptor of their file, the bytes in use, when the file was last
+    written here, in nanoseconds, None while that happens, and the memory."""
 
     file: int
     size: int
     written: int | None
+    memory: mmap.mmap
 
     def __del__(self) -> None:
         os.close(self.file)
@@ -149,9 +150,14 @@ class MatrixFile:
             return np.zeros((0, self._dimension), np.float32)
         size = self._count * self._dimension * _FLOAT.itemsize
         file = os.open(self._rows, os.O_RDONLY | os.O_CLOEXEC)
-        self._mapping = _Mapping(file, size, os.fstat(file).st_mtime_ns)
-        mapped = mmap.mmap(file, size, access=mmap.ACCESS_READ)
-        return np.frombuffer(mapped, dtype=np.float32).reshape(self._count, self._dimension)
+        memory = mmap.mmap(file, size, access=mmap.ACCESS_READ)
+        self._mapping = _Mapping(file, size, os.fstat(file).st_mtime_ns, memory)
+        return np.frombuffer(memory, dtype=np.float32).reshape(self._count, self._dimension)
+
+    def release_pages(self) -> None:
+        """Give back the memory of the rows that were read; they are read from the file again if need be."""
+        if (mapping := self._mapping) is not None:
+            mapping.memory.madvise(mmap.MADV_DONTNEED)
 
     def is_intact(self) -> bool:
         """True unless another program shortened or wrote the mapped rows."""

@@ -3,6 +3,7 @@
 import logging
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,13 @@ class Proposals:
     has failed, the matrix has to be scanned.
     """
 
-    def __init__(self, open_index: OpenIndex, path: Path) -> None:
+    def __init__(
+        self, open_index: OpenIndex, path: Path, on_ready: Callable[[], None] = lambda: None
+    ) -> None:
+        """``on_ready`` is called when the matrix need not be scanned any more."""
         self._open = open_index
         self._path = path
+        self._on_ready = on_ready
         self._index: ApproximateIndex | None = None
         self._wanted: Vectors = np.zeros((0, 0), np.float32)
         self._count = 0
@@ -89,7 +94,10 @@ class Proposals:
             vectors = self._wanted
             for first in range(count, len(vectors), PROPOSAL_WRITE):
                 index.add(first, vectors[first : first + PROPOSAL_WRITE])
-            self._count = count = len(vectors)
+            count = len(vectors)
+            if self._count != count:
+                self._count = count
+                self._on_ready()
             if not self._asked.wait(PROPOSAL_IDLE_SECONDS):
                 return
 
