@@ -77,3 +77,28 @@ async def test_every_text_is_stored_once_whatever_the_size_of_a_page(
         assert {note for _, note in worker.stored} == {changed}
     finally:
         opened.close()
+
+
+async def test_a_note_that_is_stored_meanwhile_does_not_end_the_work(
+    vault: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, worker = vault({"old.md": OLD}), Recording()
+    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
+    compose, commits = opened.embedding.unembedded.notes, iter(range(3))
+
+    def compose_late(ids: list[int]) -> list[Any]:
+        if next(commits, None) is not None:
+            with opened.ledger.commit():
+                pass
+        return compose(ids)
+
+    try:
+        opened.indexer.load()
+        opened.indexer.apply(opened.indexer.reconcile())
+        monkeypatch.setattr(opened.embedding.unembedded, "notes", compose_late)
+        while await opened.embedding.step():
+            pass
+        counts = opened.ledger.counts()
+        assert await opened.embedding.stored() == (counts.chunks, counts.notes)
+    finally:
+        opened.close()

@@ -45,9 +45,7 @@ class EmbeddingQueue:
             return
         numbers = [self._numbers.popleft() for _ in range(min(PAGE_TEXTS, len(self._numbers)))]
         compose = self._unembedded.notes if self._of_notes else self._unembedded.chunks
-        page = await asyncio.to_thread(compose, numbers)
-        if self._revision == self._ledger.revision:
-            self._next_page = page
+        self._next_page = await asyncio.to_thread(compose, numbers)
 
     def take_known(self) -> list[Item]:
         """Return the items at hand whose texts were embedded before, and remove them."""
