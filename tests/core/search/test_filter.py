@@ -152,3 +152,49 @@ def test_a_filter_is_decided_once_between_two_commits_and_anew_after_one(world):
 def test_membership_in_the_notes_of_a_filter_is_that_of_sets(ids, allowed):
     assert those_within(ids, np.array(sorted(allowed), np.int64)) == ids & allowed
     assert those_within(ids, None) == ids
+
+
+LONG = "apple " + "gravel and sand, " * 100 + "zebra"
+CHINESE = "红" * 50 + "，".join(f"第{chr(0x4E00 + number)}只灰色的猫在屋顶上睡觉" for number in range(200))
+STRUCTURE = {
+    "long.md": f"before\n\n{LONG}\nafter",
+    "chinese.md": CHINESE,
+    "code.md": "# One\n\nalpha\n\n```sh\nls\n\n# remark\npwd\n```\n\nomega",
+    "setext.md": "One\n===\n\nalpha\n\nTwo\n---\nomega",
+    "quote.md": "> alpha\n> beta\n# Head\ngamma\n- delta\n- epsilon",
+}
+
+
+@pytest.fixture(scope="module")
+def structure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    home = tmp_path_factory.mktemp("structure")
+    with closing(World(write_files(home / "vault", STRUCTURE), home)) as here:
+        yield here.ledger
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("line:(apple zebra)", {"long.md"}),
+        ("block:(apple zebra)", {"long.md"}),
+        ("/apple.*zebra/", {"long.md"}),
+        ("/^(gravel|and|sand)/", set()),
+        ("line:(before after)", set()),
+        ("section:(alpha omega)", {"code.md"}),
+        ("section:(two omega)", {"setext.md"}),
+        ("block:(ls pwd)", {"code.md"}),
+        ("block:(pwd omega)", set()),
+        ("block:(alpha beta)", {"quote.md"}),
+        ("block:(head gamma)", set()),
+        ("block:(two omega)", set()),
+        ("block:(gamma delta)", set()),
+        ("block:(delta epsilon)", set()),
+    ],
+)
+def test_lines_sections_and_blocks_are_those_of_the_file(structure, query, expected):
+    assert paths(query, structure) == expected
+
+
+def test_a_phrase_in_a_script_without_spaces_is_found_wherever_passages_end(structure):
+    missed = [at for at in range(0, len(CHINESE) - 4, 2) if not paths(f'"{CHINESE[at : at + 4]}"', structure)]
+    assert missed == []

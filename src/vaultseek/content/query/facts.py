@@ -1,10 +1,12 @@
 """The port of filters: the facts of a note that conditions refer to, and the pieces that a scope tests."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, Protocol
 
-from vaultseek.base.model import Task
+from vaultseek.base.model import Chunk, Task
+from vaultseek.base.text import is_unspaced
 
 Scope = Literal["content", "section", "line", "block"]
 
@@ -56,30 +58,72 @@ class NoteFacts(Protocol):
         """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote."""
 
 
-_BLOCK_BORDER = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*+>]|\d+[.)])\s)")
-ChunkText = tuple[tuple[str, ...], str]
-"""The headings that a chunk stands under, and its text."""
-
-
-def pieces(chunks: Sequence[ChunkText], scope: Scope) -> Iterable[str]:
-    """Return the passages of a note, given its chunks in their order."""
+def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> Iterable[str]:
+    """Return the passages of a note, given its chunks in their order and the lines of its headings."""
+    if not chunks:
+        return []
+    first, lines, code = _lines(chunks)
     if scope == "content":
-        return ["\n".join(text for _, text in chunks)]
-    if scope == "section":
-        return _sections(chunks)
+        return ["\n".join(lines)]
     if scope == "line":
-        return [line for _, text in chunks for line in text.split("\n")]
-    return [block for _, text in chunks for block in _BLOCK_BORDER.split(text) if block.strip()]
+        return lines
+    at = {line - first for line in headings}
+    borders = at if scope == "section" else _block_borders(lines, at, code)
+    starts = sorted({0, *(border for border in borders if 0 < border < len(lines))})
+    parts = ("\n".join(lines[low:high]) for low, high in pairwise([*starts, len(lines)]))
+    return [part for part in parts if part.strip()]
 
 
-def _sections(chunks: Iterable[ChunkText]) -> list[str]:
-    """Split a note's chunks at its headings: the text between two of them is a section."""
-    parts: list[list[str]] = []
-    before: tuple[str, ...] | None = None
-    for heading_path, text in chunks:
-        for index, piece in enumerate(re.split(r"(?m)^(?=#{1,6}\s)", text)):
-            if index or before != heading_path or not parts:
-                parts.append([])
-            parts[-1].append(piece)
-            before = heading_path
-    return ["\n".join(part) for part in parts]
+def _lines(chunks: Sequence[Chunk]) -> tuple[int, list[str], set[int]]:
+    """Return the number of the first line, the note's lines, and the places of those in code blocks.
+
+    A chunk may end within a line, where white space is in neither chunk; Chinese, Japanese and Thai have none.
+    """
+    first = chunks[0].start_line
+    lines: list[str] = []
+    code: set[int] = set()
+    for chunk in chunks:
+        own = chunk.text.split("\n")
+        place = max(chunk.start_line - first, len(lines) - 1, 0)
+        for start, end in chunk.code:
+            begin = place + chunk.text.count("\n", 0, start)
+            code.update(range(begin, begin + chunk.text.count("\n", start, end) + 1))
+        if place < len(lines):
+            before, after = lines[place], own.pop(0)
+            borders = before[-2:], after[:2]
+            is_glued = all(map(is_unspaced, borders)) and not _HANGUL.search("".join(borders))
+            lines[place] = f"{before}{after}" if is_glued else f"{before} {after}"
+        else:
+            lines += [""] * (place - len(lines))
+        lines += own
+    return first, lines, code
+
+
+def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collection[int]) -> Iterator[int]:
+    """Yield where a paragraph, list item, quote, code block or heading begins."""
+    in_code = in_quote = False
+    after_heading = -1
+    for place, line in enumerate(lines):
+        was_code, was_quote = in_code, in_quote
+        in_code = place in code or (was_code and not line.strip() and place + 1 in code)
+        begins = place == after_heading or place in headings or _ITEM.match(line)
+        # The lines of a paragraph in a quote need no sign.
+        goes_on = was_quote and not begins and line.strip()
+        in_quote = not in_code and bool(line.lstrip().startswith(">") or goes_on)
+        if in_code or was_code:
+            is_border = in_code != was_code
+        elif in_quote:
+            is_border = not was_quote
+        else:
+            is_border = bool(begins or was_quote or not line.strip() or not lines[place - 1].strip())
+        if is_border:
+            yield place
+        if place in headings:
+            following = "".join(lines[place + 1 : place + 2])
+            is_underlined = not line.lstrip().startswith("#") and _UNDERLINE.fullmatch(following)
+            after_heading = place + (2 if is_underlined else 1)
+
+
+_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+_HANGUL = re.compile("[\uac00-\ud7ff]")
+_UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")

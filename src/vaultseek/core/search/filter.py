@@ -324,7 +324,7 @@ class LedgerFacts:
     def passages(self, scope: Scope) -> Iterable[str]:
         number: int = self._row[0]
         chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
-        return pieces([(chunk.heading_path, chunk.text) for chunk in chunks], scope)
+        return pieces(chunks, [line for _, _, line in json.loads(self._row[5])], scope)
 
 
 class SingleFact:

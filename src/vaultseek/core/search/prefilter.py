@@ -52,13 +52,17 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
     if not runs:
         return None
     run = max(runs, key=lambda run: (sum(map(_is_certain, run)), len(run)))
+    beginnings: list[str] = []
     if any(map(_is_certain, run)):
         first, hidden = _like(run)
+        if is_unspaced(run):  # the text may be one passage of several, and the next one begin inside the run
+            beginnings = [_like(run[:size])[0][1].removesuffix("%") for size in range(1, len(run))]
     else:
         letters = "".join(f"[{letter}{_origins().get(letter, '')}]" for letter in run)
         first, hidden = ("GLOB", f"*{letters}*"), []
     others = dict.fromkeys([*hidden, *_parts(run), *_marks(run)])
-    return Prefilter((first, *(("LIKE", f"%{character}%") for character in others)))
+    contained = (f"%{character}%" for character in others)
+    return Prefilter((first, *(("LIKE", pattern) for pattern in (*beginnings, *contained))))
 
 
 # A Greek iota may have been written as a mark under another letter.
