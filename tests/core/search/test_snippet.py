@@ -268,6 +268,18 @@ def test_a_heading_is_named_only_if_no_other_line_has_a_word():
     assert shown_line("## The rope\n\nIt is long.", "rope", headings=("The rope",))[0] == "rope"
 
 
+@pytest.mark.parametrize(
+    ("text", "query", "named"),
+    [
+        ("Shopping list, I think:\n\n- paper\n- ink", "ink", "ink"),
+        ("the wlan-router\n\ngetUserName", "user", "UserName"),
+        ("为了安全\n\n安全要求", "安全要求", "安全要求"),
+    ],
+)
+def test_a_word_is_not_named_inside_another_one(text: str, query: str, named: str):
+    assert shown_line(text, query)[0] == named
+
+
 PARTS = st.sampled_from(["rope", "mast", "[[Rope]]", "**sail**", "x", "lorem ipsum dolor", "\n", "\n- ", " "])
 
 

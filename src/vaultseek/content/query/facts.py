@@ -77,7 +77,7 @@ def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> 
 def _lines(chunks: Sequence[Chunk]) -> tuple[int, list[str], set[int]]:
     """Return the number of the first line, the note's lines, and the places of those in code blocks.
 
-    A chunk may end within a line, where white space is in neither chunk; Chinese, Japanese and Thai have none.
+    A chunk may end within a line, where white space is in neither chunk; Chinese has none.
     """
     first = chunks[0].start_line
     lines: list[str] = []

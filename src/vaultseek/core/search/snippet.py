@@ -171,23 +171,42 @@ def _best_places(
     place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
     if place is not None:
         return [place]
-    words = {line[low:high]: word for low, high, word in matches}
     if matcher and not matches:  # it may be in what is left out, as a comment
-        words = {text[low:high]: word for low, high, word in sorted(matcher.matches(text, language))}
-    return _best_lines(text, words)
+        return _best_lines(text, *_written(text, sorted(matcher.matches(text, language))))
+    return _best_lines(text, *_written(line, matches))
 
 
-def _best_lines(text: str, words: Mapping[str, int]) -> list[_Place]:
+def _written(text: str, matches: Iterable[_Match]) -> tuple[dict[str, int], set[str]]:
+    """Return how matches are written, each with the number of the query's word, and which are whole words.
+
+    Parts of compounds, and words of scripts without spaces, are not: they match inside others.
+    """
+    words: dict[str, int] = {}
+    inside: set[str] = set()
+    for low, high, word in matches:
+        written = text[low:high]
+        words[written] = word
+        if not _is_apart(text, low, high - low):
+            inside.add(written)
+    return words, words.keys() - inside
+
+
+def _best_lines(text: str, words: Mapping[str, int], whole: Set[str]) -> list[_Place]:
     """Return the lines with most of the words as they are written, each with the column of the first of them.
 
-    ``words`` are the written forms, each with the number of the query's word. Without any, this is the first
-    line below the headings. A heading is named only if no other line has a word: it answers nothing itself.
+    ``words`` are the written forms, each with the number of the query's word, and the ``whole`` ones do not
+    count inside others. Without any, this is the first line below the headings. A heading is named only if no
+    other line has a word: it answers nothing itself.
     """
     best = (False, 0)
     places: list[_Place] = []
     first = None
     for number, line in enumerate(text.split("\n")):
-        there = [written for written in words if written in line]
+        there = [
+            written
+            for written in words
+            if written in line and (written not in whole or _has_apart(line, written))
+        ]
         if not there and first is not None:
             continue
         is_text = _HEADING.match(line) is None
@@ -200,10 +219,12 @@ def _best_lines(text: str, words: Mapping[str, int]) -> list[_Place]:
             best, places = goodness, []
         if goodness == best and len(places) < LINES_COMPARED:
             places.append((number, min(_column(line, written) for written in there)))
-    if not places:
-        blank = text[: len(text) - len(text.lstrip())]
-        places = [(first if first is not None else blank.count("\n") if blank != text else 0, 0)]
-    return places
+    if places:
+        return places
+    if whole:  # markup may join what is apart without it
+        return _best_lines(text, words, frozenset())
+    blank = text[: len(text) - len(text.lstrip())]
+    return [(first if first is not None else blank.count("\n") if blank != text else 0, 0)]
 
 
 def _shown_place(
@@ -261,6 +282,10 @@ def _starts(text: str, part: str) -> Iterator[int]:
     while start >= 0:
         yield start
         start = text.find(part, start + len(part))
+
+
+def _has_apart(line: str, written: str) -> bool:
+    return any(_is_apart(line, start, len(written)) for start in _starts(line, written))
 
 
 def _is_apart(line: str, start: int, length: int) -> bool:
