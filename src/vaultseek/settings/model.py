@@ -36,7 +36,9 @@ class VaultSettings(Section):
     language: Language | None = Field(default=None, examples=["en"])
     """Language of all notes, for stems; without it, each note is in the one it shows."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs of notes and folders to leave out of this vault."""
+    """Globs of notes and folders to leave out of this vault, as in a .gitignore: "Private" at any depth,
+    "/Private" at the top, "Private/" a folder only, "**/" any folders. But * matches / too, case does not
+    matter, and there is no !."""
 
     @field_validator("name")
     @classmethod
@@ -61,7 +63,7 @@ class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs of notes and folders to leave out of every vault."""
+    """Globs of notes and folders to leave out of every vault, as in a vault's own exclude."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
     """A larger note is found by name and path only, and reported as a problem."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)

@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import time
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,24 @@ def test_excluded_files_of_the_app_are_prefixes_or_expressions(vault):
     assert listed(root) == [".obsidian/app.json!bad_rule", slow, "draft.md"]
 
 
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        ("/^(?!Notes\\/Work)/", ["Notes/Work/a.md"]),
+        ("/^((?!keep).)*$/", ["Café/keep.md"]),
+        ("/^Café\\//", ["Notes/Work/a.md", "b.md"]),
+        ("Café", ["Notes/Work/a.md", "b.md"]),
+        ("/", ["Café/keep.md", "Notes/Work/a.md", "b.md"]),
+    ],
+)
+def test_an_expression_of_the_app_is_about_files_and_no_rule_about_everything(vault, rule, left):
+    names = ("Notes/Work/a.md", "Cafe\u0301/keep.md", "b.md")
+    root = vault(
+        {".obsidian/app.json": json.dumps({"userIgnoreFilters": [rule]}), **dict.fromkeys(names, "")}
+    )
+    assert [unicodedata.normalize("NFC", path) for path in listed(root)] == left
+
+
 @pytest.mark.parametrize("content", ["[", "[1]", '{"userIgnoreFilters": 3}', "[" * 100_000, "\xff"])
 def test_broken_app_settings_exclude_nothing(vault, content):
     assert listed(vault({".obsidian/app.json": content.encode("latin-1"), "a.md": ""})) == ["a.md"]
@@ -73,16 +92,27 @@ def test_broken_app_settings_exclude_nothing(vault, content):
 @pytest.mark.parametrize(
     ("pattern", "left"),
     [
-        ("Archive/", ["a.md", "b/Archive/d.md"]),
-        ("Archive", ["a.md"]),
-        ("**/d.md", ["Archive/c.md", "a.md"]),
+        ("Archive/", ["a.md", "Café/x.md"]),
+        ("Archive", ["a.md", "Café/x.md"]),
+        ("/Archive", ["a.md", "b/Archive/d.md", "Café/x.md"]),
+        ("./Archive/", ["a.md", "b/Archive/d.md", "Café/x.md"]),
+        ("**/Archive", ["a.md", "Café/x.md"]),
+        ("**/d.md", ["Archive/c.md", "a.md", "Café/x.md"]),
+        ("b/**/d.md", ["Archive/c.md", "a.md", "Café/x.md"]),
+        ("b/**/Archive/**/d.md", ["Archive/c.md", "a.md", "Café/x.md"]),
+        ("Archive/**", ["a.md", "b/Archive/d.md", "Café/x.md"]),
         ("*.md", []),
-        ("archive/*", ["a.md", "b/Archive/d.md"]),
+        ("a.md/", ["Archive/c.md", "a.md", "b/Archive/d.md", "Café/x.md"]),
+        ("archive/*", ["a.md", "b/Archive/d.md", "Café/x.md"]),
+        ("Café", ["Archive/c.md", "a.md", "b/Archive/d.md"]),
+        ("", ["Archive/c.md", "a.md", "b/Archive/d.md", "Café/x.md"]),
+        ("/", ["Archive/c.md", "a.md", "b/Archive/d.md", "Café/x.md"]),
     ],
 )
 def test_globs_of_the_configuration(vault, pattern, left):
-    root = vault({"a.md": "", "Archive/c.md": "", "b/Archive/d.md": ""})
-    assert listed(root, (pattern,)) == left
+    root = vault({"a.md": "", "Archive/c.md": "", "b/Archive/d.md": "", "Cafe\u0301/x.md": ""})
+    found = [unicodedata.normalize("NFC", path) for path in listed(root, (pattern,))]
+    assert sorted(found) == sorted(left)
 
 
 @pytest.mark.fault("E1", "E2")

@@ -3,12 +3,13 @@
 import fnmatch
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vaultseek.base.limits import EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS, EXCLUDED_RULES_SECONDS
 from vaultseek.base.patterns import BadPattern, compiled
-from vaultseek.base.text import printable
+from vaultseek.base.text import fold_case, printable
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_read
 
@@ -33,8 +34,9 @@ class Ignore:
     ) -> None:
         self._root = root
         self._switches = frozenset(switches)
-        self._expressions = _Expressions()
-        self._rules = [*map(_glob, exclude), *_obsidian_rules(root, self._expressions)]
+        prefixes, expressions = _obsidian_rules(root)
+        self._names = [*map(_glob, exclude), *map(_prefix, prefixes)]
+        self._expressions = _Expressions(expressions)
 
     @property
     def problems(self) -> list[str]:
@@ -57,7 +59,7 @@ class Ignore:
         name = path.rpartition("/")[2]
         if name.startswith(".") or name in FOLDERS:
             return True
-        return any(rule(path + "/") for rule in self._rules)
+        return self._is_named(path + "/")
 
     def is_nested_vault(self, path: str) -> bool:
         """True if a folder is a vault of its own."""
@@ -71,7 +73,11 @@ class Ignore:
         name = path.rpartition("/")[2]
         if name.startswith(".") or LEFTOVER.search(name):
             return True
-        return any(rule(path) for rule in self._rules)
+        return self._is_named(path) or self._expressions.match(path)
+
+    def _is_named(self, path: str) -> bool:
+        folded = fold_case(path)
+        return any(rule(folded) for rule in self._names)
 
     def skips(self, path: str) -> bool:
         """True if ``path`` is skipped by itself or by a folder above it."""
@@ -84,22 +90,29 @@ class Ignore:
 
 
 Rule = Callable[[str], bool]
+"""A function from a path, folded and with ``/`` at the end if it is a folder's, to whether it is left out."""
 
 
 def _glob(pattern: str) -> Rule:
-    folded = pattern.casefold().strip()
-    if folded.endswith("/"):
-        folded += "*"
-    forms = [folded, folded.rstrip("/") + "/*"]
-    if "/" not in folded:
-        forms += ["*/" + form for form in forms]
-    compiled = [re.compile(fnmatch.translate(form)) for form in forms]
+    """Return the rule of a glob, which is read as in a .gitignore, but that ``*`` matches ``/``, too."""
+    glob = fold_case(pattern.strip())
+    is_anchored = "/" in glob.rstrip("/")
+    names = glob.removeprefix("./").strip("/")
+    if not names:
+        return lambda path: False
+    # Each part without the end of the text, which is last in a translation.
+    parts = [fnmatch.translate(part)[:-2] for part in _ANY_FOLDERS.split(names)]
+    begin, end = ("" if is_anchored else _BELOW), ("/.*" if glob.endswith("/") else "(?:/.*)?")
+    expression = re.compile(begin + _BELOW.join(parts) + end, re.DOTALL)
+    return lambda path: expression.fullmatch(path) is not None
 
-    def rule(path: str) -> bool:
-        folded_path = path.casefold()
-        return any(form.match(folded_path) for form in compiled)
 
-    return rule
+_ANY_FOLDERS = re.compile(r"(?:(?<=/)|^)(?:\*\*/)+")
+_BELOW = "(?:.*/)?"
+
+
+def _prefix(prefix: str) -> Rule:
+    return lambda path: path.startswith(prefix)
 
 
 class _Expressions:
@@ -108,31 +121,33 @@ class _Expressions:
     A rule that has been slow is left out when the time is over.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patterns: Sequence[str]) -> None:
         self.problems: dict[str, str] = {}
         """The rules that are left out, and why."""
         self._seconds = EXCLUDED_RULES_SECONDS
-
-    def rule(self, pattern: str) -> Rule:
-        """Return the rule of a pattern; one that excludes nothing if the pattern is bad."""
-        try:
-            search = compiled(pattern).search
-        except BadPattern as error:
-            self.problems[pattern] = str(error)
-            return lambda path: False
-
-        def rule(path: str) -> bool:
-            if pattern in self.problems:
-                return False
-            began = time.thread_time()
+        self._searches: dict[str, Callable[..., object]] = {}
+        for pattern in patterns:
             try:
-                return bool(search(path, timeout=EXCLUDED_RULE_SECONDS, concurrent=True))
-            except TimeoutError:
-                return False
-            finally:
-                self._spend(pattern, time.thread_time() - began)
+                self._searches[pattern] = compiled(pattern).search
+            except BadPattern as error:
+                self.problems[pattern] = str(error)
 
-        return rule
+    def match(self, path: str) -> bool:
+        """True if the path of a file has a match. Those of folders have none: a rule may say "all but"."""
+        composed = unicodedata.normalize("NFC", path)
+        return any(self._matches(pattern, composed) for pattern in self._searches)
+
+    def _matches(self, pattern: str, path: str) -> bool:
+        if pattern in self.problems:
+            return False
+        began = time.thread_time()
+        try:
+            search = self._searches[pattern]
+            return search(path, timeout=EXCLUDED_RULE_SECONDS, concurrent=True) is not None
+        except TimeoutError:
+            return False
+        finally:
+            self._spend(pattern, time.thread_time() - began)
 
     def _spend(self, pattern: str, seconds: float) -> None:
         if seconds > _USUAL_SECONDS:
@@ -145,17 +160,15 @@ _USUAL_SECONDS = 50e-6
 """Time that a usual expression takes at most for a path."""
 
 
-def _obsidian_rules(root: Path, expressions: _Expressions) -> Iterator[Rule]:
-    """Read the app's own "Excluded files": path prefixes, or regular expressions between slashes."""
+def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:
+    """Return the app's own "Excluded files": path prefixes, and regular expressions."""
     filters = app_settings(root).get("userIgnoreFilters")
     texts = filters if isinstance(filters, list) else []
-    rules = [text for text in texts if isinstance(text, str) and text.strip()]
-    for text in rules[:EXCLUDED_FILES_RULES]:
+    prefixes: list[str] = []
+    expressions: list[str] = []
+    for text in [text for text in texts if isinstance(text, str)][:EXCLUDED_FILES_RULES]:
         if len(text) > 2 and text.startswith("/") and text.endswith("/"):
-            yield expressions.rule(text[1:-1])
-        else:
-            yield _prefix(text.strip().removeprefix("/").casefold())
-
-
-def _prefix(prefix: str) -> Rule:
-    return lambda path: path.casefold().startswith(prefix)
+            expressions.append(text[1:-1])
+        elif prefix := fold_case(text.strip().removeprefix("/")):
+            prefixes.append(prefix)
+    return prefixes, expressions
