@@ -32,6 +32,8 @@ _LIGATURES = str.maketrans(
 )
 _SPELLINGS = str.maketrans("ىةکیۀےٱς", "يهكيهياσ") | {0x640: None}
 """Letters with variant forms, and the tatweel, which only lengthens an Arabic word."""
+_NO_BREAK_SPACES = dict.fromkeys((0xA0, 0x2007, 0x202F), " ")
+"""Spaces of some keyboards, and of the names that macOS gives to pictures of the screen."""
 _MARKS = (
     (0x300, 0x36F), (0x591, 0x5BD), (0x5BF, 0x5BF), (0x5C1, 0x5C2), (0x5C4, 0x5C5), (0x5C7, 0x5C7),
     (0x610, 0x61A), (0x64B, 0x65F), (0x670, 0x670), (0x6D6, 0x6DC), (0x6DF, 0x6E4), (0x6E7, 0x6E8),
@@ -55,10 +57,14 @@ def is_unspaced(text: str) -> bool:
 
 
 def fold_case(text: str) -> str:
-    """Return ``text`` case-folded, in NFC."""
+    """Return ``text`` case-folded, in NFC, with spaces for no-break spaces.
+
+    The names by which links are stored depend on it: a change needs a new chunker version.
+    """
     if text.isascii():
         return text.lower()
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return folded.translate(_NO_BREAK_SPACES)
 
 
 def fold(text: str) -> str:

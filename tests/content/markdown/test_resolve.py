@@ -130,6 +130,14 @@ def test_of_names_that_differ_in_case_only_the_spelling_decides() -> None:
     assert names.resolve("a/NOTE", "x.md") == Resolution("a/Note.md", ("a/note.md",))
 
 
+@pytest.mark.parametrize("space", ["\u00a0", "\u202f"])
+def test_a_no_break_space_is_a_space(space: str) -> None:
+    for path, target in (("Foo Bar.md", f"foo{space}bar"), (f"At 9.00{space}AM.png", "At 9.00 AM.png")):
+        names = names_of([path])
+        assert names.resolve(target, "n.md").path == path
+        assert link_key(target) in names.keys_of(path)
+
+
 def test_an_alias_is_the_last_resort_and_is_flagged() -> None:
     names = Names()
     names.add("Reef.md", ["AR", "Fish"])

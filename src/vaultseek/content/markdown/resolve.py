@@ -5,7 +5,7 @@ folder and a leading ``/`` is exact from the root, both without a fallback; else
 path whose last segments are the target, first those below the source's folder, then the shortest; then
 aliases, for targets without a folder; last, the page that a file name stands for in Logseq
 (``pumps___sump.md`` for ``pumps/sump``). A target is tried as written before ``.md`` is added. Names are
-compared without regard to case and to Unicode normalization.
+compared without regard to case, to Unicode normalization and to whether a space breaks the line.
 """
 
 from __future__ import annotations
