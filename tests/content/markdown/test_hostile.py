@@ -260,7 +260,7 @@ def test_each_inline_pattern(piece: str) -> None:
         lambda size: "|a|b|\n|-|-|\n" + filled("|#t|[[x\\|y]]|\n", size),
         lambda size: "|".join("a" * (size // 5)) + "\n" + "|".join("-" * (size // 5)),
         lambda size: "- ```\n" + filled("x #t\n", size),
-        *filling("a\n    `b\n", "> a\n    b\n", "$$ x\n\n", "> $$\n\n", "%%\n", "%% a\n\n"),
+        *filling("a\n    `b\n", "> a\n    b\n", "$$ x\n\n", "b $$\n$$\n", "> $$\n\n", "%%\n", "%% a\n\n"),
         *filling("<div>\n", "<!A\n", "\0\ufeff\u2028"),
     ],
     ids=start_of,

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from vaultseek.base.limits import NOTE_LINES
@@ -294,6 +295,7 @@ def mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str])
     """Turn display math and comments into fences in ``skeleton``; return their first lines and kinds."""
     masked: dict[int, BlockKind] = {}
     done = -1
+    markers = {kind: _before(marker, lines) for kind, marker in _MARKERS.items()}
     for block in structure.blocks:
         if block.kind != "paragraph" or block.end <= done:
             continue
@@ -302,8 +304,12 @@ def mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str])
                 continue
             prefix, text = _split_prefix(block, lines[row], row)
             kind = _opens(text, interrupts=row > block.start)
-            if kind is None or (row > block.start and _continues(kind, block, row, len(prefix), lines, done)):
+            if kind is None:
                 continue
+            is_code = not block.quotes and len(prefix) >= block.column + 4
+            is_closing = (markers[kind][row] - markers[kind][max(block.start, done + 1)]) % 2 == 1
+            if row > block.start and (is_code or is_closing):
+                continue  # the marker belongs to the paragraph
             end, closed = _closing(kind, lines, row, prefix, block.quotes)
             if kind == "comment" and not closed:
                 continue
@@ -321,12 +327,12 @@ def _split_prefix(block: Block, line: str, row: int) -> tuple[str, str]:
     return line[:indent], text
 
 
-def _continues(kind: BlockKind, block: Block, row: int, indent: int, lines: Sequence[str], done: int) -> bool:
-    """True if the marker on ``row`` belongs to the paragraph: it is indented like code or closes another."""
-    if not block.quotes and indent >= block.column + 4:
-        return True
-    marker = "$$" if kind == "math" else "%%"
-    return sum(line.count(marker) for line in lines[max(block.start, done + 1) : row]) % 2 == 1
+_MARKERS: dict[BlockKind, str] = {"math": "$$", "comment": "%%"}
+
+
+def _before(marker: str, lines: Sequence[str]) -> list[int]:
+    """Return how often a marker stands in the lines before each."""
+    return list(accumulate((line.count(marker) for line in lines), initial=0))
 
 
 def _opens(text: str, *, interrupts: bool) -> BlockKind | None:
