@@ -334,7 +334,10 @@ def new_texts(edit: types.WorkspaceEdit) -> list[str]:
 async def test_links_can_be_mended_and_mentions_linked(served):
     async with opened(served) as here:
         here.open(
-            "Garden.md", "See [[Pumpe]] and [[Pump#Alram]] and [[Twin]].\nThe bilge and the Bilge, `Bilge`.\n"
+            "Garden.md",
+            "See [[Pumpe]] and [[Pump#Alram]] and [[Twin]].\nThe bilge and the Bilge, `Bilge`.\n\n"
+            "The Bilge\n===\n\n> [!bilge]\n> #bilge [^bilge] [up](../bilge/x.md 'a (bilge)') ^bilge\n\n"
+            "%%\nbilge\n%%\n\n- $$\n  bilge\n  $$\n\n<div>\nbilge\n</div>\n",
         )
         repairs = await actions_at(here, "Garden.md", 0, 7)
         (made,) = repairs["Create Pumpe.md"].edit.document_changes

@@ -183,6 +183,12 @@ def test_orphans_and_isolated_notes(world):
         ("[the pump](Pump.md) `pump` https://pump.example/pump", None, None),
         ("```\npump\n```", None, None),
         ("    pump", None, None),
+        ('see [the pump](<a (b> "pump") and [pump [x]](https://a.example/pump_(x)) now', None, None),
+        ("#pump [^pump] %%the pump%% <!-- a\npump --> $pump$ <b title='pump'> ^pump", None, None),
+        ("> [!pump] and\n\n$$\npump\n$$\n\n%%\npump\n%%", None, None),
+        ("> [!note] A pump", 1, "Pump"),
+        ("[^1]: A pump for $5 or $6", 1, "Pump"),
+        ("%%x%% and `%%` a pump %% and # pump", 1, "Pump"),
     ],
 )
 def test_mentions_that_are_no_links(world, text, line, name):

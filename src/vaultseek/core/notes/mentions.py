@@ -11,12 +11,12 @@ from vaultseek.content.query.compare import contains
 from vaultseek.content.query.filters import Contains, any_of
 from vaultseek.core.notes.read import about
 from vaultseek.core.search.filter import filter_notes
-from vaultseek.core.search.name_mentions import LINKED, MIN_NAME_CHARS, blank_link
+from vaultseek.core.search.name_mentions import MIN_NAME_CHARS, NO_PROSE, prose
 from vaultseek.store.ledger import Ledger, NoteRow
 
 
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
-    """Return the lines of other notes that name this one outside of links and code, by path and line."""
+    """Return the lines of other notes that name this one in their prose, by path and line."""
     names = names_of(row)
     matching = filter_notes(any_of(map(Contains, names)), ledger)
     if matching is None:
@@ -37,14 +37,14 @@ def _excerpt(line: str, name: str) -> str:
     words = r"\s+".join(map(re.escape, name.split()))
     places = [
         match.start()
-        for match in re.finditer(words, LINKED.sub(blank_link, line), re.IGNORECASE)
+        for match in re.finditer(words, prose(line), re.IGNORECASE)
         if contains(fold(line[max(0, match.start() - 1) : match.end() + 1]), fold(name))
     ]
     if not places or places[0] + len(name) <= LINE_CHARS:
         return line[:LINE_CHARS]
     start = line.find(" ", places[0] - LINE_CHARS // 3, places[0]) + 1 or places[0]
     # A link that is cut would look like a mention.
-    ends = [link.end() for link in LINKED.finditer(line) if link.start() < start < link.end()]
+    ends = [link.end() for link in NO_PROSE.finditer(line) if link.start() < start < link.end()]
     return "…" + line[max([start, *ends]) :][: LINE_CHARS - 1]
 
 
@@ -60,11 +60,12 @@ def names_of(row: NoteRow) -> list[str]:
 def _lines(chunks: Sequence[Chunk], names: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     for chunk in chunks:
         offset = 0
-        for number, text in enumerate(chunk.text.split("\n"), start=chunk.start_line):
+        proses = prose(chunk.text).split("\n")
+        for number, text in enumerate(chunk.text.split("\n")):
             in_code = any(start <= offset and offset + len(text) <= end for start, end in chunk.code)
             offset += len(text) + 1
             if not in_code:
-                prose = fold(LINKED.sub(" \0 ", text))
-                name = next((name for name in names if contains(prose, fold(name))), None)
+                folded = fold(proses[number])
+                name = next((name for name in names if contains(folded, fold(name))), None)
                 if name is not None:
-                    yield number, text, name
+                    yield chunk.start_line + number, text, name

@@ -8,11 +8,26 @@ from vaultseek.base.limits import SQL_VARIABLES
 from vaultseek.base.text import fold, is_unspaced
 from vaultseek.store.ledger import Ledger
 
-LINKED = re.compile(
-    r"^\s{0,3}\[[^\[\]]+\]:.*|!?\[\[[^\[\]]*\]\]|!?\[[^\[\]]*\]\([^()]*\)|!?\[[^\[\]]*\]\[[^\[\]]*\]"
-    r"|<[^<>\s]+>|https?://\S+|`[^`]*`"
+_TEXT = r"(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+\])*+"
+"""The text of a link, where brackets come in pairs."""
+_ADDRESS = r"(?:<[^<>\n]*+>|[^()\n]|\((?:[^()\n]|\([^()\n]*+\))*+\))*+"
+"""The address of a link and its title, where parentheses come in pairs."""
+_PIECES = (
+    r"^[ \t>]*+(?P<fence>`{3,}|~{3,})[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[^\n]*+)?",
+    r"``(?:[^`\n]|`(?!`))++``|`[^`\n]*+`",
+    r"%%(?:[^%]|%(?!%))*+%%|<!--(?:[^-]|-(?!->))*+(?:-->)?",
+    r"(?<!\\)\$\$[^$]*+\$\$|(?<![\\$])\$(?![\s$])[^$\n]++(?<!\s)\$(?!\d)",
+    r"^[ ]{0,3}\[(?!\^)[^\[\]\n]+\]:[^\n]*+",
+    r"!?\[\[(?:[^\[\]\n]|\](?!\]))*+\]\]",
+    rf"!?\[{_TEXT}\](?:\({_ADDRESS}\)|\[[^\[\]\n]*+\])",
+    r"\[[!^][^\[\]\n]++\]",
+    r"(?<![^\s(>|])[#](?:[^\W_]|[_/-])[^\s,.:;!?()\[\]{}<>|\"'#]*+",
+    r"(?<!\S)\^[A-Za-z0-9-]++[ \t]*+$",
+    r"</?[A-Za-z][^<>\n]*+>|<[^<>\s]+>|https?://\S+",
 )
-"""Pieces of a line that are no prose: definitions of links, links, addresses and code."""
+"""Code, comments, formulas, definitions, links, signs of footnotes and callouts, tags, block ids, HTML."""
+NO_PROSE = re.compile("|".join(_PIECES), re.MULTILINE)
+"""Pieces of a text where no name is a mention. Each is found in one pass, so that none takes long."""
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+(?:['’.+#-]\w+)*[+#]*"
@@ -33,11 +48,12 @@ class Named(NamedTuple):
 
 
 def named_in(lines: Sequence[str], ledger: Ledger, without: int | None = None) -> list[Named]:
-    """Return the names of notes in ``lines`` outside of links and code, the longest at each place.
+    """Return the names of notes in the prose of ``lines``, the longest at each place.
 
     Notes named by the id ``without`` are left out.
     """
-    pieces = [piece for number, line in enumerate(lines) for piece in _pieces(number, line)]
+    text = prose("\n".join(line.replace("\n", " ") for line in lines))
+    pieces = [piece for number, line in enumerate(text.split("\n")) for piece in _pieces(number, line)]
     folded = [fold(name) for _, _, _, name in pieces]
     ids = _ids_by_name(sorted(set(folded)), ledger)
     named: list[Named] = []
@@ -61,9 +77,8 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
     return ids
 
 
-def _pieces(number: int, line: str) -> Iterator[tuple[int, int, int, str]]:
+def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
     """Yield what may be a name in a line, by place and then the longest first."""
-    prose = LINKED.sub(blank_link, line)
     words = list(_WORD.finditer(prose))
     for at, word in enumerate(words):
         ends = [other.end() for other in words[at : at + NAME_WORDS]]
@@ -78,6 +93,9 @@ NAME_WORDS = 10
 """Words of the longest name that is looked for; in scripts without spaces, characters."""
 
 
-def blank_link(link: re.Match[str]) -> str:
-    """Return as many null characters as a link is long, so that columns remain."""
-    return "\0" * len(link[0])
+def prose(text: str) -> str:
+    """Return a text with null characters in place of what is no prose, so that lines and columns remain."""
+    return NO_PROSE.sub(lambda piece: _SIGN.sub("\0", piece[0]), text)
+
+
+_SIGN = re.compile(r"[^\n]")

@@ -12,6 +12,7 @@ from vaultseek.base.text import fold, printable
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
 from vaultseek.core.notes.rename import in_brackets, quote_before
+from vaultseek.core.search.name_mentions import prose
 from vaultseek.doors.lsp.blocks import edit_of_id
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text
@@ -162,8 +163,8 @@ async def _mentions(
 ) -> list[types.CodeAction]:
     first, start = text.place(at.start)
     last, end = text.place(at.end)
-    lines = [text.line(number) if _is_prose(text, number) else "" for number in range(first, last + 1)]
-    if not any(line.strip() for line in lines):
+    lines = _prose(text)[first - 1 : last]
+    if not any(line.strip(" \t\0") for line in lines):
         return []
     resolvable = "edit" in (session.can("text_document.code_action.resolve_support.properties") or ())
     actions = []
@@ -216,8 +217,7 @@ def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:
     """Yield the prose of a note in parts: first line and lines."""
     first, size = 1, 0
     lines: list[str] = []
-    for number, line in enumerate(text.lines, 1):
-        line = line if _is_prose(text, number) else ""
+    for number, line in enumerate(_prose(text), 1):
         if lines and size + len(line) > PART_CHARS:
             yield first, lines
             first, lines, size = number, [], 0
@@ -226,11 +226,23 @@ def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:
     yield first, lines
 
 
-def _is_prose(text: Text, number: int) -> bool:
+def _prose(text: Text) -> list[str]:
+    """Return the lines of a text as far as a name in them may become a link."""
     note = text.note
-    if number < note.body_line or any(block.line <= number <= block.end_line for block in note.code_blocks):
-        return False
-    return not re.match(r"[ \t]*#{1,6}[ \t]", text.line(number))
+    hidden = set(range(1, note.body_line))
+    for block in note.code_blocks:
+        hidden.update(range(block.line, block.end_line + 1))
+    for span in note.spans:
+        if span.kind in _NO_PROSE:
+            hidden.update(range(span.start_line, span.end_line + 1))
+    lines = [
+        "" if number in hidden or _HEADING.match(line) else line for number, line in enumerate(text.lines, 1)
+    ]
+    return prose("\n".join(lines)).split("\n")
+
+
+_NO_PROSE = {"heading", "html", "math", "code"}
+_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 def _as_link(text: Text, line: int, name: str, note: JSON, markdown: bool) -> str:
