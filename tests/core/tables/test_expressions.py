@@ -82,6 +82,13 @@ VALUES = {
     '[1, 2].join("-")': "1-2",
     "[3, 1, 2].sort()": [1, 2, 3],
     '["c", "a", "b"].sort().reverse()': ["c", "b", "a"],
+    '["Zap", "Zebra 2", "Project 10", "Project", "Project 2"].sort()': [
+        "Project",
+        "Project 2",
+        "Project 10",
+        "Zap",
+        "Zebra 2",
+    ],
     "[1, 2, 2, 3].unique().length": 3,
     "[1, 2, 3, 4].slice(1, 3)": [2, 3],
     "[10, 20][1]": 20,
