@@ -20,6 +20,7 @@ from vaultseek.base.text import fold
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.query import expression
 from vaultseek.content.query.compare import comparable, contains, is_named, number_of
+from vaultseek.content.query.dates import Period, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
 from vaultseek.content.query.property_text import lines_of_text, property_lines
 
@@ -290,8 +291,8 @@ class PropertyEquals:
 class PropertyCompare:
     """Notes whose property, or an element of it, is less or greater than ``value``.
 
-    Numbers compare as numbers, ISO dates (also partial ones, ``2026`` or ``2026-03``) as text; a number never
-    matches other text.
+    Numbers compare as numbers, ISO dates as periods: a day is neither before nor after its month, nor is a
+    time before or after its day. A number never matches other text.
     """
 
     name: str
@@ -305,9 +306,15 @@ class PropertyCompare:
         number, bound_number = number_of(element), number_of(self.value)
         if number is not None and bound_number is not None:
             return _COMPARE[self.comparison](number, bound_number)
-        date, bound = comparable(element) or "", fold(self.value)
-        dates = _DATE.match(date) and (_DATE.match(bound) or _YEAR.fullmatch(bound))
-        return bool(dates) and _COMPARE[self.comparison](date, bound)
+        text = comparable(element) or ""
+        value = _period(text) if _DATE.match(text) else None
+        bound = _period(fold(self.value))
+        if value is None or bound is None:
+            return False
+        if self.comparison in ("<", ">="):
+            return _COMPARE[self.comparison](value.start, bound.start)
+        is_after = bound.end is not None and value.start >= bound.end
+        return is_after == (self.comparison == ">")
 
     def stored(self) -> Stored:
         return "properties", [self.name]
@@ -415,8 +422,16 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 def is_bound(value: str) -> bool:
     """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year."""
-    bound = fold(value)
-    return number_of(value) is not None or bool(_DATE.match(bound) or _YEAR.fullmatch(bound))
+    return number_of(value) is not None or _period(fold(value)) is not None
+
+
+@lru_cache(maxsize=4096)
+def _period(text: str) -> Period | None:
+    """Return the period of a folded ISO date, of its day if the rest is no time; None if it is none."""
+    match = _DATE.match(text) or _YEAR.fullmatch(text)
+    if match is None:
+        return None
+    return parse_period(text, _LOCAL) or parse_period(match[0].rstrip("t "), _LOCAL)
 
 
 def unix_time(moment: datetime) -> float:
@@ -424,6 +439,8 @@ def unix_time(moment: datetime) -> float:
     return (moment - _EPOCH).total_seconds()
 
 
+_LOCAL = datetime(2000, 1, 1)
+"""A naive time: dates without a zone are in the local one."""
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:$|[t ])")
 _YEAR = re.compile(r"[0-9]{4}")
