@@ -34,11 +34,17 @@ from vaultseek.errors import BadQuery
         (r"foo{2}bar", "bar"),
         (r"\x41bc", None),
         (r"\p{Lu}bc", None),
+        (r"\pLfoo", "foo"),
+        (r"x\PNfoo", "foo"),
         (r"", None),
     ],
 )
 def test_the_letters_that_every_match_has(pattern: str, literal: str | None) -> None:
     assert expression.literal_of(pattern) == literal
+
+
+def test_quotes_in_an_expression_are_those_that_were_written() -> None:
+    assert patterns_of(parse_query("“old rig” /“hello”/").filter) == ("“hello”",)
 
 
 PIECES = st.sampled_from(

@@ -98,7 +98,9 @@ _budget: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 # A flag may change how the rest is read, and the letters of a name are not those of a match.
 _FLAGS = re.compile(r"\(\?(?:[a-zA-Z^-]|<[^=!])|\{[a-zA-Z]")
-_ESCAPE = re.compile(r"\\(?:[pP]\{[^{}]*\}|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:[pP](?:\{[^{}]*\}|[A-Za-z])|[xuUNgGLkK]?[<{][^<>{}]*[>}]|[xuU0-9][0-9A-Fa-f]*|.)", re.DOTALL
+)
 _CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
 _GROUP = re.compile(r"\([^()]*\)")
 _OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)

@@ -68,7 +68,7 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
     ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
     """
     _check_length(text)
-    normal = unicodedata.normalize("NFC", blank_controls(text)).translate(_QUOTES)
+    normal = unicodedata.normalize("NFC", blank_controls(text))
     tree, notes = parse_tree(normal, now or datetime.now())
     condition = required_filter(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
@@ -91,9 +91,6 @@ def plain_query(text: str) -> Query:
 def _check_length(text: str, most: int = limits.QUERY_CHARS) -> None:
     if len(text) > most:
         raise BadQuery(f"the query has {len(text):,} characters; use at most {most:,}")
-
-
-_QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 
 
 def _count(condition: Filter | None) -> int:

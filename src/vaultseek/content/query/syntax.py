@@ -25,6 +25,7 @@ def parse_tree(text: str, now: datetime) -> tuple[Node, tuple[str, ...]]:
     return parser.alternatives(), tuple(dict.fromkeys(parser.notes))
 
 
+_QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 _OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
 _OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
 _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
@@ -37,10 +38,12 @@ class _Parser:
     """A recursive descent parser; ``in_value`` is true inside ``name:(…)``, where operators are words.
 
     ``in_text`` is true where words are those of a text, so that a regular expression may stand for them.
+    ``text`` has straight quotes in place of those ``written``, which an expression is read with.
     """
 
     def __init__(self, text: str, now: datetime) -> None:
-        self.text = text
+        self.text = text.translate(_QUOTES)
+        self.written = text
         self.now = now
         self.position = 0
         self.depth = 0
@@ -111,7 +114,7 @@ class _Parser:
         match = _EXPRESSION.match(self.text, self.position) if self.in_text else None
         if match is None:
             return None
-        pattern = match[1].replace("\\/", "/")
+        pattern = self.written[match.start(1) : match.end(1)].replace("\\/", "/")
         try:
             problem = pattern_error(pattern, FLAGS)
         except PatternTooLarge as error:
