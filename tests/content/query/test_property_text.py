@@ -16,6 +16,7 @@ from vaultseek.content.query.property_text import property_lines, property_place
         ({"tags": ["a/b", "c"], "title": "Pump", "aliases": []}, ["a/b, c", "Pump"]),
         ({"loc": {"lat": 1, "place": "Bern"}}, ["loc: lat: 1, place: Bern"]),
         ({"quote": "two\nlines  here"}, ["quote: two lines here"]),
+        ({"a\nb": "foo", "c": 1}, ["a b: foo", "c: 1"]),
         ({}, []),
     ],
 )

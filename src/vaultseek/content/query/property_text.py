@@ -23,12 +23,13 @@ class PropertyLine(NamedTuple):
 def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
     """Yield each property as a line, in their order; one without a value is its name alone."""
     for name, value in properties.items():
-        text = " ".join(value_text(value).split())
-        if name.casefold() in NAMELESS:
-            if text:
-                yield PropertyLine(name, text)
-        else:
-            yield PropertyLine(name, f"{name}: {text}" if text else name)
+        text = value_text(value)
+        if name.casefold() not in NAMELESS:
+            text = f"{name}: {text}" if text.strip() else name
+        # A name or value may have line feeds.
+        text = " ".join(text.split())
+        if text or name.casefold() not in NAMELESS:
+            yield PropertyLine(name, text)
 
 
 def lines_of_text(properties: Mapping[str, Any]) -> str:

@@ -24,7 +24,10 @@ def _dates(values: Sequence[Value]) -> list[Date]:
 def _of_numbers(figure: Callable[[list[float]], float]) -> Figure:
     def run(values: Sequence[Value]) -> Value:
         numbers = _numbers(values)
-        return figure(numbers) if numbers else None
+        try:
+            return figure(numbers) if numbers else None
+        except OverflowError:
+            return math.copysign(math.inf, sum(numbers))
 
     return run
 
