@@ -34,6 +34,7 @@ NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
         ({"modified_after": "7d"}, "after:7d"),
         ({"modified_before": "last week"}, 'before:"last week"'),
         ({"links_to": "Skiff"}, "link:Skiff"),
+        ({"links_to": "Skiff#Sails"}, "link:Skiff"),
         ({"phrase": "square rig"}, '"square rig"'),
         ({"exclude": ["rope", "old rig", "link*"]}, '-rope -"old rig" -link*'),
     ],

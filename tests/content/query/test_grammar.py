@@ -162,6 +162,7 @@ def test_properties(text, expected):
         ("[n:>7d OR <3]", '| (property n = ">7d" or property n < 3)', "[n:>7d] was taken as text"),
         ("[n:>=]", '| property n = ">="', "expected a number"),
         ("tags:work", "tags:work |", "tags:work was taken as a word; did you mean tag: ?"),
+        ("tag: work", "tag: work |", "tag: was taken as a word; write what to look for without a space"),
         ("n:>3 keel", "n:>3 keel |", "n:>3 was taken as a word; write a property filter as [n:>3]"),
         ("path:(", "path:( |", "parenthesis"),
     ],

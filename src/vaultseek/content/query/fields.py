@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import Literal
 
 from vaultseek.base import limits
 from vaultseek.base.text import blank_controls
@@ -46,6 +47,11 @@ def path_filter(text: str) -> Filter:
     return HasName("folder", text.strip("/")) if is_folder else HasName("path", text)
 
 
+def linked_note(text: str) -> str:
+    """Return the note of a link, which may name a heading or block, too."""
+    return text.partition("#")[0].strip()
+
+
 def words_filter(text: str) -> Filter:
     """Return the filter of a word or phrase; with a ``*`` at its end the last word is a prefix."""
     stem = text.rstrip("*")
@@ -88,6 +94,10 @@ def _dated(date: DateField, *, before: bool) -> _Parser:
     return made
 
 
+def _linked(by: Literal["links", "backlinks"]) -> _Parser:
+    return _of(lambda text: Linked(linked_note(text) or text, by))
+
+
 _COMPARISONS: tuple[Comparison, ...] = ("<=", ">=", "<", ">")
 
 
@@ -119,8 +129,8 @@ FIELDS: Mapping[str, _Parser] = {
     "created_before": _dated("created", before=True),
     "modified_after": _dated("modified", before=False),
     "modified_before": _dated("modified", before=True),
-    "links_to": _of(Linked),
-    "linked_from": _of(lambda note: Linked(note, "backlinks")),
+    "links_to": _linked("links"),
+    "linked_from": _linked("backlinks"),
     "phrase": _of(Contains),
     "exclude": _of(words_filter, none=True),
 }

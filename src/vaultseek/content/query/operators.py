@@ -10,7 +10,7 @@ from vaultseek.base.text import SHOWN_CHARS, fold
 from vaultseek.content.kinds import KINDS, Kind
 from vaultseek.content.query.dates import Period, parse_period
 from vaultseek.content.query.facts import Scope
-from vaultseek.content.query.fields import path_filter
+from vaultseek.content.query.fields import linked_note, path_filter
 from vaultseek.content.query.filters import (
     Comparison,
     Dated,
@@ -131,7 +131,7 @@ _OTHER_NAMES: Mapping[str, Kind] = {
 
 
 def _link_target(text: str) -> Filter | None:
-    target = text.partition("#")[0].strip()
+    target = linked_note(text)
     return Linked(target) if target else None
 
 

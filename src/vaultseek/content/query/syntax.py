@@ -28,6 +28,7 @@ def parse_tree(text: str, now: datetime) -> tuple[Node, tuple[str, ...]]:
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 _OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
 _OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
+_NO_VALUE = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?=\s+\S)")
 _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
@@ -198,6 +199,7 @@ class _Parser:
     def _note_unknown_operator(self, match: re.Match[str] | None) -> None:
         """Note that ``name:`` is read as a word, if it is almost an operator."""
         if not match:
+            self._note_space_after_operator()
             return
         term = self.text[self.position :].split(maxsplit=1)[0][:SHOWN_CHARS]
         close = get_close_matches(match[1].lower(), OPERATORS, 1, _SIMILARITY)
@@ -205,6 +207,13 @@ class _Parser:
             self.notes.append(f"{term} was taken as a word; did you mean {close[0]}: ?")
         elif self.text.startswith(("<", ">"), match.end()):
             self.notes.append(f"{term} was taken as a word; write a property filter as [{term}]")
+
+    def _note_space_after_operator(self) -> None:
+        match = _NO_VALUE.match(self.text, self.position)
+        if match and match[1].lower() in OPERATORS:
+            self.notes.append(
+                f"{match[0]} was taken as a word; write what to look for without a space after it"
+            )
 
     def _value(self) -> Node:
         if self.text[self.position] == '"':
