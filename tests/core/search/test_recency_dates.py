@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from semantic_here import measured_here
-from vaultseek.content.markdown.frontmatter import file_name_time, property_time
+from vaultseek.content.markdown.frontmatter import created_time, file_name_time, property_time
+from vaultseek.content.markdown.parse import parse
 from vaultseek.settings.search import RecencySettings, SearchSettings
 
 
@@ -50,6 +51,30 @@ def test_the_first_property_that_is_a_date_counts():
     stated: dict[str, Any] = {"due": "soon", "date": "2026-03-01", "created": "2020-01-01"}
     assert property_time(stated, ("missing", "due", "date", "created")) == day(2026, 3, 1)
     assert property_time(stated, ("due",)) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "hour"),
+    [
+        ("Created: 2024-01-05", 0),
+        ('created: "[[2024-01-05]]"', 0),
+        ('created: "[[Daily/2024-01-05|today]]"', 0),
+        ("created: 20240105", 0),
+        ("created: 2024-1-5", 0),
+        ("created: 2024-01-05 9:05", 9),
+        ("created: 2024-01-05T09:05:00", 9),
+    ],
+)
+def test_the_creation_date_may_be_written_in_several_ways(written, hour):
+    note = parse(f"---\n{written}\n---\n", "n.md")
+    assert datetime.fromtimestamp(created_time(note, 0.0)).strftime("%F %H") == f"2024-01-05 {hour:02}"
+
+
+@pytest.mark.parametrize(
+    "value", [2024, 202401, True, 5.5, "[[Plan]]", "2024-13-1", "2024-1-5 later", ["2024-01-05"]]
+)
+def test_a_property_that_is_no_date_is_none(value):
+    assert property_time({"created": value}, ("created",)) is None
 
 
 @pytest.mark.parametrize(

@@ -182,11 +182,10 @@ def created_time(note: Note, modified: float) -> float:
 
 
 def property_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | None:
-    """Return the Unix time of the first of these properties with an ISO 8601 date."""
-    for name in names:
-        if name in properties and (moment := _moment(properties[name])) is not None:
-            return moment
-    return None
+    """Return the Unix time of the first of these properties with a date; case does not matter in names."""
+    values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
+    moments = (_moment(values.get(name.casefold())) for name in names)
+    return next((moment for moment in moments if moment is not None), None)
 
 
 def file_name_time(path: str) -> float | None:
@@ -196,10 +195,19 @@ def file_name_time(path: str) -> float | None:
     return _moment("{year}-{month}-{day}".format(**match.groupdict())) if match else None
 
 
-def _moment(text: object) -> float | None:
-    if not isinstance(text, str):
-        return None
+def _moment(value: object) -> float | None:
+    """Return the Unix time of an ISO 8601 date, which may be a link to the note of a day or lack zeros."""
+    text = str(value).strip() if isinstance(value, str | int) else ""
+    if link := _LINK_TO_DAY.fullmatch(text):
+        text = link[1]
+    if match := _LOOSE_DATE.fullmatch(text):
+        year, month, day, hour, rest = match.groups("")
+        text = f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
     try:
-        return datetime.fromisoformat(text.strip()).timestamp()
+        return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
+
+
+_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
+_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
