@@ -50,6 +50,9 @@ def tags(text: str) -> list[str]:
         ("_a `b_` c_#d", []),
         # syntax that does not hide tags
         ("para\n    #lazy", ["lazy"]),
+        ("> para\n    #lazy", ["lazy"]),
+        ("> - para\n\t#lazy", ["lazy"]),
+        ("- > para\n      #lazy", ["lazy"]),
         ("para\n2. ```\n#a", ["a"]),
         ("> ```\n> code\n\n#a", ["a"]),
         ("para\n    ```\n#lazy", ["lazy"]),
@@ -98,7 +101,8 @@ def test_tags(text: str, expected: list[str]) -> None:
         "<pre>\n\n#no\n</pre>",
         '<a href="#no">x</a>',
         "[k]: x.md#no",
-        "> quoted\n    #no",
+        "> quoted\n>\n    #no",
+        "> quoted\n\n    #no",
     ],
 )
 def test_syntax_that_hides_tags(text: str) -> None:

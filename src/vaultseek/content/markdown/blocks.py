@@ -257,21 +257,16 @@ class _Walker:
         return block.kind == "html" and not (text.startswith("<!--") and "-->" in last)
 
     def parts(self, block: Block) -> Iterator[Block]:
-        """Yield a paragraph, up to code or HTML that the grammar misses within containers, and that."""
-        for row in range(block.start, block.end + 1):
+        """Yield a paragraph, up to HTML that the grammar misses within containers, and that."""
+        rows = range(block.start, block.start + 1 if block.quotes else block.end + 1)
+        for row in rows:
             line = self.lines[row][block.column if row == block.start else 0 :]
             text = line.lstrip(" \t")
             indent = len(line) - len(text) - (block.column if row > block.start else 0)
-            kind: BlockKind | None = None
-            if block.quotes and row > block.start and not text.startswith(">"):
-                kind = "indented" if line.startswith(("    ", "\t")) else None
-            elif text.startswith("<") and indent < 4 and HTML_BLOCK.match(text):
-                kind = "html"
-            if kind is not None:
+            if text.startswith("<") and indent < 4 and HTML_BLOCK.match(text):
                 if row > block.start:
                     yield replace(block, end=row - 1)
-                rest = replace(block, kind=kind, start=row, opens="")
-                yield replace(rest, column=0, quotes=0) if kind == "indented" else rest
+                yield replace(block, kind="html", start=row, opens="")
                 return
         yield block
 
