@@ -33,6 +33,9 @@ def test_what_many_notes_have_is_a_template() -> None:
 
 def test_writing_without_spaces_has_words_of_one_character() -> None:
     assert shared_text([(1, "安全要求和井下通风系统的检查"), (2, "安全要求和井下通风系统的检查。")])
+    assert shared_text(
+        [(1, "3号机的安全要求和井下通风系统的检查"), (2, "3号机的安全要求和井下通风系统的测试")]
+    )
 
 
 texts = st.lists(st.text(alphabet="ab ", max_size=40), max_size=6)

@@ -16,6 +16,7 @@ from vaultseek.core.notes.links import backlinks, neighbours, orphans, outgoing,
 from vaultseek.core.notes.lookup import vault_path
 from vaultseek.core.notes.mentions import names_of, unlinked
 from vaultseek.core.notes.read import note
+from vaultseek.core.notes.targets import problems
 from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
 from worlds import World, write_files
 
@@ -140,6 +141,12 @@ def test_links_out_in_and_nowhere(world):
     assert [(link["path"], link["property"]) for link in by_property] == [("b.md", "up")]
     assert [link["target"] for link in unresolved(here.ledger)] == ["gone"]
     assert unresolved(here.ledger, here.note("b")) == []
+
+
+def test_the_headings_of_a_note_with_a_suffix_in_capitals_are_checked(world):
+    here = world({"a.md": "[[b#Head]] [[b#Gone]]", "b.MD": "# Head"})
+    found = problems(here.ledger, here.vault.indexer.names)
+    assert [(item["code"], item["column"]) for item in found] == [("missing_heading", 12)]
 
 
 def test_neighbours_by_distance(world):

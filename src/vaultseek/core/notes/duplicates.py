@@ -104,7 +104,7 @@ def _shingles(notes: Iterable[tuple[int, str]]) -> tuple[Ids, Ids]:
     return np.concatenate(ids), np.concatenate(hashes)
 
 
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W_]+")
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 
 
 def _texts(ledger: Ledger) -> Iterator[tuple[int, str]]:

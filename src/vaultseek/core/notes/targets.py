@@ -7,7 +7,8 @@ from typing import Literal
 
 from vaultseek.base.model import JSON, Link, Problem
 from vaultseek.base.text import quote
-from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names
+from vaultseek.content.kinds import is_markdown
+from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.notes.anchors import find_block, find_heading
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -57,7 +58,7 @@ def link_target(link: Link, source: str, names: Names, ledger: Ledger) -> LinkTa
 
 
 def _part(link: Link, row: NoteRow) -> tuple[int | None, LinkProblem | None]:
-    if not row.path.endswith(NOTE_SUFFIX):
+    if not is_markdown(row.path):
         return None, None
     if link.block is not None:
         block = find_block(link.block, row.blocks)
