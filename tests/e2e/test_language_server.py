@@ -20,6 +20,7 @@ NOTES = {
     "The Bilge, 🧗 [[Pump#^al1]] #work/pumps\n",
     "sub/Tea.md": "Green tea at the bilge. #drinks\n\n```sh\n#work\n```\n",
     "sub/Pear.md": "# Pear\n[tea](Tea.md) ![[p.png]] [[Pump#Nope]] [[Twin]] [[#^none]]\n",
+    "a/O'Neil.md": "---\nkind: 'in, or out'\n---\n",
     "a/Twin.md": "",
     "b/Twin.md": "---\nbroken: [\n---\n",
     "sub/p.png": "not really",
@@ -98,6 +99,60 @@ async def test_a_part_of_a_path_is_completed_and_a_table_keeps_its_cells(served)
         assert new_texts(mention["Link Bilge to Pump.md"].edit) == [r"[[Pump\|Bilge]]"]
 
 
+async def replaced(here, marked: str, path: str = "Garden.md") -> str:
+    """Return the line at the mark as it is when the first completion is taken."""
+    text, at = position(marked)
+    uri = here.open(path, text)
+    answer = await here.client.text_document_completion_async(types.CompletionParams(document(uri), at))
+    here.close(path)
+    item = answer.items[0]
+    edit = item.text_edit
+    line = text.split("\n")[at.line]
+    assert item.filter_text.startswith(line[edit.range.start.character : at.character])
+    return line[: edit.range.start.character] + edit.new_text + line[edit.range.end.character :]
+
+
+@pytest.mark.parametrize(
+    ("marked", "after"),
+    [
+        ('status: "o¦"', 'status: "open"'),
+        ('status: "o¦', 'status: "open"'),
+        ("status: 'o¦pe' # why", "status: 'open' # why"),
+        ('tags: ["work/p¦"]', 'tags: ["work/pumps"]'),
+        ('tags: ["work/p¦, "b"]', 'tags: ["work/pumps", "b"]'),
+        ("tags: [x, \"a, b\", 'work/p¦']", "tags: [x, \"a, b\", 'work/pumps']"),
+        ('kind: ["in, o¦"]', 'kind: ["in, or out"]'),
+        ("up: '[[O'¦]]'", "up: '[[O''Neil]]'"),
+        ('up: ["[[a]]", "[[O\'¦"]', 'up: ["[[a]]", "[[O\'Neil]]"]'),
+    ],
+)
+async def test_what_stands_in_quotation_marks_stays_in_them(served, marked, after):
+    async with opened(served) as here:
+        assert await replaced(here, f"---\n{marked}\n---\n") == after
+
+
+@pytest.mark.parametrize(
+    ("marked", "after"),
+    [
+        ("[[pum¦|alias]] x", "[[Pump|alias]] x"),
+        ("[[bil¦|alias]]", "[[Pump|alias]]"),
+        ("[[pum¦#Alarm]]", "[[Pump#Alarm]]"),
+        ("[[pu¦mp|alias]]", "[[Pump|alias]]"),
+        ("[[Pump#al¦arm|alias]]", "[[Pump#Alarm|alias]]"),
+        ("[[pum¦ and [[Tea]]", "[[Pump]] and [[Tea]]"),
+        ("| a |\n| - |\n| [[pum¦\\|b]] |", "| [[Pump\\|b]] |"),
+        ("[x](Pum¦p.md#Alarm) y", "[x](Pump.md#Alarm) y"),
+        ('[x](Pum¦ "title")', '[x](Pump.md "title")'),
+        ("[x](<Pum¦>)", "[x](<Pump.md>)"),
+        ("[x](<Pu¦mp.md#Alarm>) y", "[x](<Pump.md#Alarm>) y"),
+        ("[x](<Pum¦", "[x](<Pump.md>)"),
+    ],
+)
+async def test_the_rest_of_a_link_that_is_closed_stays(served, marked, after):
+    async with opened(served) as here:
+        assert await replaced(here, marked) == after
+
+
 async def test_new_links_are_markdown_where_the_vault_wants_that(served, tmp_path):
     files = {
         ".obsidian/app.json": '{"useMarkdownLinks": true, "newLinkFormat": "relative"}',
@@ -108,26 +163,16 @@ async def test_new_links_are_markdown_where_the_vault_wants_that(served, tmp_pat
     root = write_files(tmp_path / "markdown", files)
     assert served.daemon.run("index", "--wait", "--vault", str(root)).returncode == 0
     async with editor(served.daemon.environment, root) as here:
-
-        async def replaced(marked: str) -> str:
-            text, at = position(marked)
-            uri = here.open("b/n.md", text)
-            answer = await here.client.text_document_completion_async(
-                types.CompletionParams(document(uri), at)
-            )
-            here.close("b/n.md")
-            edit = answer.items[0].text_edit
-            line = text.split("\n")[at.line]
-            assert answer.items[0].filter_text.startswith(line[edit.range.start.character : at.character])
-            return line[: edit.range.start.character] + edit.new_text + line[edit.range.end.character :]
-
-        assert await replaced("x [[big¦]] y") == "x [Big pump](../a/Big%20pump.md) y"
-        assert await replaced("x [[bil¦") == "x [Bilge](../a/Big%20pump.md)"
-        assert await replaced("![[p.p¦]]") == "![p.png](../a/p.png)"
-        assert await replaced("[[big pump#al¦]]") == "[Alarm 1](big%20pump.md#Alarm%201)"
-        assert await replaced("[[##al¦") == "[Alarm 1](../a/Big%20pump.md#Alarm%201)"
-        assert await replaced("# Own\n[[#ow¦") == "[Own](#Own)"
-        assert await replaced("---\nup: '[[big¦]]'\n---\n") == "up: '[[../a/Big pump]]'"
+        assert await replaced(here, "x [[big¦]] y", "b/n.md") == "x [Big pump](../a/Big%20pump.md) y"
+        assert await replaced(here, "x [[bil¦", "b/n.md") == "x [Bilge](../a/Big%20pump.md)"
+        assert await replaced(here, "![[p.p¦]]", "b/n.md") == "![p.png](../a/p.png)"
+        assert await replaced(here, "[[big pump#al¦]]", "b/n.md") == "[Alarm 1](big%20pump.md#Alarm%201)"
+        assert await replaced(here, "[[##al¦", "b/n.md") == "[Alarm 1](../a/Big%20pump.md#Alarm%201)"
+        assert (
+            await replaced(here, "[[big¦#Alarm 1|loud]]", "b/n.md") == "[loud](../a/Big%20pump.md#Alarm%201)"
+        )
+        assert await replaced(here, "# Own\n[[#ow¦", "b/n.md") == "[Own](#Own)"
+        assert await replaced(here, "---\nup: '[[big¦]]'\n---\n", "b/n.md") == "up: '[[../a/Big pump]]'"
         draft = "untitled:Untitled-1"
         item = types.TextDocumentItem(draft, "markdown", 1, "[[big")
         here.client.text_document_did_open(types.DidOpenTextDocumentParams(item))

@@ -300,6 +300,9 @@ def test_completion_of_links_headings_and_tags(indexed):
     assert indexed.complete("see [[pu")[0] == "Pump]]"
     assert indexed.complete("see [[Bil", "]] there")[0] == "Pump|Bilge"
     assert sorted(indexed.complete("![[log"))[:2] == ["A/Log]]", "B/Log]]"]
+    assert indexed.complete("see [[Bil", "|alias]] there")[0] == "Pump"
+    assert indexed.complete("see [[Pu", "#Float switch]]")[0] == "Pump"
+    assert indexed.complete("see [[Pu", " and [[Tea]]")[0] == "Pump]]"
     assert indexed.complete("see [[Pump#fl") == ["Float switch]]"]
     assert indexed.complete("[[#gar") == ["Garden]]"]
     assert indexed.complete("grün #work/p") == ["work/pumps"]
@@ -334,6 +337,9 @@ def test_completion_of_properties_and_their_values(indexed):
     assert {"status: ", "tags: ", "owners: ", "aliases: "} <= set(typed("---", ""))
     assert typed("---", "status: o") == ["open"]
     assert typed("---", 'status: "o') == ['open"']
+    assert typed("---", 'status: "o', after='"') == ["open"]
+    assert typed("---", "owners: ['a, b', \"O", after='", x]') == ["O'Neil"]
+    assert typed("---", "owners: ['O", after=", 'x']") == ["O''Neil'"]
     assert typed("---", "owners: [Bea, An") == ["Ana"]
     assert "home/heat" in typed("---", "tags: [work/pumps, ho")
     assert typed("---", "kind: ") == ['"[[nowhere]]"']

@@ -39,20 +39,24 @@ function M.omnifunc(findstart, base)
   return { words = M.items(context, base), refresh = "always" }
 end
 
---- Return the link at the cursor, between `before` and `after`: kind, start (a byte offset), note; nil without one.
+--- Return the link at the cursor, between `before` and `after`; nil without one: kind, start (a byte offset), note,
+--- what closes it, whether it has an alias already, and the quotation mark around it in the frontmatter.
 function M.link(before, after)
   local start, inner = before:match("()%[%[([^%[%]|]*)$")
   if not start then
     return nil
   end
-  local closing = after:sub(1, 2) == "]]" and "" or "]]"
+  local rest = after:match("^([^%[%]]*)%]%]") -- of a link that is closed
+  local context = { kind = "note", closing = rest and "" or "]]", named = (rest or ""):find("|", 1, true) ~= nil }
   local note, anchor = inner:match("^(.-)#([^#]*)$")
-  if not note then
-    return { kind = "note", start = #before - #inner, closing = closing }
+  local typed = inner
+  if note then
+    local block = anchor:match("^%^(.*)$")
+    context.kind, context.note, typed = block and "block" or "heading", note:match("^[^#]*"), block or anchor
   end
-  local block = anchor:match("^%^(.*)$")
-  local kind, typed = block and "block" or "heading", block or anchor
-  return { kind = kind, note = note:match("^[^#]*"), start = #before - #typed, closing = closing }
+  context.start = #before - #typed
+  context.quote = frontmatter.quote(before)
+  return context
 end
 
 --- Return the tag at the cursor, or nil.
@@ -88,7 +92,7 @@ function M.words(context, items)
     if type(text) == "string" and not text:find("%c") then
       local word = { word = text, abbr = text, equal = 1, dup = 1, icase = 1 }
       if context.kind == "note" then
-        M.as_link(word, item, names)
+        M.as_link(word, item, names, context.named)
       elseif context.kind == "block" then
         word.menu = say.clean(item.of)
       elseif context.kind == "heading" then
@@ -97,7 +101,7 @@ function M.words(context, items)
         word.word = context.written and context.written(text) or text
         word.menu = item.count and say.count(item.count, "note") or nil
       end
-      word.word = word.word .. (context.closing or "")
+      word.word = frontmatter.within(word.word, context.quote) .. (context.closing or "")
       words[#words + 1] = word
     end
   end
@@ -119,11 +123,11 @@ function M.names(items)
 end
 
 --- Make `word` a link: by file name, or by path if several notes have that name; another title follows a bar.
-function M.as_link(word, item, names)
+function M.as_link(word, item, names, named)
   local path = say.clean(item.path)
   local name = M.name(path)
   local target = (names[name] or 0) > 1 and path:gsub("%.md$", "") or name
-  word.word = item.is == "name" and target or (target .. "|" .. item.text)
+  word.word = (named or item.is == "name") and target or (target .. "|" .. item.text)
   word.menu = path
 end
 

@@ -16,13 +16,48 @@ function M.context(before, after)
   if name then
     return { kind = "property", start = 0, closing = after:match("^%s*:") and "" or ": " }
   end
+  local key, value = M.property(above, before)
+  return key and M.value(key, before, value, after) or nil
+end
+
+--- Return the property at the cursor and what is written of its value, or of an item of its list; or nil.
+function M.property(above, before)
   local key, value = before:match("^([^%s:#-][^:]*):%s+(.*)$")
   if key then
-    return M.value(key, before, value, true)
+    return key, value:find("^%[") and M.item(value:sub(2)) or value
   end
   value = before:match("^%s*%-%s+(.*)$")
-  key = value and M.owner(above)
-  return key and M.value(key, before, value, false) or nil
+  return value and M.owner(above), value
+end
+
+--- Return the last item of a list in brackets that is not closed; a comma in quotation marks is text.
+function M.item(list)
+  local item = list:match("^%s*(.*)$")
+  local quote = item:match("^[\"']")
+  local stop = 1
+  if quote then
+    stop = M.closing(item:sub(2), quote)
+    if not stop then
+      return item
+    end
+    stop = stop + 1
+  end
+  local comma = item:find(",", stop, true)
+  return comma and M.item(item:sub(comma + 1)) or item
+end
+
+--- Return the position of the quotation mark that ends `text`, or nil.
+function M.closing(text, quote)
+  local skipped = quote == "'" and "''" or "\\."
+  local clean = text:gsub(skipped, "  ")
+  return clean:find(quote, 1, true)
+end
+
+--- Return the quotation mark that the value at the cursor begins with, or nil.
+function M.quote(before)
+  local above = M.above()
+  local key, value = M.property(above or {}, before)
+  return above and key and value:match("^[\"']") or nil
 end
 
 --- Return the lines from the opening fence to the line above the cursor, or nil outside the frontmatter.
@@ -55,35 +90,38 @@ function M.owner(above)
   end
 end
 
---- Return the context of a value, or of an item of a list in brackets, at the end of `value`.
-function M.value(key, before, value, brackets)
+--- Return the context of a value of which `written` stands at the end of `before`.
+function M.value(key, before, written, after)
   key = vim.trim(key):gsub("^([\"'])(.*)%1$", "%2")
-  local inside = brackets and value:match("^%[.*$")
-  local typed = inside and value:match("[%[,]%s*([^%[,]*)$") or value
-  local quote = typed:match("^[\"']")
-  typed = quote and typed:sub(2) or typed
-  local context = { kind = "value", property = key, start = #before - #typed }
+  local quote = written:match("^[\"']")
+  local typed = quote and written:sub(2) or written
+  local context = { kind = "value", property = key, start = #before - #typed, quote = quote }
   if TAGS[key:lower()] then
     context.kind, context.property = "tag", nil
   end
-  context.written = function(text)
-    return M.written(text, quote)
+  if quote then
+    local stop = M.closing(after, quote)
+    local closed = stop and after:sub(stop + 1):match("^%s*$") or stop and after:sub(stop + 1):match("^%s*[,%]#]")
+    context.closing = closed and "" or quote
+  else
+    context.written = M.written
   end
   return context
 end
 
---- Return `text` as YAML, quoted if it would mean something else otherwise. `quote` is a quote typed already.
-function M.written(text, quote)
-  if quote == "'" then
-    return (text:gsub("'", "''")) .. "'"
-  end
+--- Return `text` as YAML, quoted if it would mean something else otherwise.
+function M.written(text)
   local plain = text:match("^[%w_/\128-\255]") and not text:find("[%[%]{},]") and not text:find(":%s")
   plain = plain and not text:find("%s#") and not text:find("[:%s]$")
-  if plain and not quote then
-    return text
+  return plain and text or ('"%s"'):format(M.within(text, '"'))
+end
+
+--- Return `text` as YAML has it between two of these quotation marks.
+function M.within(text, quote)
+  if quote == "'" then
+    return (text:gsub("'", "''"))
   end
-  local escaped = text:gsub("[\\\"]", "\\%0")
-  return quote and (escaped .. quote) or ('"%s"'):format(escaped)
+  return quote and (text:gsub("[\\\"]", "\\%0")) or text
 end
 
 return M

@@ -13,6 +13,7 @@ from lsprotocol import types
 from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.content.markdown.links import in_quotes
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import destination, linkable_heading, new_target
@@ -59,11 +60,11 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
         return None  # a note that is in no vault has only its own headings and blocks
     spot = spot or Spot("", DRAFT, "")
     items = await _items(session, spot, text, typing, line)
-    start, end = typing.start, column
-    if typing.form in ("wikilink", "embed") and _wants_markdown(spot, text, line):
+    start, end = typing.start, typing.end
+    if typing.form == "wikilink" and _wants_markdown(spot, text, line):
         # As in Obsidian, the typed brackets become those of a Markdown link.
-        start -= len(_OPENING[typing.form])
-        end += 0 if typing.closing else len("]]")
+        start -= len("![[" if typing.embeds else "[[")
+        end += 0 if typing.closing else len(f"{typing.rest}]]")
         typing = replace(typing, closing="", as_markdown=True)
     edit = text.range(Place(line, start, end))
     shown = text.line(line)[start:column]
@@ -133,19 +134,26 @@ async def _notes(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
             "text": (f"{path}/".removeprefix("./") if typing.typed.endswith("/") else path)[:500],
         }
     common["source"] = spot.path
-    wanted = [session.ask("complete", spot.root, kind="note", missing=typing.form == "wikilink", **common)]
-    if typing.form != "wikilink":
+    wanted = [
+        session.ask(
+            "complete",
+            spot.root,
+            kind="note",
+            missing=typing.form == "wikilink" and not typing.embeds,
+            **common,
+        )
+    ]
+    if typing.form == "markdown" or typing.embeds:
         wanted.append(session.ask("complete", spot.root, kind="file", **common))
     notes, *files = await asyncio.gather(*wanted)
     found = [item for answer in files for item in answer["items"]]
-    embeds = typing.form == "embed" or typing.quote == "!"
-    items = [*found, *notes["items"]] if embeds else [*notes["items"], *found]
+    items = [*found, *notes["items"]] if typing.embeds else [*notes["items"], *found]
     unsaved = await _unsaved(session, spot, typing.typed, items)
     written = {item["path"] for item in unsaved}
     items = [item for item in items if item["match"] != "missing" or item["path"] not in written]
     items += unsaved
     ranks = {"prefix": 0, "word": 1, "inside": 2, "missing": 2, "fuzzy": 3}
-    if not embeds or typing.typed:
+    if not typing.embeds or typing.typed:
         items.sort(key=lambda item: ranks[item["match"]])
     if dotted or (typing.form == "markdown" and not has_obsidian(Path(spot.root))):
         dots = typing.typed.startswith("./")
@@ -278,19 +286,14 @@ def _detail(item: JSON, typing: Typing) -> str | None:
 def _inserted(item: JSON, typing: Typing) -> str:
     text = str(item["text"])
     if typing.as_markdown:
-        return _markdown_link(item, typing)
-    if typing.kind == "note":
-        return _note_target(item, typing)
-    if typing.kind in ("heading", "block"):
-        return _part_target(item, typing)
-    if typing.kind == "value" or typing.quote:
-        if typing.quote == "'":
-            return text.replace("'", "''") + "'"
-        if not typing.quote and _PLAIN.match(text):
-            return text
-        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-        return f'{escaped}"' if typing.quote else f'"{escaped}"'
-    return text
+        text = _markdown_link(item, typing)
+    elif typing.kind == "note":
+        text = _note_target(item, typing)
+    elif typing.kind in ("heading", "block"):
+        text = _part_target(item, typing)
+    elif typing.kind == "value" and not typing.quote and not _PLAIN.match(text):
+        return '"' + in_quotes(text, '"') + '"'
+    return in_quotes(text, typing.quote)
 
 
 def _note_target(item: JSON, typing: Typing) -> str:
@@ -300,20 +303,22 @@ def _note_target(item: JSON, typing: Typing) -> str:
         return destination(path)
     if str(item["path"]).endswith(NOTE_SUFFIX):
         link = link.removesuffix(NOTE_SUFFIX)  # it has one in vaults that want Markdown links
-    named = item.get("is") in ("alias", "title")
+    named = item.get("is") in ("alias", "title") and "|" not in typing.rest
     bar = r"\|" if typing.in_table else "|"
     return f"{link}{bar}{item['text']}" if named else link
 
 
 def _markdown_link(item: JSON, typing: Typing) -> str:
-    sign = "!" if typing.form == "embed" else ""
-    text = _BRACKETS.sub("", str(item["text"]))
+    sign = "!" if typing.embeds else ""
+    fragment, _, alias = typing.rest.replace(r"\|", "|").partition("|")
+    text = _BRACKETS.sub("", alias or str(item["text"]))
     note = typing.note
     if note and not note.lower().endswith(NOTE_SUFFIX):
         note += NOTE_SUFFIX
     meant = replace(typing, form="markdown", note=note)
     target = _note_target(item, meant) if typing.kind == "note" else _part_target(item, meant)
-    return f"{sign}[{text}]({target})"
+    rest = f"#{destination(fragment[1:])}" if fragment else ""
+    return f"{sign}[{text}]({target}{rest})"
 
 
 def _part_target(item: JSON, typing: Typing) -> str:
@@ -328,6 +333,5 @@ def _part_target(item: JSON, typing: Typing) -> str:
     return f"{target if '%' in target else destination(target)}#{destination(part)}"
 
 
-_OPENING = {"wikilink": "[[", "embed": "![["}
 _BRACKETS = re.compile(r"[\[\]]")
 _PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 from urllib.parse import unquote
 
 from vaultseek.base.model import BlockId, CompletionKind, Heading, Link, Note, PlacedTag
@@ -46,18 +46,21 @@ class Typing:
     """A name that is being typed: its kind, the text so far, and the columns that a completion replaces.
 
     ``note`` is the note of a heading or block, "" for the open one and None for every note. ``closing``
-    follows what is inserted. ``quote`` is the quotation mark before a value in frontmatter. ``in_table`` is
-    true in a row of a table, where a bar ends the cell; ``as_markdown`` where a wikilink becomes a Markdown
-    link.
+    follows what is inserted. ``rest`` is what a link that is closed has behind its name: a fragment or alias.
+    ``quote`` is the quotation mark before a value, or around a link, in frontmatter. ``in_table`` is true in
+    a row of a table, where a bar ends the cell; ``as_markdown`` where a wikilink becomes a Markdown link.
     """
 
     kind: CompletionKind | Literal["label", "callout"]
     typed: str
     start: int
+    end: int
     note: str | None = None
     property: str | None = None
-    form: Literal["wikilink", "markdown", "embed", "word"] = "word"
+    form: Literal["wikilink", "markdown", "word"] = "word"
+    embeds: bool = False
     closing: str = ""
+    rest: str = ""
     quote: str = ""
     in_table: bool = False
     as_markdown: bool = False
@@ -71,15 +74,12 @@ def typing_at(text: Text, line: int, column: int) -> Typing | None:
         return None
     if before.count("`") % 2:
         return None
-    wikilink = _wikilink(before, after)
-    if wikilink is not None:
-        return replace(wikilink, in_table=in_table(text.lines, line))
-    return (
-        _label(before, after)
-        or _markdown_target(before, after)
-        or _frontmatter(text, line, before, after)
-        or _tag(before)
-    )
+    value = _value_at(text, line, before)
+    link = _wikilink(before, after) or _label(before, after) or _markdown_target(before, after)
+    if link is not None:
+        table = link.form == "wikilink" and in_table(text.lines, line)
+        return replace(link, in_table=table, quote=value.quote if value else "")
+    return _frontmatter(text, line, value, before, after) or _tag(before)
 
 
 _RULE = re.compile(r"[>\s]*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*\Z")
@@ -99,7 +99,10 @@ def in_table(lines: Sequence[str], line: int) -> bool:
 
 
 _WIKI = re.compile(r"(!?)\[\[([^\[\]|]*)\Z")
-_TARGET = re.compile(r"(!?)\[[^\[\]]*\]\((<[^<>]*|[^\s()<>]*)\Z")
+_WIKI_END = re.compile(r"([^\[\]|#\\]*)([^\[\]]*)\]\]")
+_TARGET = re.compile(r"(!?)\[[^\[\]]*\]\((<(?=[^<>]*\Z)|(?=[^\s()<>]*\Z))([^<>]*)\Z")
+_TARGET_END = re.compile(r"([^\s()<>#]*)([^\s()<>]*)(?:\)|\s+[\"'(])")
+_ANGLES_END = re.compile(r"([^<>#]*)([^<>]*)>(?:\)|\s+[\"'(])")
 _CALLOUT = re.compile(r"\s*(?:>\s*)+\[!([\w-]*)\Z")
 _FOOTNOTE = re.compile(r"(?<!\[)\[(\^[^\s\[\]]*)\Z")
 _REFERENCE = re.compile(r"[^\[\]]\]\[([^\[\]^]*)\Z")
@@ -111,47 +114,66 @@ def _wikilink(before: str, after: str) -> Typing | None:
     if match is None:
         return None
     inner, start = match[2], match.start(2)
-    closing = "" if after.startswith("]]") else "]]"
-    form: Literal["embed", "wikilink"] = "embed" if match[1] else "wikilink"
+    closed = _WIKI_END.match(after)
+    link = Typing("note", inner, start, len(before), form="wikilink", embeds=bool(match[1]), closing="]]")
+    if closed:
+        link = replace(link, end=link.end + len(closed[1]), closing="", rest=closed[2])
     if inner.startswith(("##", "^^")):
-        kind: CompletionKind = "heading" if inner[0] == "#" else "block"
-        return Typing(kind, inner[2:], start, None, form=form, closing=closing)
+        return replace(link, kind="heading" if inner[0] == "#" else "block", typed=inner[2:])
     for sign in ("#^", "^"):
         note, found, typed = inner.partition(sign)
         if found:
-            return Typing("block", typed, start, note.split("#")[0], form=form, closing=closing)
+            return replace(link, kind="block", typed=typed, note=note.split("#")[0])
     note, found, typed = inner.partition("#")
-    if found:
-        typed = typed.rpartition("#")[2]
-        return Typing("heading", typed, start, note, form=form, closing=closing)
-    return Typing("note", inner, start, form=form, closing=closing)
+    return replace(link, kind="heading", typed=typed.rpartition("#")[2], note=note) if found else link
 
 
 def _markdown_target(before: str, after: str) -> Typing | None:
     match = _TARGET.search(before)
     if match is None:
         return None
-    written, start = match[2], match.start(2)
-    closing = "" if after.lstrip(">").startswith(")") or after.startswith(" ") else ")"
-    target, sign, typed = written.removeprefix("<").partition("#")
+    angle, written = match[2], match[3]
+    closed = (_ANGLES_END if angle else _TARGET_END).match(after)
+    target, sign, typed = written.partition("#")
     if "://" in target:
         return None
-    if sign:
-        return Typing("heading", typed, start, target, form="markdown", closing=closing)
-    return Typing("note", unquote(target), start, form="markdown", closing=closing, quote=match[1])
+    link = Typing(
+        "note",
+        unquote(target),
+        match.start(3),
+        len(before),
+        form="markdown",
+        embeds=bool(match[1]),
+        closing=">)" if angle else ")",
+    )
+    if closed:
+        link = replace(link, end=link.end + len(closed[1]), closing="", rest=closed[2])
+    return replace(link, kind="heading", typed=typed, note=target) if sign else link
 
 
 def _label(before: str, after: str) -> Typing | None:
-    closing = "" if after.startswith("]") else "]"
+    closing, end = "" if after.startswith("]") else "]", len(before)
     if match := _CALLOUT.match(before):
-        return Typing("callout", match[1], match.start(1), "", closing=closing)
+        return Typing("callout", match[1], match.start(1), end, "", closing=closing)
     match = _FOOTNOTE.search(before) or _REFERENCE.search(before)
-    return Typing("label", match[1], match.start(1), "", closing=closing) if match else None
+    return Typing("label", match[1], match.start(1), end, "", closing=closing) if match else None
 
 
 def _tag(before: str) -> Typing | None:
     match = _TAG.search(before)
-    return Typing("tag", match[1], match.start(1)) if match else None
+    return Typing("tag", match[1], match.start(1), len(before)) if match else None
+
+
+class _Value(NamedTuple):
+    """A value, or an item of a list, of a property: what is written of it up to a position."""
+
+    key: str
+    written: str
+
+    @property
+    def quote(self) -> str:
+        """The quotation mark that the value begins with."""
+        return self.written[:1] if self.written[:1] in "\"'" else ""
 
 
 _FENCE = re.compile(r"---[ \t]*\Z")
@@ -159,32 +181,59 @@ _NAME = re.compile(r"[\w\u0080-\U0010ffff][\w \u0080-\U0010ffff-]*\Z|\Z")
 _VALUE = re.compile(r"([^\s:#-][^:]*):[ \t]+(.*)\Z")
 _ITEM = re.compile(r"\s*-[ \t]+(.*)\Z")
 _OWNER = re.compile(r"([^\s:#-][^:]*):\s*\Z")
-_LIST = re.compile(r"[\[,]\s*([^\[,]*)\Z")
+_LIST = re.compile(r"""\[(?:\s*+(?:"(?:[^"\\]|\\.)*+"|'(?:[^']|'')*+'|(?!["'])[^,]*+)\s*+,)*+\s*+(.*)\Z""")
+"""The items of a list in brackets before the last one, and that one; a comma in quotation marks is text."""
+_QUOTED_END = {
+    '"': re.compile(r'((?:[^"\\]|\\.)*+)"\s*(?:[,\]#]|\Z)'),
+    "'": re.compile(r"((?:[^']|'')*+)'\s*(?:[,\]#]|\Z)"),
+}
 
 
-def _frontmatter(text: Text, line: int, before: str, after: str) -> Typing | None:
-    if line < 2 or not _FENCE.match(text.line(1)):
+def _value_at(text: Text, line: int, before: str) -> _Value | None:
+    """Return the value of a property at the end of ``before``; None outside the frontmatter."""
+    if not _in_frontmatter(text, line):
         return None
-    if any(_FENCE.match(text.line(number)) for number in range(2, line)):
-        return None
-    if _NAME.match(before) and before.strip() != "-":
-        return Typing("property", before, 0, closing="" if after.lstrip().startswith(":") else ": ")
     if value := _VALUE.match(before):
-        inside = _LIST.search(value[2]) if value[2].startswith("[") else None
-        return _value(value[1], inside[1] if inside else value[2], len(before))
+        inside = _LIST.match(value[2])
+        return _Value(value[1], inside[1] if inside else value[2])
     if item := _ITEM.match(before):
         for number in range(line - 1, 1, -1):
             if owner := _OWNER.match(text.line(number)):
-                return _value(owner[1], item[1], len(before))
+                return _Value(owner[1], item[1])
             if not text.line(number).lstrip().startswith("-"):
                 return None
     return None
 
 
-def _value(key: str, typed: str, end: int) -> Typing:
-    quote = typed[:1] if typed[:1] in "\"'" else ""
-    typed = typed[len(quote) :]
-    key = key.strip().strip("\"'")
-    if key.casefold() in ("tag", "tags"):
-        return Typing("tag", typed.removeprefix("#"), end - len(typed.removeprefix("#")), quote=quote)
-    return Typing("value", typed, end - len(typed), property=key, quote=quote)
+def _in_frontmatter(text: Text, line: int) -> bool:
+    """True below a first line of three hyphens and above the next one."""
+    if line < 2 or not _FENCE.match(text.line(1)):
+        return False
+    return not any(_FENCE.match(text.line(number)) for number in range(2, line))
+
+
+def _frontmatter(text: Text, line: int, value: _Value | None, before: str, after: str) -> Typing | None:
+    if value is not None:
+        return _value(value, before, after)
+    if _NAME.match(before) and _in_frontmatter(text, line):
+        closing = "" if after.lstrip().startswith(":") else ": "
+        return Typing("property", before, 0, len(before), closing=closing)
+    return None
+
+
+def _value(value: _Value, before: str, after: str) -> Typing:
+    quote, end = value.quote, len(before)
+    typed = value.written[len(quote) :]
+    closed = _QUOTED_END[quote].match(after) if quote else None
+    key = value.key.strip().strip("\"'")
+    is_tag = key.casefold() in ("tag", "tags")
+    typed = typed.removeprefix("#") if is_tag else typed
+    return Typing(
+        "tag" if is_tag else "value",
+        typed,
+        end - len(typed),
+        end + len(closed[1]) if closed else end,
+        property=None if is_tag else key,
+        quote=quote,
+        closing="" if closed else quote,
+    )
