@@ -666,6 +666,14 @@ async def test_a_block_without_an_id_gets_one_when_a_link_to_it_is_completed(ser
             assert list(again) == [id], "it has its id now"
 
 
+async def test_a_list_item_gets_no_id_in_a_line_of_code_a_table_or_a_formula(served):
+    async with opened(served) as here:
+        for last in ("```\n  ls\n  ```", "| a |\n  | - |\n  | 1 |", "$$\n  x\n  $$"):
+            items = await block_items(here, "Garden.md", f"- one\n  {last}\n- two\n  lines\n\n[[#^¦")
+            assert list(items) == ["- two lines"]
+            here.close("Garden.md")
+
+
 async def test_a_block_of_another_note_gets_its_id_by_an_edit_of_the_editor(served):
     async with opened(served) as here:
         text, at = position("x [[tea^green¦]]")

@@ -4,11 +4,13 @@ import itertools
 import re
 from collections.abc import Iterator
 from hashlib import sha256
+from textwrap import dedent
 from typing import NamedTuple
 
 from lsprotocol import types
 
 from vaultseek.base.text import fold, one_line, printable, remove_hidden
+from vaultseek.content.markdown.parse import parse
 from vaultseek.core.notes.anchors import block_lines
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
@@ -34,7 +36,7 @@ class Block(NamedTuple):
 
 
 def blocks_without_id(text: Text) -> Iterator[Block]:
-    """Yield the blocks of a note without an id. The same text gets the same id each time."""
+    """Yield the blocks of a note that lack an id. The same text gets the same id each time."""
     note = text.note
     known = {block_lines(note, block.line)[0] for block in note.blocks}
     known |= {block.line for block in note.blocks}
@@ -51,9 +53,16 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
         lines = "\n".join(text.lines[span.start_line - 1 : last])
         id = next(id for id in _ids(lines) if id not in ids)
         ids.add(id)
+        if span.kind == "list_item" and last > span.start_line and not _ends_in_text(lines):
+            continue
         after = "\n" if text.line(last + 1).strip() else ""
         inserted = f" ^{id}" if span.kind in _INLINE else f"\n\n^{id}{after}"
         yield Block(id, one_line(remove_hidden(lines), WORDS_CHARS), span.start_line, last, inserted)
+
+
+def _ends_in_text(item: str) -> bool:
+    """False for a list item whose last line takes no id: that of a block of code, a table or a formula."""
+    return any(block.id == "id" for block in parse(f"{dedent(item)} ^id", "").blocks)
 
 
 def insertion(text: Text, block: Block) -> types.TextEdit:
