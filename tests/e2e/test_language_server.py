@@ -401,6 +401,18 @@ async def test_links_can_be_mended_and_mentions_linked(served):
         assert "vaultseek.related" in str(mention["Related notes"])
 
 
+async def test_an_edit_has_the_version_of_the_text_that_it_was_made_for(served):
+    async with opened(served) as here:
+        uri = here.open("Garden.md", "[[Pumpp]]\n")
+        await actions_at(here, "Garden.md", 0, 4)
+        asked = asyncio.ensure_future(actions_at(here, "Garden.md", 0, 4))
+        await asyncio.sleep(0)  # the request is on its way
+        here.change("Garden.md", 2, types.TextDocumentContentChangeWholeDocument("ab [[Pumpp]]\n"))
+        (change,) = (await asked)["Change to Pump"].edit.document_changes
+        assert change.text_document.uri == uri
+        assert (change.text_document.version, change.edits[0].range.start.character) in ((1, 2), (2, 5))
+
+
 async def test_commands_search_and_explain(served):
     async with opened(served) as here:
         run = here.client.workspace_execute_command_async

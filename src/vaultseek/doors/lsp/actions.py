@@ -61,7 +61,7 @@ async def resolve(session: Session, action: types.CodeAction) -> types.CodeActio
         uri = str(data["uri"])
         if (document := await session.document(uri)) is not None:
             mentions = await _every_mention(session, *document, str(data["path"]))
-            action.edit = replacing(session, uri, mentions)
+            action.edit = replacing(session, uri, document.text, mentions)
     return action
 
 
@@ -152,7 +152,8 @@ def _change(
         target += ".md"
     new = change(old, target, markdown=markdown, quote=quote_before(link, text.lines))
     edit = types.TextEdit(text.range(written), new)
-    return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=replacing(session, uri, [edit]))
+    edits = replacing(session, uri, text, [edit])
+    return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edits)
 
 
 # -- mentions
@@ -174,7 +175,7 @@ async def _mentions(
         one = types.CodeAction(
             f"Link {printable(name)} to {printable(note['path'])}",
             kind=types.CodeActionKind.RefactorRewrite,
-            edit=replacing(session, uri, [edit]),
+            edit=replacing(session, uri, text, [edit]),
         )
         every = types.CodeAction(
             f"Link every mention of {printable(note['title'])} in this note",

@@ -78,7 +78,7 @@ def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.Worksp
     if text is None or block is None:
         return None
     title = f"Insert ^{block.id} in {printable(spot.path)}: {block.words}"
-    return title, replacing(session, spot.uri(spot.path), [insertion(text, block)])
+    return title, replacing(session, spot.uri(spot.path), text, [insertion(text, block)])
 
 
 def _ids(text: str) -> Iterator[str]:

@@ -35,33 +35,31 @@ def workspace_edit(
     by_path: dict[str, list[Edit]] = {}
     for edit in edits:
         by_path.setdefault(edit.path, []).append(edit)
-    changes = {
-        path: list(_text_edits(text, own))
-        for path, own in by_path.items()
-        if (text := session.text_of(spot, path)) is not None
-    }
-    return _proposed(session, {spot.uri(path): made for path, made in changes.items()}, operations)
+    texts = {path: text for path in by_path if (text := session.text_of(spot, path)) is not None}
+    changes = {spot.uri(path): (text, [*_text_edits(text, by_path[path])]) for path, text in texts.items()}
+    return _proposed(session, changes, operations)
 
 
-def replacing(session: Session, uri: str, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
-    """Return edits of one document."""
-    return _proposed(session, {uri: edits})
+def replacing(session: Session, uri: str, text: Text, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
+    """Return edits of one document, whose ranges are those of ``text``."""
+    return _proposed(session, {uri: (text, edits)})
 
 
 def _proposed(
     session: Session,
-    changes: Mapping[str, Sequence[types.TextEdit]],
+    changes: Mapping[str, tuple[Text, Sequence[types.TextEdit]]],
     operations: Sequence[FileOperation] = (),
 ) -> types.WorkspaceEdit:
     # Neovim 0.7 takes the newer form of edits, but names only the operations on files.
     edit = "workspace.workspace_edit"
     if not (session.can(f"{edit}.document_changes") or session.can(f"{edit}.resource_operations")):
-        return types.WorkspaceEdit(changes=changes)
+        return types.WorkspaceEdit(changes={uri: edits for uri, (_, edits) in changes.items()})
+    # The version is that of the text, so that the client refuses the edit if it has another one by now.
     documents = [
         types.TextDocumentEdit(
-            types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=session.version(uri)), list(edits)
+            types.OptionalVersionedTextDocumentIdentifier(uri=uri, version=text.version), list(edits)
         )
-        for uri, edits in changes.items()
+        for uri, (text, edits) in changes.items()
     ]
     return types.WorkspaceEdit(document_changes=[*documents, *operations])
 

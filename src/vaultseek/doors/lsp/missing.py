@@ -61,7 +61,7 @@ async def insertions(
             types.CodeAction(
                 f"Insert a link to {printable(item['path'])}",
                 kind=types.CodeActionKind.RefactorRewrite,
-                edit=replacing(session, uri, [edit]),
+                edit=replacing(session, uri, text, [edit]),
             )
         )
     return actions
