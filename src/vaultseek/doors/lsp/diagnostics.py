@@ -4,6 +4,7 @@ Open notes are checked in the editor's text, all others in the index.
 """
 
 from collections.abc import Iterable
+from urllib.parse import unquote
 
 from lsprotocol import types
 
@@ -51,7 +52,8 @@ async def pull_all(
     session: Session, params: types.WorkspaceDiagnosticParams
 ) -> types.WorkspaceDiagnosticReport:
     """Return the diagnostics of the notes that are not open, from the index."""
-    before = {each.uri: each.value for each in params.previous_result_ids}
+    # Clients encode other signs of an address than the server does.
+    before = {unquote(each.uri): each for each in params.previous_result_ids}
     reports: list[types.WorkspaceDocumentDiagnosticReport] = []
     reported = set()
     for root in await session.roots() if session.options.diagnostics else ():
@@ -64,10 +66,13 @@ async def pull_all(
             uri = spot.uri(path)
             if session.is_open(uri):
                 continue
-            reported.add(uri)
-            reports.append(_report(session, spot, path, problems, before.get(uri)))
+            reported.add(unquote(uri))
+            state = before.get(unquote(uri))
+            reports.append(_report(session, spot, path, problems, state.value if state else None))
     # A note without problems now must have its earlier ones cleared.
-    empty = (uri for uri in before if uri not in reported and not session.is_open(uri))
+    empty = (
+        each.uri for uri, each in before.items() if uri not in reported and not session.is_open(each.uri)
+    )
     reports += [types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=[]) for uri in empty]
     return types.WorkspaceDiagnosticReport(items=reports)
 
