@@ -348,6 +348,16 @@ async def test_notes_are_resources(daemon, vault):
         assert names.completion.values == ["Garden.md"]
 
 
+async def test_without_a_default_vault_the_resources_are_those_of_all(daemon, tmp_path):
+    for name in ("one", "two"):
+        root = write_files(tmp_path / name, {f"{name}.md": f"# {name}"})
+        assert daemon.run("vault", "add", str(root), "--name", name).returncode == 0
+        daemon.indexed(root)
+    async with agent(daemon, cwd=tmp_path) as client:
+        listed = {str(found.uri) for found in (await client.list_resources()).resources}
+    assert listed == {"vaultseek:///one/one.md", "vaultseek:///two/two.md"}
+
+
 def test_it_ends_with_its_input(daemon, tmp_path):
     command = [sys.executable, "-m", "vaultseek", "mcp"]
     done = subprocess.run(

@@ -53,6 +53,17 @@ class Notes:
         self._check(vault, [item.get("name") for item in answer["vaults"]])
         return answer
 
+    async def latest(self, limit: int) -> list[JSON]:
+        """Return the notes that were modified last, each with its vault; without a default vault, of all."""
+        params: JSON = {"query": "ext:md", "mode": "keyword", "limit": limit}
+        try:
+            answer = await self.ask("search", params, None)
+        except UsageError:  # it says to choose one of several
+            if self._place.vault:
+                raise
+            answer = await self._ask("search/all", params)
+        return [{"vault": answer.get("vault"), **result} for result in answer["results"]]
+
     async def read(self, name: str, vault: str | None) -> JSON:
         """Return the answer to ``note/get`` for a note, or the part of it that ``name`` says."""
         missing: VaultseekError | None = None

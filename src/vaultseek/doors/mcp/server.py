@@ -163,17 +163,16 @@ class _Server(MCPServer[Any]):
     async def list_resources(self) -> list[Resource]:
         """Return the most recently modified notes."""
         with _errors_as(_PROTOCOL_ERROR):
-            params = {"query": "ext:md", "mode": "keyword", "limit": AGENT_RESOURCES}
-            answer = await self._notes.ask("search", params, None)
+            notes = await self._notes.latest(AGENT_RESOURCES)
         return [
             Resource(
-                uri=note_uri(answer["vault"], item["path"]),
+                uri=note_uri(item["vault"], item["path"]),
                 name=item["path"],
                 title=item["title"],
                 mime_type="text/markdown",
                 _meta=_META,
             )
-            for item in answer["results"]
+            for item in notes
         ]
 
     async def note(self, vault: str, path: str) -> str:
