@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
 """Environment variable by which a shell asks for completions instead of running a command."""
-_SEARCH_VARIABLES = "VAULTSEEK_SEARCH__"
+_SEARCH_VARIABLE = "VAULTSEEK_SEARCH"
 
 
 class Invocation:
@@ -99,17 +99,47 @@ def vault_argument(vault: str) -> str:
     return os.path.abspath(os.path.expanduser(vault)) if is_path else vault
 
 
-def environment_settings() -> dict[str, str]:
+def environment_settings() -> JSON:
     """Return the search settings of this shell's environment, which may differ from the daemon's."""
-    settings = {}
+    section: JSON = {}
+    settings: JSON = {}
     for variable, value in os.environ.items():
-        if variable.upper().startswith(_SEARCH_VARIABLES) and value:
-            settings[variable[len(_SEARCH_VARIABLES) :].lower().replace("__", ".")] = value
-    return settings
+        name, _, key = variable.upper().partition("__")
+        if name != _SEARCH_VARIABLE or not value:
+            continue
+        if key:
+            settings[key.lower().replace("__", ".")] = value
+        else:
+            section = _section(value)
+    return section | settings
+
+
+def _section(text: str) -> JSON:
+    """Return the settings of a section in one variable, with the dotted names of those in tables."""
+    import json
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        from vaultseek.settings.load import check_environment
+
+        check_environment()
+        return {}
+    return dict(_dotted(value))
+
+
+def _dotted(table: JSON, before: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in table.items():
+        if isinstance(value, dict):
+            yield from _dotted(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
 
 
 @contextmanager
-def naming_the_variable(settings: dict[str, str]) -> Iterator[None]:
+def naming_the_variable(settings: JSON) -> Iterator[None]:
     """Replace the daemon's error about one of ``settings`` by one that names the environment variable."""
     try:
         yield

@@ -7,7 +7,7 @@ import click
 from vaultseek.base import limits
 from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import call_vault
-from vaultseek.doors.cli.invocation import Invocation
+from vaultseek.doors.cli.invocation import Invocation, environment_settings, naming_the_variable
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, json_option, unescaped
 from vaultseek.doors.cli.output import print_answer, print_error, print_remarks
 from vaultseek.doors.cli.search_page import no_match
@@ -41,7 +41,10 @@ def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> i
     vaultseek context "how do I descale the boiler" --tokens 1000
     """
     words = " ".join(map(unescaped, query))
-    answer = call_vault(invocation, "search/context", query=words, tokens=tokens)
+    settings = environment_settings()
+    with naming_the_variable(settings):
+        params = {"query": words, "tokens": tokens, "settings": settings}
+        answer = call_vault(invocation, "search/context", **params)
     if not invocation.json:
         print_remarks(answer)
         for lane in answer["partial"]:
