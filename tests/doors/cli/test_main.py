@@ -67,6 +67,8 @@ def test_wrong_use_is_exit_code_two(run: Run, arguments: list[str], said: str) -
         (["search", "-n", "ten", "x", "--json"], "bad_request", 2),
         (["--config", "none.toml", "status", "--json"], "bad_config", 2),
         (["search", "--no-start", "--json", "x"], "unavailable", 3),
+        (["search", "--no-start", "--format", "json", "x"], "unavailable", 3),
+        (["table", "--no-start", "--format=json", "x"], "unavailable", 3),
         (["inspect", "--json", "none.md"], "not_found", 1),
     ],
 )

@@ -133,9 +133,12 @@ def _invoke(arguments: list[str]) -> int:
 
 
 def _print_json_failure(arguments: Sequence[str], code: str, message: str) -> None:
-    """Print the error on standard output, too, if ``--json`` is among the options."""
-    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    if "--json" in options:
+    """Print the error on standard output, too, if the options ask for JSON."""
+    from itertools import pairwise
+
+    options = [*(arguments[: arguments.index("--")] if "--" in arguments else arguments)]
+    formats = [option for before, option in pairwise(options) if before == "--format"]
+    if "--json" in options or "--format=json" in options or "json" in formats:
         from vaultseek.doors.cli.output import failure, print_json
 
         print_json(failure(code, message))
