@@ -134,6 +134,12 @@ def test_output_that_nobody_reads_is_no_error(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (141, b"")
 
 
+def test_closed_streams_are_no_error() -> None:
+    command = f"{sys.executable} -m vaultseek --version >&- <&-"
+    ended = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is full")
 def test_long_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     note = tmp_path / "long.md"

@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, print any error and return the exit code."""
     from vaultseek.doors.cli.output import allow_any_character
 
+    _replace_closed_streams()
     allow_any_character()
     try:
         code = _run_command(list(sys.argv[1:] if arguments is None else arguments))
@@ -152,6 +153,13 @@ def _report_bug(error: Exception) -> int:
     traceback.print_exc()
     print_error(f"a bug in vaultseek, please report the lines above: {type(error).__name__}: {error}")
     return BUG
+
+
+def _replace_closed_streams() -> None:
+    """Give what is closed, as by ``>&-`` in a shell, an end that reads nothing and keeps nothing."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _discard_output() -> None:

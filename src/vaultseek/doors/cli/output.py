@@ -7,6 +7,7 @@ import sys
 
 from vaultseek.base.paths import obsidian_url
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.doors.cli.invocation import current_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,9 +98,9 @@ def _openable(item: JSON, answer: JSON) -> str:
     """Return the path of an item's note, relative if the current folder is in the vault."""
     vault = str(item.get("vault_path") or answer.get("vault_path") or "")
     file = os.path.join(vault, item["path"])
-    here = os.path.realpath(os.curdir)
+    here = os.path.realpath(current_folder())
     is_inside = vault and (here == vault or here.startswith(vault.rstrip(os.sep) + os.sep))
-    return os.path.relpath(file) if is_inside else file
+    return os.path.relpath(file, here) if is_inside else file
 
 
 def print_answer(
