@@ -7,7 +7,7 @@ import sys
 import time
 
 from vaultseek.base import limits
-from vaultseek.errors import Cancelled, NotRunning, Unavailable
+from vaultseek.errors import Cancelled, NotFound, NotRunning, Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,16 +69,28 @@ def find_part(invocation: Invocation, name: str) -> tuple[JSON, Address]:
 
     Raises NotFound, also for a name without a hash.
     """
-    from vaultseek.doors.addresses import part
+    from vaultseek.base.text import quote
+    from vaultseek.doors.addresses import part, readings
 
-    note, _, anchor = name.partition("#")
-    if not (note.strip() and anchor.strip()):
-        note, anchor = name, ""
-    answer = call_note(invocation, "note/get", note, end_line=1)
-    blocks: list[JSON] = []
-    if anchor.startswith("^"):
-        blocks = call_vault(invocation, "complete", kind="block", note=answer["path"], text=anchor)["items"]
-    return answer, part(anchor, answer, blocks)
+    missing: NotFound | None = None
+    no_part: NotFound | None = None
+    for note, anchor, *_ in readings(name):
+        if not anchor.strip():
+            continue
+        try:
+            answer = call_note(invocation, "note/get", note, end_line=1)
+        except NotFound as error:
+            missing = missing or error
+            continue
+        blocks: list[JSON] = []
+        if anchor.startswith("^"):
+            asked = {"kind": "block", "note": answer["path"], "text": anchor}
+            blocks = call_vault(invocation, "complete", **asked)["items"]
+        try:
+            return answer, part(anchor, answer, blocks)
+        except NotFound as error:
+            no_part = no_part or error
+    raise no_part or missing or NotFound(f"no note matches {quote(name)}")
 
 
 def note_file(note: str) -> str:
