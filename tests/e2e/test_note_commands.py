@@ -1,8 +1,12 @@
 """Filters and the commands about notes, links, tags and vaults, with a real daemon."""
 
 import json
+import subprocess
+import sys
 
 import pytest
+
+from worlds import write_files
 
 NOTES = {
     "pump.md": "---\ntags: [work/pumps]\naliases: [Bilge]\nstatus: open\n---\n# Pump\n\nSwitch E-4107.\n",
@@ -348,3 +352,46 @@ def test_evidence_of_several_notes_is_printed_within_a_budget(daemon, vault):
     assert agent.stdout.startswith("Untrusted data")
     whole = daemon.json("search", "slugs", *here)
     assert agent.stdout.count("\n- ") == whole["count"] - whole["less_certain"] < whole["count"]
+
+
+@pytest.mark.shared_daemon
+def test_a_part_of_a_note_whose_name_has_a_hash_is_read(daemon, vault):
+    root = daemon.indexed(vault({"C# notes.md": "# C# notes\n\n## Loops\nfor\n\n## Types\nint ^t1\n"}))
+    here = ["--vault", str(root)]
+    assert daemon.run("read", "C# notes#Loops", *here).stdout == "## Loops\nfor\n\n"
+    assert "int ^t1" in daemon.run("read", "C# notes.md#^t1", *here).stdout
+    opened = daemon.run("open", "C# notes#Types", *here, env={"EDITOR": "echo", "VISUAL": ""})
+    assert "C# notes.md" in opened.stdout
+    wrong = daemon.run("read", "C# notes#Looops", *here)
+    assert (wrong.returncode, "has no heading" in wrong.stderr) == (1, True)
+
+
+@pytest.mark.shared_daemon
+def test_an_agents_list_of_several_vaults_names_the_vault_of_each_note(daemon, tmp_path):
+    words = "The walrus rests. " * 30
+    roots = [
+        daemon.indexed(write_files(tmp_path / name, {f"{n}.md": words for n in range(30)}))
+        for name in ("one", "two")
+    ]
+    where = [part for root in roots for part in ("--vault", str(root))]
+    shown = daemon.run("search", "walrus", "--format", "agent", "-n", "60", *where).stdout
+    assert "results in 2 vaults" in shown
+    assert " | vault one | " in shown
+    assert " | vault two | " in shown
+    assert "more; narrow the search, or take --format json]" in shown
+    assert "max_tokens" not in shown
+
+
+@pytest.mark.shared_daemon
+def test_paths_are_whole_in_a_folder_that_was_removed(daemon, vault, tmp_path):
+    root = daemon.indexed(vault({"a.md": "walrus"}))
+    command = f"mkdir gone && cd gone && rmdir ../gone && {sys.executable} -m vaultseek search walrus"
+    done = subprocess.run(
+        ["sh", "-c", f"{command} --paths --vault {root}"],
+        cwd=tmp_path,
+        env=daemon.environment,
+        capture_output=True,
+        text=True,
+        timeout=90,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{root}/a.md\n"), done.stderr

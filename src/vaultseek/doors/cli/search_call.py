@@ -137,7 +137,8 @@ class SearchCall:
 
                 folded = int(answer.get("less_certain") or 0) if self.folds else 0
                 shown = {**answer, "results": answer["results"][: len(answer["results"]) - folded]}
-                text = results(shown, Form(limits.AGENT_TOKENS)).text
+                advice = "narrow the search, or take --format json"
+                text = results(shown, Form(limits.AGENT_TOKENS), advice=advice).text
                 return invocation.show(text + (f"\n[{folded} less certain: --all]" if folded else ""))
             output.print_remarks(answer)
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)

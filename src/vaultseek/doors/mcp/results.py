@@ -28,12 +28,18 @@ NextPage = Callable[[int], str | None]
 
 
 def results(
-    answer: JSON, form: Form, *, offset: int = 0, next_page: NextPage | None = None, rest: str = "more"
+    answer: JSON,
+    form: Form,
+    *,
+    offset: int = 0,
+    next_page: NextPage | None = None,
+    rest: str = "more",
+    advice: str = "ask again with a larger max_tokens",
 ) -> Reply:
     """Format the answer to ``search`` or ``note/related``, whose results follow ``offset`` others.
 
     Without ``next_page``, those that do not fit the budget are counted. ``rest`` says what follows the last
-    one.
+    one, ``advice`` how to get those that are counted. The answer may be one about several vaults.
     """
     scored = (answer.get("interpreted") or {}).get("rank_text") != ""  # filters alone match equally
     items = [_result(result, scored=scored) for result in answer.get("results") or ()]
@@ -46,15 +52,17 @@ def results(
     total = f" of {answer['total']}" if answer.get("total") else ""
     start = f", from number {offset + 1}" if offset else ""
 
+    where = count(len(answer["vaults"]), "vault") if "vaults" in answer else f"vault {head['vault']!r}"
+
     def reply(number: int) -> Reply:
         omitted = len(items) - number
         cut: JSON = {"truncated": omitted > 0, "omitted": omitted}
         cursor = next_page(number) if next_page and (number or not items) else None
         if next_page:
             cut["next_cursor"] = cursor
-        title = f"{count(number, 'result')}{total} in vault {head['vault']!r}{start}"
+        title = f"{count(number, 'result')}{total} in {where}{start}"
         body = [text for item in items[:number] for text in _result_lines(item)]
-        remarks = [*_remarks(head), *_cut(omitted, cursor, "more" if omitted else rest)]
+        remarks = [*_remarks(head), *_cut(omitted, cursor, "more" if omitted else rest, advice)]
         return Reply(title, body, remarks, {**head, "results": items[:number], **cut})
 
     return largest(reply, len(items), form)
@@ -77,10 +85,10 @@ def evidence(answer: JSON) -> Reply:
     return Reply(title, body, _remarks(head), {**head, **content})
 
 
-def _cut(omitted: int, cursor: str | None, rest: str) -> list[str]:
+def _cut(omitted: int, cursor: str | None, rest: str, advice: str) -> list[str]:
     if cursor:
         return [f'[{rest}: search again with cursor="{cursor}"]']
-    return [f"[cut: {omitted} more; ask again with a larger max_tokens]"] if omitted else []
+    return [f"[cut: {omitted} more; {advice}]"] if omitted else []
 
 
 def _notes(answer: JSON) -> list[str]:
@@ -122,6 +130,8 @@ def _remarks(head: JSON) -> list[str]:
 
 def _result(result: JSON, *, scored: bool) -> JSON:
     item: JSON = {"path": line(result["path"]), "title": line(result["title"])}
+    if name := result.get("vault"):
+        item["vault"] = line(name)
     if name := result.get("file_name"):
         item["file_name"] = line(name)
     headings = [line(heading) for heading in result.get("heading_path") or ()]
@@ -166,6 +176,8 @@ def _result_lines(result: JSON) -> list[str]:
         place += f"#{result['place']}"
     elif "start_line" in result:
         place += f":{result['start_line']}-{result['end_line']}"
+    if result.get("vault"):
+        about.append(f"vault {result['vault']}")
     if result.get("line", result.get("start_line")) != result.get("start_line"):
         about.append(f"line {result['line']}")
     if result.get("heading") or result.get("file_name"):
