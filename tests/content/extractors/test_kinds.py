@@ -238,6 +238,13 @@ def test_a_page_is_what_there_is_to_read():
     assert "Käse" in "\n".join(extracted("l.html", latin).lines)
 
 
+def test_marks_of_notes_mean_nothing_in_a_page():
+    page = "<hr>before the rule<hr><p>color #fff, issue #bug [[edit]] and <a href='p.html'>a page</a></p>"
+    note = extracted("p.html", page)
+    assert (note.tags, [link.target for link in note.links]) == ((), ["p.html"])
+    assert "before the rule" in note.lines
+
+
 # -- PDF
 
 

@@ -62,8 +62,11 @@ class Composition:
         self._add([*lines, ""])
         self._spans += paragraphs(lines, line)
 
-    def markdown(self, text: str, level: int = 0) -> None:
-        """Add Markdown, its headings ``level`` steps down."""
+    def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
+        """Add Markdown, its headings ``level`` steps down.
+
+        ``of_app`` is false for text in which ``#word`` is no tag and ``[[word]]`` no link.
+        """
         # A rule at the beginning of a part is no frontmatter.
         part = parse(f"\n{text}", self._path)
         shift = self.next_line - 2
@@ -72,8 +75,8 @@ class Composition:
         self._parts.append(shifted)
         self._spans += shifted.spans
         self._headings += shifted.headings
-        self._links += shifted.links
-        for tag in shifted.tags:
+        self._links += [link for link in shifted.links if of_app or link.kind == "markdown"]
+        for tag in shifted.tags if of_app else ():
             self.tag(tag)
 
     def link(self, text: str, target: str, fragment: str = "", alias: str | None = None) -> None:

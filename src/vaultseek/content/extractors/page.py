@@ -15,7 +15,8 @@ _OPTIONS = ConversionOptions(
     max_depth=DEPTH,
 )
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
-_HEAD = re.compile(r"---\n.*?\n---(?:\n|\Z)", re.DOTALL)
+_HEAD = re.compile(r"---\n(?!\n).*?\n---(?:\n|\Z)", re.DOTALL)
+"""What is known about the page, as frontmatter; a blank line follows a rule."""
 _IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|[^)\n]*)\)")
 _TAG = re.compile(r"[\w/-]{1,60}")
 
@@ -33,7 +34,7 @@ def read(data: bytes, path: str) -> Note:
     if not text.strip() and page.warnings:
         return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} deep")
     made = Composition(path)
-    made.markdown(text[head.end() :].lstrip("\n") if head else text)
+    made.markdown(text[head.end() :].lstrip("\n") if head else text, of_app=False)
     for word in (about.keywords if about else None) or ():
         tag = "-".join(word.split())
         if _TAG.fullmatch(tag) and not tag.isdigit():

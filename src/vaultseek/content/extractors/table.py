@@ -44,7 +44,7 @@ EXTRACTORS: Mapping[Kind, Extractor] = {
     "excalidraw": Extractor("excalidraw", 2, limits.DRAWING_BYTES),
     "text": Extractor("plain", 2, limits.TEXT_BYTES),
     "org": Extractor("org", 2, limits.TEXT_BYTES),
-    "html": Extractor("page", 2, limits.PAGE_BYTES),
+    "html": Extractor("page", 3, limits.PAGE_BYTES),
     "pdf": Extractor("pdf", 2, limits.PDF_BYTES, kept=True),
     "session": Extractor("session", 1, limits.SESSION_BYTES),
     "image": Extractor("picture", 1, limits.IMAGE_BYTES, kept=True, seconds=limits.OCR_SECONDS),
