@@ -213,6 +213,14 @@ def test_an_org_file_has_headings_tags_links_and_tasks():
     assert note.lines == tuple(text.rstrip("\n").split("\n"))
 
 
+def test_brackets_in_code_and_verbatim_text_of_an_org_file_are_no_links():
+    text = (
+        "#+begin_src bash\nif [[ -f foo ]]; then\n#+end_src\n=[[x]]=, (~[[ $y = n ]]~) and\n"
+        "a=b [[one]] c=d [[two.org][=three=]]\n"
+    )
+    assert [link.target for link in extracted("a.org", text).links] == ["one", "two.org"]
+
+
 def test_more_links_than_are_kept_are_a_problem_of_other_files_too():
     links = "".join(f"[[note{n}]] " for n in range(limits.NOTE_LINKS + 1))
     cards = [made.card(f"c{n}", "[[one]] [[two]] [[three]]", 0, n) for n in range(limits.NOTE_LINKS // 2)]

@@ -1,7 +1,7 @@
 """Org files: headings, tags, links, tasks and properties."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
 import orgparse
 from orgparse.node import OrgBaseNode, OrgNode
@@ -13,6 +13,7 @@ from vaultseek.content.extractors.plain import decode_any
 from vaultseek.content.markdown.parse import bounded
 
 _LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
+_VERBATIM = re.compile(r"""(?<![^\s\-({'"])([=~])(?=\S)(?:(?!\1).)*(?<=\S)\1(?![^\s\-.,;:!?'")}\[\\])""")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
 _BOX = re.compile(r"\s*(?:[-+]|\d+[.)]|(?<=\s)\*)\s+\[([ xX-])\]\s+(\S.*)")
 _KEYWORD = re.compile(r"#\+(author|date|description|category|language):\s*(\S.*)", re.IGNORECASE)
@@ -31,6 +32,7 @@ def read(data: bytes, path: str) -> Note:
     title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]
     tags = dict.fromkeys(tag for node in (root, *nodes) for tag in sorted(node.shallow_tags))
     codes = tuple(_code(lines))
+    in_code = {number for code in codes for number in range(code.line, code.end_line + 1)}
     starts = {heading.line for heading in headings}
     return Note(
         path,
@@ -39,10 +41,10 @@ def read(data: bytes, path: str) -> Note:
         lines=tuple(lines),
         frontmatter=_keywords(lines[: min(starts, default=len(lines) + 1) - 1]) | _properties(root),
         tags=bounded(tuple(tags), NOTE_TAGS, "tags", problems),
-        links=bounded(tuple(_links(lines)), NOTE_LINKS, "links", problems),
+        links=bounded(tuple(_links(lines, in_code)), NOTE_LINKS, "links", problems),
         headings=bounded(headings, NOTE_HEADINGS, "headings", problems),
         code_blocks=codes,
-        tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, codes)), key=lambda task: task.line)),
+        tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, in_code)), key=lambda task: task.line)),
         spans=tuple(_spans(lines, starts)),
         problems=tuple(problems),
     )
@@ -58,8 +60,7 @@ def _keywords(lines: Sequence[str]) -> JSON:
     return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
 
 
-def _boxes(lines: Sequence[str], codes: Sequence[CodeBlock]) -> Iterator[Task]:
-    in_code = {number for code in codes for number in range(code.line, code.end_line + 1)}
+def _boxes(lines: Sequence[str], in_code: Set[int]) -> Iterator[Task]:
     for number, line in enumerate(lines, 1):
         match = _BOX.match(line)
         if match and number not in in_code:
@@ -82,9 +83,11 @@ def _spans(lines: Sequence[str], starts: set[int]) -> Iterator[Span]:
         begun = number + 1
 
 
-def _links(lines: Sequence[str]) -> Iterator[Link]:
+def _links(lines: Sequence[str], in_code: Set[int]) -> Iterator[Link]:
     for number, line in enumerate(lines, 1):
-        for match in _LINK.finditer(line):
+        if number in in_code or "[[" not in line:
+            continue
+        for match in _LINK.finditer(_VERBATIM.sub("", line)):
             target, _, place = match[1].partition("::")
             target = target.removeprefix("file:")
             if not _SCHEME.match(target) and len(target) <= PATH_BYTES and not target.startswith(("*", "#")):

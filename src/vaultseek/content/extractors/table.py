@@ -43,7 +43,7 @@ EXTRACTORS: Mapping[Kind, Extractor] = {
     "base": Extractor("base", 1, limits.BASE_BYTES),
     "excalidraw": Extractor("excalidraw", 2, limits.DRAWING_BYTES),
     "text": Extractor("plain", 2, limits.TEXT_BYTES),
-    "org": Extractor("org", 2, limits.TEXT_BYTES),
+    "org": Extractor("org", 3, limits.TEXT_BYTES),
     "html": Extractor("page", 3, limits.PAGE_BYTES),
     "pdf": Extractor("pdf", 2, limits.PDF_BYTES, kept=True),
     "session": Extractor("session", 1, limits.SESSION_BYTES),
