@@ -144,6 +144,12 @@ def test_a_base_is_its_names_views_and_mentions():
     assert extracted("new.base", "").problems == ()
 
 
+@pytest.mark.parametrize("order", ["5", "file.name", "{a: b}"])
+def test_an_order_of_columns_that_is_no_list_costs_only_itself(order):
+    lines = extracted("a.base", f"views:\n  - name: Shelf\n    order: {order}\n  - name: Last\n").lines
+    assert [line for line in lines if line] == ["# Shelf", "view: table", "# Last", "view: table"]
+
+
 # -- Excalidraw
 
 
@@ -183,6 +189,20 @@ def test_a_drawing_in_json_is_its_texts_and_frames():
     ]
     assert [(link.target, link.heading) for link in note.links] == [("Boiler", "Alarm")]
     assert "gone" not in "\n".join(note.lines)
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("a.canvas", made.canvas({"id": "f", "type": "file", "file": "My  note.md"})),
+        ("a.base", """filters: 'file.hasLink("My  note.md")'"""),
+        ("a.excalidraw", '{"elements": [{"id": "r", "type": "rectangle", "link": "[[My  note.md]]"}]}'),
+    ],
+)
+def test_spaces_in_the_name_of_a_note_are_kept(path, content):
+    note = extracted(path, content)
+    assert [link.target for link in note.links] == ["My  note.md"]
+    assert "[[My  note.md]]" in note.lines
 
 
 # -- text, Org, HTML

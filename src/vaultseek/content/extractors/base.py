@@ -6,7 +6,7 @@ from typing import Any
 
 from vaultseek.base.limits import BASE_DEPTH, BASE_KEYS
 from vaultseek.base.model import JSON, Note
-from vaultseek.content.extractors.composition import Composition, named_only, one_line
+from vaultseek.content.extractors.composition import Composition, link_target, named_only, one_line
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.yamlcore import Bounds, LoadError, load
 
@@ -54,7 +54,8 @@ def _write_view(view: JSON, made: Composition) -> None:
     kind, name = one_line(str(view.get("type") or "table")), one_line(str(view.get("name") or "View"))
     mentions = _Mentions()
     mentions.filters(view.get("filters"))
-    columns = [str(each) for each in view.get("order") or () if isinstance(each, str)]
+    order = view.get("order")
+    columns = [each for each in order if isinstance(each, str)] if isinstance(order, list) else []
     for column in columns:
         mentions.column(column)
     made.place(name)
@@ -99,7 +100,7 @@ class _Mentions:
             made.link(f"[[{note}]]", note)
 
     def _add(self, kind: str, text: str) -> None:
-        if text := one_line(text):
+        if text := link_target(text):
             self._lists[kind].setdefault(text)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from vaultseek.base.limits import CANVAS_GROUPS, CANVAS_NODES
 from vaultseek.base.model import JSON, Note
-from vaultseek.content.extractors.composition import Composition, named_only, one_line
+from vaultseek.content.extractors.composition import Composition, link_target, named_only, one_line
 from vaultseek.content.markdown.decode import decode
 
 LABEL_CHARS = 80
@@ -135,14 +135,14 @@ def _write_card(node: _Node, depth: int, made: Composition) -> None:
         made.markdown(node.text("text"), depth)
     elif node.kind == "link":
         made.paragraph(one_line(node.text("url")))
-    elif file := one_line(node.text("file")):
+    elif file := link_target(node.text("file")):
         subpath = one_line(node.text("subpath"))
         made.link(f"[[{file}{subpath}]]", file, subpath)
 
 
 def _write_edge(edge: _Edge, made: Composition) -> None:
     target = edge.target
-    if target.kind == "file" and (file := one_line(target.text("file"))):
+    if target.kind == "file" and (file := link_target(target.text("file"))):
         subpath = one_line(target.text("subpath"))
         made.link(f"{edge.label} → [[{file}{subpath}]]", file, subpath, edge.label)
         return

@@ -91,7 +91,7 @@ class Composition:
         block = fragment[1:] if fragment.startswith("^") else None
         heading = None if block is not None else fragment or None
         if target and len(target) <= limits.PATH_BYTES:
-            self._links.append(Link("embed", one_line(target), heading, block, alias, line))
+            self._links.append(Link("embed", link_target(target), heading, block, alias, line))
 
     def tag(self, tag: str) -> None:
         """Add a tag of the whole file."""
@@ -164,6 +164,11 @@ def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
 def one_line(text: str) -> str:
     """Return a text without line breaks and control characters."""
     return " ".join(_UNREADABLE.sub(" ", text).split())
+
+
+def link_target(text: str) -> str:
+    """Return what a link leads to, without line breaks and control characters; spaces are part of names."""
+    return _UNREADABLE.sub(" ", text.replace("\n", " ")).strip()
 
 
 def _shifted(part: Note, lines: int, level: int) -> Note:

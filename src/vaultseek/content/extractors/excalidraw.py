@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from vaultseek.base.limits import DRAWING_ELEMENTS
 from vaultseek.base.model import JSON, Note, Part, Problem
-from vaultseek.content.extractors.composition import LEVELS, Composition, name_of, named_only, one_line
+from vaultseek.content.extractors.composition import (
+    LEVELS,
+    Composition,
+    link_target,
+    name_of,
+    named_only,
+    one_line,
+)
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import parse
 
@@ -116,7 +123,7 @@ def _places(lines: Sequence[str]) -> Iterator[Part]:
 def _write(element: JSON, depth: int, made: Composition) -> None:
     made.place(one_line(_text(element, "id")), depth)
     text = _text(element, "rawText") or _text(element, "originalText") or _text(element, "text")
-    link = one_line(_text(element, "link"))
+    link = link_target(_text(element, "link"))
     if text:
         made.markdown(text, depth)
     if target := _LINK.fullmatch(link):

@@ -39,9 +39,9 @@ class Extractor:
 
 
 EXTRACTORS: Mapping[Kind, Extractor] = {
-    "canvas": Extractor("canvas", 1, limits.CANVAS_BYTES),
-    "base": Extractor("base", 1, limits.BASE_BYTES),
-    "excalidraw": Extractor("excalidraw", 2, limits.DRAWING_BYTES),
+    "canvas": Extractor("canvas", 2, limits.CANVAS_BYTES),
+    "base": Extractor("base", 2, limits.BASE_BYTES),
+    "excalidraw": Extractor("excalidraw", 3, limits.DRAWING_BYTES),
     "text": Extractor("plain", 2, limits.TEXT_BYTES),
     "org": Extractor("org", 3, limits.TEXT_BYTES),
     "html": Extractor("page", 3, limits.PAGE_BYTES),
