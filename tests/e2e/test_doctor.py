@@ -16,6 +16,8 @@ from vaultseek.base import paths
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.port import VectorBatch
 from vaultseek.tools.doctor import system
+from vaultseek.tools.doctor.finding import Finding
+from vaultseek.tools.doctor.report import report
 
 NOTES = {"Secret Diary.md": "# Hidden thoughts\n", "sub/b.md": "# B\n"}
 
@@ -209,6 +211,21 @@ def test_the_report_hides_the_users_names(daemon, file, vault, tmp_path):
     for word in [*hidden, socket.gethostname()]:
         assert word not in done.stdout
     assert f" {getpass.getuser()}" not in done.stdout
+
+
+def test_no_part_of_a_path_is_in_the_report(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    config = home / "Clients" / "Acme Divorce" / "vaultseek.toml"
+    messages = {
+        f"{config}: no errors": "<path>: no errors",
+        f"no folder at {home}/Clients/Acme Divorce": "no folder at <path>",
+        "'/srv/My Clients/Acme/data': it is a file": "'<path>': it is a file",
+        f"{paths.data_directory()} belongs to uid 7": "<path> belongs to uid 7",
+        "/usr/bin/python3 and /dev/shm, 1/2 read": "/usr/bin/python3 and /dev/shm, 1/2 read",
+    }
+    lines = report([Finding("a check", "ok", message) for message in messages], config).splitlines()[2:]
+    assert lines == [f"- ok: a check: {message}" for message in messages.values()]
 
 
 def test_a_vault_with_a_common_name_leaves_the_report_readable(daemon, file, vault):

@@ -8,18 +8,21 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from vaultseek import __version__
+from vaultseek.base import paths
 from vaultseek.tools.doctor.finding import Finding
 from vaultseek.tools.doctor.settings import check_settings
 from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
 
-_SYSTEM = ("/usr", "/opt", "/etc", "/proc", "/dev", "/run/user", "/bin", "/lib")
-_PATH = re.compile(r"(?<![\w~<.])/[^\s'\"`,;:()]+")
+_SYSTEM = r"/(?:usr|opt|etc|proc|dev|run/user|bin|lib(?:64)?)(?![\w-])[^\s'\"`,;:()]*"
+_PATH = re.compile(rf"(?<![\w<.])(?:({_SYSTEM})|~?/(?=\S)[^'\"`,;:()\n]*)")
+"""A path. Names have spaces, so a user's path lasts until a sign that ends it, with words that follow."""
+_END = r"(?=[/\s'\"`,;:()]|$)"
 
 
 def report(findings: Iterable[Finding], config: Path | None = None) -> str:
     """Format the findings as Markdown; ``config`` is the configuration file that was checked."""
     lines = [f"vaultseek {__version__} on {platform.system()} {platform.release()} {platform.machine()}", ""]
-    redact = _Redactor(known_vaults(check_settings(config)[0]))
+    redact = _Redactor(known_vaults(check_settings(config)[0]), config or paths.config_file())
     for finding in findings:
         message = finding.public if finding.public is not None else finding.message
         lines.append(f"- {finding.status}: {redact(finding.check)}: {redact(message)}")
@@ -29,8 +32,9 @@ def report(findings: Iterable[Finding], config: Path | None = None) -> str:
 class _Redactor:
     """A callable that replaces the user's names and paths in a text."""
 
-    def __init__(self, vaults: Sequence[KnownVault]) -> None:
-        words: dict[str, str] = {}
+    def __init__(self, vaults: Sequence[KnownVault], config: Path) -> None:
+        places = (config, paths.data_directory(), paths.state_directory())
+        words = {str(place): "<path>" for place in places}
         for number, vault in enumerate(vaults, 1):
             words |= {str(vault.root): f"<vault {number}>", vault.name: f"<vault {number}>"}
         home = str(Path.home())
@@ -43,10 +47,13 @@ class _Redactor:
 
     def __call__(self, text: str) -> str:
         for word, mark in self._words:
-            text = text.replace(word, mark) if "/" in word else _replace_name(word, mark, text)
+            if "/" in word:
+                text = re.sub(re.escape(word) + _END, mark, text)
+            else:
+                text = _replace_name(word, mark, text)
         for name, mark in self._names.items():
             text = _replace_word(name, mark, text)
-        return _PATH.sub(lambda match: match[0] if match[0].startswith(_SYSTEM) else "<path>", text)
+        return _PATH.sub(lambda match: match[1] or "<path>", text)
 
 
 def _replace_name(word: str, mark: str, text: str) -> str:
