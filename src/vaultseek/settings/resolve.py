@@ -57,13 +57,6 @@ def resolve_paths(
     }
     return settings.model_copy(update={"vaults": tuple(resolved), **resolved_sections}), problems
 
-    try:
-        settings.index.engine.refuse_vaults({vault.name: vault.path for vault in vaults})
-    except ConfigError as error:
-        message = str(error).removeprefix("index.uri: ")
-        return replace(origin.problem(("index", "uri"), message), fatal=False)
-    return None
-
 
 def _key_file(server: ServerSettings, origin: Origin) -> dict[str, str]:
     """Return the absolute file of the key; a relative one begins in the folder of the configuration."""
