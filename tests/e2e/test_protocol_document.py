@@ -225,14 +225,18 @@ def test_a_deadline_leaves_out_what_is_not_ready_and_a_newer_search_takes_the_pl
 def test_a_subscriber_is_notified_until_it_has_enough(notes):
     with Client() as client, Client() as other:
         assert client.call("index/subscribe", {})["vaults"][0]["vault"] == "notes"
+        client.call("index/subscribe", {"vault": str(notes)})
         (notes / "new.md").write_text("A theodolite.")
         seen: set[str] = set()
+        changes: list[Any] = []
         deadline = time.monotonic() + 30
         while "new.md" not in seen:
             assert time.monotonic() < deadline
             for method, params in client.notifications(timeout=0.5):
                 if method == "index/changed":
                     assert params["vault_path"] == str(notes)
+                    assert params not in changes, "once, though it subscribed to all and to one"
+                    changes.append(params)
                     seen.update(params["paths"])
         assert (
             client.call("search", {"vault": str(notes), "query": "theodolite"})["results"][0]["path"]
