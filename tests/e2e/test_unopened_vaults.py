@@ -37,7 +37,8 @@ def test_a_file_where_the_index_should_be(daemon, two, eventually):
     assert "cannot create the folder" in asked.stderr
     everywhere = daemon.json("search", "granite", "--all-vaults")
     assert [part["vault"] for part in everywhere["partial"] if part["lane"] == "vault"] == ["bad"]
-    assert daemon.json("status", "--vault", "bad")["vaults"][0]["state"] == "failing"
+    for name in ("bad", "BAD", str(two)):
+        assert daemon.json("status", "--vault", name)["vaults"][0]["state"] == "failing"
     listed = {each["name"]: each["state"] for each in daemon.json("vault", "list")["vaults"]}
     assert listed["bad"] == "failing"
     place.unlink()

@@ -169,13 +169,16 @@ class VaultRegistry:
         Unavailable if it cannot be opened, or a searcher could ask for no shard.
         """
         await self.close_missing()
+        return await self._open(self.options_of(vault, folder))
+
+    def options_of(self, vault: str | None, folder: str | None) -> VaultOptions:
+        """Return the options of the vault that a request names, open or not. Raises as ``find`` does."""
         known = self._known()
         self._check_shards(known)
         try:
-            options = known.named(vault, folder) if vault else known.around(folder)
+            return known.named(vault, folder) if vault else known.around(folder)
         except (OSError, RuntimeError, ValueError):  # a name too long, a NUL, an unknown user in ~user
             raise VaultMissing(f"no vault at {quote(vault or folder or '')}; {known.choices()}") from None
-        return await self._open(options)
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
         """Return the configured vaults and the open ones by name, or why one cannot be opened.

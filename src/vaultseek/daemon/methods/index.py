@@ -77,7 +77,8 @@ class IndexMethods:
         try:
             return [await self._find(call)], []
         except Unavailable:
-            failed = [each for each in self._registry.failed if each.options.name == call.vault]
+            root = self._registry.options_of(call.vault, call.cwd).root
+            failed = [each for each in self._registry.failed if each.options.root == root]
             if not failed:
                 raise
             return [], failed
