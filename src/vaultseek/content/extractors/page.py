@@ -16,7 +16,7 @@ _OPTIONS = ConversionOptions(
 )
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _HEAD = re.compile(r"---\n(?!\n).*?\n---(?:\n|\Z)", re.DOTALL)
-"""What is known about the page, as frontmatter; a blank line follows a rule."""
+"""Frontmatter, of the facts about a page; a rule has a blank line after it."""
 _IMAGE = re.compile(r"!\[((?:[^\[\]\n]|\[[^\[\]\n]*\])*)\]\((?:<[^>\n]*>[^)\n]*|[^)\n]*)\)")
 _TAG = re.compile(r"[\w/-]{1,60}")
 
