@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from vaultseek.base.model import Chunk, Heading, Note, Span
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.embedding_text import passage_text
+from vaultseek.content.markdown.frontmatter import REJECTED
 from vaultseek.content.markdown.parse import parse
 from vaultseek.semantic.models.directories import bundled_directory
 from vaultseek.semantic.models.tokens import TokenCounter
@@ -80,11 +81,13 @@ TEXTS = st.lists(LINES | st.text(max_size=40), max_size=40).map("\n".join)
 
 
 def assert_sound(note: Note, chunks: tuple[Chunk, ...], count: Callable[[str], int], window: int) -> None:
-    body = "\n".join(note.lines[note.body_line - 1 :])
+    rejected = note.body_line > 1 and any(problem.code in REJECTED for problem in note.problems)
+    first = 2 if rejected else note.body_line
+    body = "\n".join(note.lines[first - 1 :])
     joined = "".join("".join(part.text.split()) for part in chunks)
     assert joined == "".join(body.split())
     assert len({part.id for part in chunks}) == len(chunks)
-    last = (note.body_line, 0)
+    last = (first, 0)
     for part in chunks:
         assert last[0] <= part.start_line <= part.end_line <= len(note.lines)
         last = (part.end_line, 0)
@@ -320,6 +323,16 @@ def test_enormous_titles_aliases_and_headings_leave_room_for_the_passage() -> No
     text = f"---\ntitle: {huge}\naliases: [{huge}, b]\n---\n# {huge}\n\n## {huge}\n\n{filler('x', 500)}\n"
     note = parse(text, "a.md")
     assert_sound(note, chunk(note, COUNT), COUNT, 254)
+
+
+@pytest.mark.parametrize(
+    "front", ["\n# Title\n\nIntro", "title: Foo: Bar\nsummary: Intro", "a: 1\na: Intro", "- Intro #x [[y]]"]
+)
+def test_the_words_of_frontmatter_that_is_not_read_are_kept(front: str) -> None:
+    note = parse(f"---\n{front}\n---\nrest\n", "n.md")
+    (only,) = chunk(note, COUNT, 100)
+    assert only.text.split() == [*front.split(), "---", "rest"]
+    assert (only.heading_path, note.tags, note.links) == ((), (), ())
 
 
 def test_lines_are_those_of_the_file() -> None:

@@ -26,6 +26,7 @@ from vaultseek.base.limits import KIB, TOKEN_CHARS
 from vaultseek.base.model import Chunk, Note, Span, TokenCount
 from vaultseek.content.languages.syllables import count_syllables, has_syllables
 from vaultseek.content.markdown.embedding_text import headings_room, names_room
+from vaultseek.content.markdown.frontmatter import REJECTED
 from vaultseek.content.markdown.split import (
     LINES,
     PROSE,
@@ -59,11 +60,14 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
     ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
     Every character of the body except white space is in exactly one chunk; chunks come in order. A chunk of
     several sibling sections has the heading path of their parent. No chunk has text of two places.
+    Frontmatter that was not read is text before the body, so that its words are found.
     """
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
-        lines = note.lines[note.body_line - 1 :]
-        whole = NotePart(note.path, lines, note.body_line, note.spans, note.headings, note.code_blocks)
+        rejected = note.body_line > 1 and any(problem.code in REJECTED for problem in note.problems)
+        first = 2 if rejected else note.body_line
+        lines = note.lines[first - 1 :]
+        whole = NotePart(note.path, lines, first, note.spans, note.headings, note.code_blocks)
         return tuple(_chunked(whole, count, window, seen))
     return tuple(
         replace(each, place=place.name or None)

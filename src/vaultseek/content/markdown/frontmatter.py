@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from vaultseek.content.markdown.yamlcore import Document, Scalar
 
 
+REJECTED = frozenset(("bad_frontmatter", "frontmatter_too_large"))
+"""The problems of frontmatter that is not read."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frontmatter:
     """A note's properties as JSON values; ``body_line`` is the first line of the body, 1-based."""
