@@ -522,3 +522,8 @@ def open_files() -> list[str]:
         with contextlib.suppress(OSError):
             links.append(str(descriptor.readlink()))
     return links
+
+
+def test_a_word_with_accents_finds_the_one_without_beside_its_own(vault: Make) -> None:
+    index = vault("his résumé", "her resume", "something else entirely")
+    assert sorted(matches(index, "résumé")) == [0, 1]

@@ -72,7 +72,9 @@ def parse_query_terms(
         f"{prefix}*": QueryTerm(f"{prefix}*", prefix, "prefix", -1) for prefix in prefixes[:PREFIX_WORDS]
     }
     counts: Counter[str] = Counter()
-    has_accents = not text.isascii()
+    # No ending of English has an accent, so a word's form without them is that of the word as it is written.
+    is_english = [each.language for each in analyzer.analyzers] == ["en"]
+    has_accents = not (is_english or text.isascii())
     last_pair = ""
     for number, token in enumerate(analyzer.main.tokenize(text)):
         analyzed = [each.token_terms(token) for each in analyzer.analyzers]
@@ -190,7 +192,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
 
 
 def _without_accent_variants(terms: list[Term], has_accents: bool) -> list[Term]:
-    """Leave one form of each word: as it is written, or the last one if the query has no accents at all.
+    """Leave one form of each word: as it is written, or the last one if accents do not count.
 
     The index stores the second form for queries that are typed without accents.
     """
