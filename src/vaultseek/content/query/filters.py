@@ -268,18 +268,26 @@ class HasProperty:
 
 @dataclass(frozen=True, slots=True)
 class PropertyEquals:
-    """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form."""
+    """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
+
+    A number, but not a text, equals every spelling of it: ``05`` and ``1e3`` are 5 and 1000.
+    """
 
     name: str
     value: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        value = comparable(self.value)
-        return any(comparable(element) == value for element in _elements(facts, self.name))
+        value, number = comparable(self.value), _number_like(self.value)
+        is_exact = number is not None and abs(number) < _EXACT
+        return any(
+            comparable(element) == value
+            or (is_exact and not isinstance(element, str) and number_of(element) == number)
+            for element in _elements(facts, self.name)
+        )
 
     def stored(self) -> Stored:
         text = comparable(self.value) or ""
-        is_number = number_of(text) is not None or text.lstrip("-").isdigit()
+        is_number = _number_like(text) is not None
         # Numbers and booleans have other spellings, which are equal.
         return "properties", [self.name, *([] if is_number or text in ("true", "false") else [text])]
 
@@ -450,6 +458,15 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
+
+
+def _number_like(text: str) -> float | None:
+    return float(text) if _NUMBER_LIKE.fullmatch(text) else None
+
+
+_EXACT = 2**53
+"""From here on, floating-point numbers stand for several integers."""
+_NUMBER_LIKE = re.compile(r"\s*[+-]?[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,3})?\s*")
 
 
 def _base_name(path: str) -> str:
