@@ -62,8 +62,8 @@ class PausedSource(Source):
             embedding.wake.clear()  # first: what a search finds damaged meanwhile must not be missed
             try:
                 try:
-                    if not await embedding.copy():
-                        await embedding.rest()
+                    await embedding.copy()
+                    await embedding.rest()
                 except IndexDamaged as error:
                     await embedding.discard_store(str(error))
             except WorkerUnavailable:

@@ -11,6 +11,7 @@ from semantic_here import WorkerHere, open_vault
 from vaultseek.core.indexing import embed, embedding_queue
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import index_vault
+from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
 
 OLD = "# Kettle\n\nSteam rises.\n\n## Descaling\n\nVinegar helps.\n"
@@ -100,5 +101,60 @@ async def test_a_note_that_is_stored_meanwhile_does_not_end_the_work(
             pass
         counts = opened.ledger.counts()
         assert await opened.embedding.stored() == (counts.chunks, counts.notes)
+    finally:
+        opened.close()
+
+
+class Faltering(Recording):
+    """A worker that embeds nothing at first."""
+
+    failures = 3
+
+    async def embed(self, texts: Any, **more: Any) -> Any:
+        if self.failures:
+            self.failures -= 1
+            raise WorkerUnavailable("it is down")
+        return await super().embed(texts, **more)
+
+
+async def test_what_could_not_be_embedded_is_still_the_first(
+    vault: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding_queue, "PAGE_TEXTS", 2)
+    monkeypatch.setattr(embed, "BATCH_TEXTS", 1)
+    root, worker = vault({f"{number}.md": OLD for number in range(6)}), Faltering()
+    for number in range(6):
+        os.utime(root / f"{number}.md", (1_600_000_000 + number, 1_600_000_000 + number))
+    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
+    try:
+        opened.indexer.load()
+        opened.indexer.apply(opened.indexer.reconcile())
+        for _ in range(Faltering.failures):
+            with pytest.raises(WorkerUnavailable):
+                await opened.embedding.step()
+        while await opened.embedding.step():
+            pass
+        ids = opened.ledger.notes.numbers([f"{number}.md" for number in range(6)])
+    finally:
+        opened.close()
+    assert worker.stored[:6] == [("notes", ids[f"{number}.md"]) for number in reversed(range(6))]
+
+
+async def test_a_paused_vault_stores_every_vector_that_is_known_and_embeds_none(
+    vault: Callable[..., Path], tmp_path: Path
+) -> None:
+    root, worker = vault({"new.md": NEW, "old.md": OLD}), Recording()
+    os.utime(root / "old.md", (1_600_000_000, 1_600_000_000))
+    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
+    try:
+        await index_vault(opened)
+        items = opened.embedding.unembedded.of_notes(list(opened.ledger.notes.numbers(["new.md"]).values()))
+        opened.ledger.vectors.delete([opened.embedding.unembedded.key(item) for item in items])
+        counts = opened.ledger.counts()
+        await opened.embedding.discard_store("for the test")
+        worker.stored.clear()
+        await opened.embedding.copy()
+        chunks, notes = await opened.embedding.stored()
+        assert (chunks, notes) == (counts.chunks - len(items) + 1, counts.notes - 1)
     finally:
         opened.close()

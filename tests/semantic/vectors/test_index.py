@@ -318,6 +318,8 @@ def test_rows_that_need_not_be_scanned_any_more_take_no_memory(
     index.apply(stored)
     index.search(stored.vectors[3], 9)
     assert resident(tmp_path) > stored.vectors.nbytes // 2
+    index.apply(entries(unit(2, dimension=256, seed=7), first=3000))  # maps the rows again
+    index.search(stored.vectors[3], 9)
     propose(index)
     eventually(lambda: resident(tmp_path) < stored.vectors.nbytes // 10)
     assert notes_of(index.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)

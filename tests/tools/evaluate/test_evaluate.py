@@ -344,3 +344,9 @@ async def test_k13_a_worker_that_is_killed_costs_a_measurement_nothing(vault, tm
         report = await evaluate(measured, queries, ways, foreign=None, on_query=kill)
     assert len(killed) == 2
     assert [outcome.partial for outcome in report.outcomes] == [()] * len(ways)
+
+
+def test_a_judged_path_may_lack_the_ending_of_a_note_also_if_it_has_a_dot(tmp_path: Path) -> None:
+    qrels = tmp_path / "qrels.tsv"
+    qrels.write_text("q\tReleases/Version 1.2 notes\t1\nq\t2024.01.05\t1\nq\ta.pdf\t1\nq\tb.md\t1\n")
+    assert set(read_qrels(qrels)["q"]) == {"Releases/Version 1.2 notes.md", "2024.01.05.md", "a.pdf", "b.md"}

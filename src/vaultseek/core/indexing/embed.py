@@ -109,7 +109,8 @@ class Embedding:
                 self._refused_tried = True
             if await self._store_batch():
                 return True
-            if self.handout.current is None:  # else texts are missing that a client embeds
+            # Else texts are missing: a client embeds them, or a note was stored a moment ago.
+            if self.handout.current is None and not any(self._space.pending_counts()):
                 await self._migration.end(self._worker.drop)
             return False
         except IndexDamaged as error:
@@ -142,19 +143,16 @@ class Embedding:
         if not self.ready or not self._space.store():
             await self._open_store()
 
-    async def copy(self) -> bool:
-        """Store some vectors of the ledger without embedding any; false if the store has them all.
+    async def copy(self) -> None:
+        """Store the vectors that the ledger has without embedding any.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
         await self.open()
-        for limit in (WAITING_TEXTS, sum(self._space.pending_counts())):
-            for first in (self.unembedded.first_notes, self.unembedded.first_chunks):
-                items = await self._in_writer(first, limit)
-                if known := [item for item in items if item.vector is not None]:
-                    await self._put(known[:STORED_TEXTS])
-                    return True
-        return False
+        pages = self.unembedded.pages()
+        while (items := await asyncio.to_thread(next, pages, None)) is not None:
+            if known := [item for item in items if item.vector is not None]:
+                await self._put(known)
 
     async def stored(self) -> tuple[int, int]:
         """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
@@ -261,7 +259,14 @@ class Embedding:
             return await self._store_handed_out(self.handout.current) or has_orphans
         if not await self._queue.fill():
             return has_orphans
-        await asyncio.gather(self._store_next(), self._queue.look_ahead())
+        ahead = asyncio.create_task(self._queue.look_ahead())
+        try:
+            await self._store_next()
+        except BaseException:
+            ahead.cancel()
+            self._queue.clear()  # what was taken is still the first that has no vector
+            raise
+        await ahead
         return True
 
     async def _store_next(self) -> None:
@@ -348,6 +353,7 @@ class Embedding:
             except WorkerUnavailable:
                 if not items:
                     raise
+                self._queue.clear()
                 break  # what was computed is kept; the next step meets the trouble
             self.rate.add(len(vectors))
             items += batch

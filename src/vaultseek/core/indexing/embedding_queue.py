@@ -41,11 +41,14 @@ class EmbeddingQueue:
 
     async def look_ahead(self) -> None:
         """Compose the next page of the same order, unless that is done."""
-        if self._next_page or not self._numbers:
+        order = self._numbers
+        if self._next_page or not order:
             return
-        numbers = [self._numbers.popleft() for _ in range(min(PAGE_TEXTS, len(self._numbers)))]
+        numbers = [order.popleft() for _ in range(min(PAGE_TEXTS, len(order)))]
         compose = self._unembedded.notes if self._of_notes else self._unembedded.chunks
-        self._next_page = await asyncio.to_thread(compose, numbers)
+        page = await asyncio.to_thread(compose, numbers)
+        if self._numbers is order:
+            self._next_page = page
 
     def take_known(self) -> list[Item]:
         """Return the items at hand whose texts were embedded before, and remove them."""
@@ -62,4 +65,4 @@ class EmbeddingQueue:
         """Forget the order and the texts."""
         self._page.clear()
         self._next_page = []
-        self._numbers.clear()
+        self._numbers = deque()

@@ -145,14 +145,6 @@ class Unembedded:
         ids = self._space.note_ids(limit)
         return (True, ids) if ids else (False, self._space.chunk_numbers(limit))
 
-    def first_notes(self, limit: int) -> list[Item]:
-        """Return the first items of notes, with the vectors that the ledger has."""
-        return self.notes(self._space.note_ids(limit))
-
-    def first_chunks(self, limit: int) -> list[Item]:
-        """Return the first items of chunks, with the vectors that the ledger has."""
-        return self.chunks(self._space.chunk_numbers(limit))
-
     def chunks(self, numbers: Sequence[int]) -> list[Item]:
         """Return the items of these chunks, with the vectors that the ledger has."""
         revision = self._ledger.revision
@@ -186,10 +178,14 @@ class Unembedded:
 
     def pages_without_vectors(self) -> Iterator[list[Item]]:
         """Yield the items that wait for a vector that the ledger does not have, a page at a time."""
-        chunks, notes = self._space.pending_counts()
-        numbers, ids = self._space.chunk_numbers(chunks), self._space.note_ids(notes)
-        for items in chain(map(self.chunks, _pages(numbers)), map(self.notes, _pages(ids))):
+        for items in self.pages():
             yield [item for item in items if not item.vector]
+
+    def pages(self) -> Iterator[list[Item]]:
+        """Yield all items that wait, notes first, with the vectors that the ledger has, a page at a time."""
+        chunks, notes = self._space.pending_counts()
+        ids, numbers = self._space.note_ids(notes), self._space.chunk_numbers(chunks)
+        yield from chain(map(self.notes, _pages(ids)), map(self.chunks, _pages(numbers)))
 
     def unchanged(self, items: Sequence[Item]) -> list[Item]:
         """Return the items whose notes are still as they were when their texts were read."""

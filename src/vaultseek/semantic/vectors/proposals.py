@@ -20,6 +20,7 @@ PROPOSAL_IDLE_SECONDS = 60.0
 """Time without a query after which it is closed."""
 
 log = logging.getLogger(__name__)
+_NONE: Vectors = np.zeros((0, 0), np.float32)
 
 
 class Proposals:
@@ -37,7 +38,7 @@ class Proposals:
         self._path = path
         self._on_ready = on_ready
         self._index: ApproximateIndex | None = None
-        self._wanted: Vectors = np.zeros((0, 0), np.float32)
+        self._wanted = _NONE
         self._count = 0
         self._asked = threading.Event()
         self._thread: threading.Thread | None = None
@@ -48,11 +49,11 @@ class Proposals:
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():
-            self._wanted, self._count = vectors, 0
+            self._count, self._wanted = 0, vectors
             self._thread = threading.Thread(target=self._serve, daemon=True)
             self._thread.start()
         elif self._count and len(vectors) > self._count + PROPOSAL_TAIL:
-            self._wanted, self._count = vectors, 0
+            self._count, self._wanted = 0, vectors
         self._asked.set()
         return self._count
 
@@ -91,12 +92,12 @@ class Proposals:
         count = index.count() // PROPOSAL_WRITE * PROPOSAL_WRITE  # a kill may have cut a write off
         while not self._has_ended:
             self._asked.clear()
-            vectors = self._wanted
-            for first in range(count, len(vectors), PROPOSAL_WRITE):
-                index.add(first, vectors[first : first + PROPOSAL_WRITE])
-            count = len(vectors)
-            if self._count != count:
-                self._count = count
+            vectors, self._wanted = self._wanted, _NONE
+            if len(vectors):
+                for first in range(count, len(vectors), PROPOSAL_WRITE):
+                    index.add(first, vectors[first : first + PROPOSAL_WRITE])
+                self._count = count = len(vectors)
+                del vectors  # it may be an older mapping of the rows
                 self._on_ready()
             if not self._asked.wait(PROPOSAL_IDLE_SECONDS):
                 return

@@ -99,8 +99,8 @@ class Ledger:
         with self._database.transaction():
             self._database.set_meta("revision", str(revision))
             yield revision
+        self._database.clear_caches()  # first: who reads the new revision must read the new rows
         self._revision = revision
-        self._database.clear_caches()
 
     def compact(self, now: float) -> bool:
         """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way.

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.base import limits
+from vaultseek.content.kinds import kind_of
 from vaultseek.core.search.request import parse_with_fields
 from vaultseek.errors import BadQuery, UsageError
 
@@ -70,7 +71,7 @@ def read_qrels(file: Path) -> dict[str, dict[str, int]]:
         if len(columns) != 3 and not (len(columns) == 4 and columns[1] in _ITERATIONS):
             raise UsageError(f"{file}:{number}: expected query, path and grade, separated by tabs")
         query, path, grade = columns[0], columns[-2], _grade(columns[-1], f"{file}:{number}")
-        path = path if "." in Path(path).name else f"{path}.md"
+        path = path if "." in Path(path).name and kind_of(path) else f"{path}.md"
         if grades.setdefault(query, {}).setdefault(path, grade) != grade:
             raise UsageError(f"{file}:{number}: {path} is judged twice for {query!r}; keep one grade")
     return grades

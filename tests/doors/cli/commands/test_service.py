@@ -102,6 +102,16 @@ def test_what_would_be_done_is_only_shown(run: Run, notes: Path, tmp_path: Path)
     assert not notes.exists()
 
 
+def test_an_engine_on_another_machine_can_be_reached_from_the_sandbox(run: Run) -> None:
+    assert "PrivateNetwork=yes" in run("install", "--print", "--sandbox").stdout
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[index]\nbackend = "postgres"\nuri = "postgresql://db.example/notes"\n')
+    shown = run("install", "--print", "--sandbox").stdout
+    assert "ProtectSystem=strict" in shown
+    assert "PrivateNetwork" not in shown
+
+
 def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:
     folder().mkdir(parents=True)
     own = folder() / "vaultseek.socket"
