@@ -35,8 +35,8 @@ It is `$XDG_CONFIG_HOME/vaultseek/config.toml`, by default `~/.config/vaultseek/
 file. The [example](../config.toml.example) is what `config init` writes.
 
 An environment variable overrides the file: `VAULTSEEK_SEARCH__LIMIT=5` sets `limit` in `[search]`. Lists and
-tables are written as JSON. Search settings in the environment of a shell apply to `search`, `find`, `context` and
-`why` from that shell, whatever environment the daemon was started with.
+tables are written as JSON. Search settings in the environment of a shell apply to `search`, `find`, `context`
+and `why` from that shell, whatever environment the daemon was started with.
 
 Changes to the file take effect by themselves, but for a new model (`[model]`), and where a key says
 otherwise: then run `vaultseek start --restart`.
