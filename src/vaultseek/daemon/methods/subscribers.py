@@ -33,16 +33,20 @@ class Subscribers:
         self._sending: asyncio.Task[None] | None = None
 
     def add(self, context: RequestContext, root: str | None) -> None:
-        """Notify this client about the vault at ``root``, or about all, until it disconnects."""
+        """Notify this client, once, about the vault at ``root``, or about all, until it disconnects."""
+        if any(s.root is None for s in self._of(context)):
+            return
         self.drop(context, root)
         subscriber = _Subscriber(context, root)
         self._subscribers.add(subscriber)
         context.on_disconnect(lambda: self._subscribers.discard(subscriber))
 
     def drop(self, context: RequestContext, root: str | None) -> None:
-        """Stop notifying this client about the vault at ``root``, or about any."""
-        own = [s for s in self._subscribers if s.context.client.id == context.client.id]
-        self._subscribers.difference_update(s for s in own if root is None or s.root == root)
+        """Stop notifying this client about the vault at ``root``, unless it wants all, or about any."""
+        self._subscribers.difference_update(s for s in self._of(context) if root is None or s.root == root)
+
+    def _of(self, context: RequestContext) -> list[_Subscriber]:
+        return [s for s in self._subscribers if s.context.client.id == context.client.id]
 
     def publish(self, follower: VaultFollower, paths: list[str]) -> None:
         """Notify subscribers of a vault's progress and of its changed notes, if any."""
