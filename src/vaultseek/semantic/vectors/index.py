@@ -115,7 +115,7 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index has read all rows, and so has every scan before it was ready.
+        # Filling the index has read all rows, and so has every scan before it was ready, or for a filter.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:

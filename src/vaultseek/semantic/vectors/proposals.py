@@ -31,12 +31,12 @@ class Proposals:
     """
 
     def __init__(
-        self, open_index: OpenIndex, path: Path, on_ready: Callable[[], None] = lambda: None
+        self, open_index: OpenIndex, path: Path, release_rows: Callable[[], None] = lambda: None
     ) -> None:
-        """``on_ready`` is called when the matrix need not be scanned any more."""
+        """``release_rows`` is called when the rows need not be scanned any more, and when nobody asks."""
         self._open = open_index
         self._path = path
-        self._on_ready = on_ready
+        self._release_rows = release_rows
         self._index: ApproximateIndex | None = None
         self._wanted = _NONE
         self._count = 0
@@ -98,8 +98,9 @@ class Proposals:
                     index.add(first, vectors[first : first + PROPOSAL_WRITE])
                 self._count = count = len(vectors)
                 del vectors  # it may be an older mapping of the rows
-                self._on_ready()
+                self._release_rows()
             if not self._asked.wait(PROPOSAL_IDLE_SECONDS):
+                self._release_rows()
                 return
 
     def _fail(self, error: WorkerUnavailable) -> None:
