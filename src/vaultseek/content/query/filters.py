@@ -299,8 +299,9 @@ class PropertyEquals:
 class PropertyCompare:
     """Notes whose property, or an element of it, is less or greater than ``value``.
 
-    Numbers compare as numbers, ISO dates as periods: a day is neither before nor after its month, nor is a
-    time before or after its day. A number never matches other text.
+    Numbers compare as numbers. ISO dates, also partial ones (``2026`` or ``2026-03``), compare by when they
+    begin; one within the other is greater, and ``<=`` takes in all of a month or a day. A number never
+    matches other text.
     """
 
     name: str
@@ -319,10 +320,12 @@ class PropertyCompare:
         bound = _period(fold(self.value))
         if value is None or bound is None:
             return False
-        if self.comparison in ("<", ">="):
-            return _COMPARE[self.comparison](value.start, bound.start)
-        is_after = bound.end is not None and value.start >= bound.end
-        return is_after == (self.comparison == ">")
+        if self.comparison == "<=":
+            return bound.end is None or value.start < bound.end
+        is_within = value.start == bound.start and len(text) > len(self.value)
+        if self.comparison == ">":
+            return value.start > bound.start or is_within
+        return _COMPARE[self.comparison](value.start, bound.start)
 
     def stored(self) -> Stored:
         return "properties", [self.name]
