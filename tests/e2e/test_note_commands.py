@@ -75,6 +75,8 @@ def test_read_returns_a_note_or_some_of_its_lines(garden):
     assert note["text"] == "# Pump\n\nSwitch. [[Tea]]"
     assert note["properties"]["status"] == "open"
     assert garden.run("read", "Tea").stdout.startswith("Green tea")
+    assert garden.json("read", "Pump.md:6-8")["text"] == note["text"], "as an agent's list names lines"
+    assert garden.json("read", "Pump.md:6")["text"] == "# Pump"
 
 
 def test_links_in_both_directions_with_their_lines(garden):

@@ -31,6 +31,14 @@ def test_a_vault_that_vanishes_keeps_its_index(daemon, vault, eventually, tmp_pa
 
 
 @pytest.mark.shared_daemon
+def test_most_notes_may_be_excluded(daemon, vault, eventually):
+    notes = {f"folder/{name}": text for name, text in MANY.items()} | {"left.md": "granite"}
+    root = daemon.indexed(vault(notes | {".obsidian/app.json": "{}"}))
+    (root / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["folder/"]}')
+    eventually(lambda: (state(daemon)["notes"], state(daemon)["state"]) == (1, "ready"))
+
+
+@pytest.mark.shared_daemon
 def test_skipped_files_appear_in_and_vanish_from_the_status(daemon, vault, eventually, tmp_path):
     root = daemon.indexed(
         vault({"a.md": "granite", "inner/.obsidian/app.json": "{}", "inner/b.md": "basalt"})

@@ -243,7 +243,9 @@ class FolderSource:
         ``whole``: everything was compared, which the user waits for who has said so.
         """
         accepted = whole and self._scans.accepts_loss
-        if accepted or not reconcile.looks_unmounted(changes, self._vault.ledger.counts().notes):
+        if accepted or not reconcile.looks_unmounted(
+            changes, self._vault.ledger.counts().notes, self._vault.options.root
+        ):
             self._scans.accepts_loss = self._scans.accepts_loss and not whole
             return False
         message = (

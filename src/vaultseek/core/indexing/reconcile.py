@@ -38,10 +38,17 @@ def compare_vault(
     return compare(files, ledger.notes.file_states(), ledger.attachments.paths())
 
 
-def looks_unmounted(changes: Changes, notes: int) -> bool:
-    """True if so many of ``notes`` are gone at once that the vault is probably unmounted, not emptied."""
-    gone = len(set(changes.removed).difference(changes.attachments_added))
-    return gone >= VANISHED_NOTES and gone > notes * VANISHED_SHARE
+def looks_unmounted(changes: Changes, notes: int, root: Path) -> bool:
+    """True if so many of ``notes`` are gone at once that the vault is probably unmounted, not emptied.
+
+    Those that are still in the folder ``root`` were excluded, which somebody wanted.
+    """
+
+    def are_many(count: int) -> bool:
+        return count >= VANISHED_NOTES and count > notes * VANISHED_SHARE
+
+    removed = set(changes.removed).difference(changes.attachments_added)
+    return are_many(len(removed)) and are_many(sum(not os.path.lexists(root / path) for path in removed))
 
 
 def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:

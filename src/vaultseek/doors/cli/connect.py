@@ -65,23 +65,27 @@ def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
 
 
 def find_part(invocation: Invocation, name: str) -> tuple[JSON, Address]:
-    """Return a note and the part of it that ``name`` has behind a hash: a heading, a block, a page and so on.
+    """Return a note and the part of it that ``name`` has behind a hash or a colon: a heading, a block, a
+    page, lines and so on.
 
-    Raises NotFound, also for a name without a hash.
+    Raises NotFound, also for a name without either.
     """
     from vaultseek.base.text import quote
     from vaultseek.doors.addresses import part, readings
 
     missing: NotFound | None = None
     no_part: NotFound | None = None
-    for note, anchor, *_ in readings(name):
-        if not anchor.strip():
+    for address in readings(name):
+        note, anchor = address.note, address.anchor
+        if not anchor.strip() and (address.first, address.last) == (1, None):
             continue
         try:
             answer = call_note(invocation, "note/get", note, end_line=1)
         except NotFound as error:
             missing = missing or error
             continue
+        if not anchor.strip():
+            return answer, address
         blocks: list[JSON] = []
         if anchor.startswith("^"):
             asked = {"kind": "block", "note": answer["path"], "text": anchor}
