@@ -91,3 +91,8 @@ def test_any_fields_are_read_or_refused(fields):
     except BadQuery:
         return
     assert (condition is None) == all(value is None or value == [] for value in fields.values())
+
+
+def test_a_path_with_a_hash_is_that_of_a_note():
+    assert str(from_fields({"links_to": "Rig/C# notes.md"}, now=NOW)) == 'links to "Rig/C# notes.md"'
+    assert str(parse_query('link:"Rig/C# notes.md"', now=NOW).filter) == 'links to "Rig/C# notes.md"'

@@ -6,6 +6,7 @@ from typing import Literal
 
 from vaultseek.base import limits
 from vaultseek.base.text import blank_controls
+from vaultseek.content.kinds import is_markdown
 from vaultseek.content.query.dates import parse_period
 from vaultseek.content.query.filters import (
     Comparison,
@@ -48,8 +49,8 @@ def path_filter(text: str) -> Filter:
 
 
 def linked_note(text: str) -> str:
-    """Return the note of a link, which may name a heading or block, too."""
-    return text.partition("#")[0].strip()
+    """Return the note of a link, which may name a heading or block, too; a path may have a ``#`` in it."""
+    return text.strip() if is_markdown(text) else text.partition("#")[0].strip()
 
 
 def words_filter(text: str) -> Filter:
