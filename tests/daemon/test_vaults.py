@@ -180,6 +180,14 @@ async def test_who_waits_for_an_index_is_told_when_the_vault_is_closed(registry,
         await asyncio.wait_for(waiting, 30)
 
 
+async def test_who_waits_for_an_index_is_told_when_the_vault_is_paused(registry, monkeypatch, tmp_path):
+    waiting = await waiting_for_vectors(registry, monkeypatch)
+    await registry.open_configured(registry.settings, frozenset({tmp_path / "kept"}))
+    with pytest.raises(Unavailable, match="kept is paused; run `vaultseek vault resume kept`") as told:
+        await asyncio.wait_for(waiting, 30)
+    assert told.value.cause == "paused"
+
+
 class RunningWorker(WorkerHere):
     """A worker that knows whether it runs, and stores nothing while ``is_full``."""
 

@@ -42,6 +42,26 @@ def test_an_answer_from_a_missing_vault_is_marked_partial(daemon, vault, eventua
     assert "results may be incomplete" in printed.stdout + printed.stderr
 
 
+def test_an_answer_from_a_paused_vault_says_so(daemon, vault):
+    root = daemon.indexed(vault({"Boiler.md": "The float switch."}))
+    assert daemon.run("vault", "pause", str(root)).returncode == 0
+    with Client(validate=True) as client:
+        of_search = client.search("float switch", vault=str(root))
+        assert [part["code"] for part in of_search["partial"]] == ["paused"]
+        assert _partial(client, "note/related", {"note": "Boiler.md", "vault": str(root)})
+    printed = " ".join(daemon.run("search", "float switch", "--vault", str(root)).stdout.split())
+    assert (
+        f"results may be incomplete: the vault {root.name} is paused; run `vaultseek vault resume" in printed
+    )
+    read_by_agent = daemon.run("search", "float switch", "--vault", str(root), "--format", "agent").stdout
+    assert (
+        f"[partial: answered from the notes that are known: the vault {root.name} is paused]" in read_by_agent
+    )
+    misspelt = daemon.run("links", "Boyler", "--vault", str(root)).stderr
+    assert "is paused" in misspelt
+    assert 'did you mean "Boiler"?' in misspelt
+
+
 def _partial(client, method, params):
     answer = client.call(method, params)
     return answer if any(part["lane"] == "vault" for part in answer["partial"]) else None

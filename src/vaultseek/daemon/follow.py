@@ -20,7 +20,7 @@ from vaultseek.daemon.maintenance import Maintenance
 from vaultseek.daemon.scans import Backlog, Scans
 from vaultseek.daemon.sources import PausedSource, ReplicaSource
 from vaultseek.daemon.tasks import Work, keep_running
-from vaultseek.errors import Unavailable
+from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.store.graph import GRAPH_MISSING
 
@@ -99,9 +99,9 @@ class VaultFollower:
         await self._heartbeat.write_stopped()
         await asyncio.gather(self._source.stop(), asyncio.to_thread(self.vault.close))
 
-    def expect_replacement(self) -> None:
-        """Note that the vault is about to be closed and opened again, with another ledger."""
-        self._scans.is_replaced = True
+    def expect_close(self, ending: VaultseekError) -> None:
+        """Note that the vault is about to be closed; clients that wait get the error ``ending``."""
+        self._scans.ending = ending
 
     def keep_names_ranked(self) -> None:
         """Rank the names of changed notes for completion in the background, if there are many."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.open_vault import Advance, OpenVault
-from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.errors import Unavailable, VaultseekError, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticWorker
 
 FIRST_SCAN_SECONDS = 0.8
@@ -27,8 +27,8 @@ class Scans:
         self._opened = time.monotonic()
         self._begun = self._noted = int(is_done)
         self._done = int(is_done)
-        self.is_replaced = False
-        """True if the vault is being closed to replace its damaged ledger, and opened again then."""
+        self.ending: VaultseekError | None = None
+        """The error of clients that wait when the vault is closed, if there is more to say than that."""
         self._is_closed = False
         self._ended = asyncio.Condition()
 
@@ -61,14 +61,9 @@ class Scans:
             self._ended.notify_all()
 
     def check_open(self, name: str) -> None:
-        """Raise Unavailable if the vault of this name was closed while a client waited.
-
-        IndexDamaged, if it is opened again with another ledger.
-        """
-        if self._is_closed and self.is_replaced:
-            raise IndexDamaged(f"the ledger of {name} was damaged and is being replaced; try again")
+        """Raise ``ending``, or Unavailable, if the vault of this name was closed while a client waited."""
         if self._is_closed:
-            raise Unavailable(f"{name} was closed meanwhile; try again")
+            raise self.ending or Unavailable(f"{name} was closed meanwhile; try again")
 
     async def wait_for_next(
         self, request: Callable[[], None], *, accept_loss: bool, files: bool = True

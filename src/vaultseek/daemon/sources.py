@@ -51,6 +51,10 @@ class PausedSource(Source):
         self._vault.activity = Activity("paused", self._vault.options.paused_reason)
         yield self._serve, "serve"
 
+    def degraded_reason(self) -> Reason | None:
+        """Return that the vault is paused."""
+        return self._vault.options.paused_reason
+
     async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
         """Raise Unavailable."""
         raise Unavailable(self._vault.options.paused_reason.text, "paused")

@@ -18,7 +18,7 @@ from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.known_vaults import KnownVaults
 from vaultseek.daemon.shards import SHARD_SECONDS, Role, forget_shard, with_shards
 from vaultseek.daemon.tasks import pause_after
-from vaultseek.errors import Unavailable, UsageError, VaultMissing, VaultseekError
+from vaultseek.errors import IndexDamaged, Unavailable, UsageError, VaultMissing, VaultseekError
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
@@ -112,6 +112,8 @@ class VaultRegistry:
         self.settings, self._paused = settings, paused
         for each in self.followers:
             each.worker.keep_reranker(settings.search.reranker)
+            if each.vault.options.root in paused:
+                each.expect_close(Unavailable(each.vault.options.paused_reason.text, "paused"))
         configured = self._known().configured()
         for options in configured:
             follower = self._followers.get(options.root)
@@ -309,7 +311,8 @@ class VaultRegistry:
         if times:
             await asyncio.sleep(pause_after(times))
         if self._followers.get(options.root) is follower:
-            follower.expect_replacement()
+            replaced = f"the ledger of {options.name} was damaged and is being replaced; try again"
+            follower.expect_close(IndexDamaged(replaced))
             await self.close_vault(options.root)
             with contextlib.suppress(VaultseekError):
                 await self._open(options)

@@ -38,6 +38,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
     "behind": "the latest changes are still missing",
     "vault_missing": "the notes cannot be reached at the moment; the index answers",
     "disk_full": "the disk of the server is full; changes are not indexed",
+    "paused": "changes of the notes are not followed at the moment",
     "failing": "changes cannot be indexed at the moment; ask whoever runs the server",
 }
 """Words for the states of a vault that reveal neither notes outside nor the server's files."""

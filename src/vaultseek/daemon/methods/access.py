@@ -56,12 +56,11 @@ async def find_note(name: str, follower: SeenFollower) -> NoteRow:
     try:
         return await asyncio.to_thread(resolve_note, name, vault.ledger, vault.options.root)
     except NotFound:
-        if degraded:
-            raise NotFound(f"no note matches {quote(name)}; {degraded.text}") from None
         names = await asyncio.to_thread(similar_names, name, follower.completer)
-        if not names:
+        advice = [*([degraded.text] if degraded else ()), *([_suggestion(names)] if names else ())]
+        if not advice:
             raise
-        raise NotFound(f"no note matches {quote(name)}; {_suggestion(names)}") from None
+        raise NotFound("; ".join([f"no note matches {quote(name)}", *advice])) from None
 
 
 def _suggestion(names: Sequence[str]) -> str:
