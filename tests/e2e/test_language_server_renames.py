@@ -178,3 +178,13 @@ async def test_the_properties_of_an_open_note_stay_readable(daemon, served):
     assert (root / "A.md").read_text() == (
         "---\nup: '[[Bob''s pump]]'\npart: \"[[Bob's pump#The \\\"x\\\"]]\"\n---\n"
     )
+
+
+async def test_a_canvas_follows_and_a_page_that_does_not_is_named(daemon, served):
+    page = "<html><body><p>See <a href='Pump.md'>the pump</a> of the house</p></body></html>"
+    card = '{"nodes": [{"id": "a", "type": "file", "file": "Pump.md"}]}'
+    root = served({"Pump.md": "# Pump\n", "A.md": "[[Pump]]\n", "b.canvas": card, "c.html": page})
+    async with editor(daemon.environment, root) as here:
+        assert apply(root, await rename(here, "A.md", "[[Pu¦mp]]\n", "Valve")) == 2
+        assert [message for message in here.messages if "c.html" in message]
+    assert (root / "b.canvas").read_text() == card.replace("Pump", "Valve")

@@ -1,5 +1,6 @@
 """Renaming: afterwards every link leads to the same note as before, and nothing else has changed."""
 
+import json
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
@@ -234,6 +235,73 @@ def test_a_definition_that_several_links_use_gets_one_edit(world):
     }
     moved = applied(texts, rename_notes({"Own.md": "New.md"}, vault_of(here)))
     assert moved["n.md"] == "[a][r] and [b][r]\n\n[r]: <New.md#Object> 'title'\n"
+
+
+CARD = 'é🧗 "q" \r\n[[Pump]]\n[p](../Pump.md#Float) #tea/green [[Pump#Float]]'
+
+
+def canvas(card: str, file: str, subpath: str = "#Float", **dumped) -> str:
+    place = {"x": 0, "y": 0, "width": 1, "height": 1}
+    nodes = [
+        {"id": "a", "type": "text", "text": card, **place},
+        {"id": "b", "type": "file", "file": file, "subpath": subpath, **place},
+        {"id": "c", "type": "link", "url": "file: Pump.md", **place},
+    ]
+    return json.dumps({"nodes": nodes, "edges": []}, **dumped)
+
+
+@pytest.mark.parametrize("dumped", [{}, {"indent": "\t"}, {"ensure_ascii": False}])
+def test_the_cards_and_files_of_a_canvas_follow(world, dumped):
+    texts = {"Pump.md": "# Pump\n## Float\n", "maps/a.canvas": canvas(CARD, "Pump.md", **dumped)}
+    here = world(texts)
+
+    def after(edits):
+        return json.loads(applied(texts, edits)["maps/a.canvas"])
+
+    place = vault_of(here)
+    moved = CARD.replace("Pump", 'The "big" pump').replace('(../The "big" pump', "(The%20%22big%22%20pump")
+    edits = rename_notes({"Pump.md": 'maps/The "big" pump.md'}, place)
+    assert after(edits) == json.loads(canvas(moved, 'maps/The "big" pump.md'))
+    edits = rename_heading(here.note("Pump.md"), "Float", "Switch", place)
+    assert after(edits) == json.loads(canvas(CARD.replace("Float", "Switch"), "Pump.md", "#Switch"))
+    edits = rename_tag("tea", "chai", place)
+    assert after(edits) == json.loads(canvas(CARD.replace("tea", "chai"), "Pump.md"))
+    edits = rename_notes({"maps": "plans/of"}, place)
+    assert after(edits) == json.loads(canvas(CARD.replace("../Pump", "../../Pump"), "Pump.md"))
+    assert place.left == []
+
+
+def test_the_links_of_an_org_file_follow(world):
+    org = "* H\n=[[file:Pump.md]]= [[file:Pump.md][=the= pump]] [[file:Pump.md::*Float]] [[https://a.org]]\n"
+    texts = {"Pump.md": "# Pump\n## Float\n", "a.org": org + "#+begin_src\n[[file:Pump.md]]\n#+end_src\n"}
+    place = vault_of(world(texts))
+    changed = applied(texts, rename_notes({"Pump.md": "x/A valve.md"}, place))["a.org"]
+    head, line, *code = texts["a.org"].split("\n")
+    assert changed.split("\n") == [
+        head,
+        line.replace("Pump.md", "x/A valve.md").replace("x/A valve.md", "Pump.md", 1),
+        *code,
+    ]
+    assert place.left == []
+
+
+def test_files_are_named_whose_links_and_tags_do_not_follow(world):
+    texts = {
+        "Pump.md": "# Pump\n## Float\n",
+        "a.html": "<html><body><p>See <a href='Pump.md#Float'>the pump</a> of the house</p></body></html>",
+        "b.org": "[[file:Pump.md::*Float]]\n",
+        "c.org": "* H :tea:\n",
+        "n.md": "[[Pump]] #tea\n",
+    }
+    here = world(texts)
+    for edits, left in (
+        (lambda place: rename_notes({"Pump.md": "Valve.md"}, place), ["a.html"]),
+        (lambda place: rename_heading(here.note("Pump"), "Float", "Switch", place), ["a.html", "b.org"]),
+        (lambda place: rename_tag("tea", "chai", place), ["c.org"]),
+    ):
+        place = vault_of(here)
+        assert edits(place)
+        assert place.left == left
 
 
 @pytest.mark.parametrize(

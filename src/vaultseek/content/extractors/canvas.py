@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import accumulate
+from typing import Any, NamedTuple
 
 from vaultseek.base.limits import CANVAS_GROUPS, CANVAS_NODES
-from vaultseek.base.model import JSON, Note
+from vaultseek.base.model import JSON, Note, Place
 from vaultseek.content.extractors.composition import Composition, link_target, named_only, one_line
 from vaultseek.content.markdown.decode import decode
 
@@ -149,3 +151,51 @@ def _write_edge(edge: _Edge, made: Composition) -> None:
     name = target.text("label") or target.text("url") or target.text("text")
     first = next((line.lstrip("# ") for line in name.split("\n") if line.strip()), "")
     made.paragraph(f"{edge.label} → {one_line(first)[:LABEL_CHARS]}")
+
+
+# -- where links are written
+
+_LINKING = re.compile(
+    r'(?<!\\)"(file|subpath|text)"\s*:\s*"((?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"'
+)
+_CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u.{4}|\\.|.")
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+class Written(NamedTuple):
+    """The value of a field that may have links, as it is written between quotation marks in a line."""
+
+    field: str
+    line: int
+    start: int
+    raw: str
+
+    @property
+    def text(self) -> str:
+        """The value without escapes."""
+        return str(json.loads(f'"{self.raw}"'))
+
+    @property
+    def whole(self) -> Place:
+        """The place of the value in the file."""
+        return Place(self.line, self.start, self.start + len(self.raw))
+
+    def place(self, of_text: Place) -> Place:
+        """Return the place in the file of a place in the text."""
+        offsets = [0, *accumulate(map(len, _CHARACTER.findall(self.raw)))]
+        text = self.text
+        line = [0, *(end.end() for end in _LINE_END.finditer(text))][of_text.line - 1]
+        start, end = (self.start + offsets[line + column] for column in of_text[1:])
+        return Place(self.line, start, end)
+
+
+def written_fields(lines: Sequence[str]) -> Iterator[Written]:
+    """Yield the files, their headings and the cards of a canvas with these lines."""
+    for number, line in enumerate(lines, 1):
+        for match in _LINKING.finditer(line):
+            yield Written(match[1], number, match.start(2), match[2])
+
+
+def escaped(text: str) -> str:
+    """Return a text as it is written between quotation marks."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]

@@ -1,13 +1,13 @@
 """Org files: headings, tags, links, tasks and properties."""
 
 import re
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 import orgparse
 from orgparse.node import OrgBaseNode, OrgNode
 
 from vaultseek.base.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
-from vaultseek.base.model import JSON, CodeBlock, Heading, Link, Note, Span, Task
+from vaultseek.base.model import JSON, CodeBlock, Heading, Link, Note, Place, Span, Task
 from vaultseek.content.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
 from vaultseek.content.extractors.plain import decode_any
 from vaultseek.content.markdown.parse import bounded
@@ -32,7 +32,7 @@ def read(data: bytes, path: str) -> Note:
     title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]
     tags = dict.fromkeys(tag for node in (root, *nodes) for tag in sorted(node.shallow_tags))
     codes = tuple(_code(lines))
-    in_code = {number for code in codes for number in range(code.line, code.end_line + 1)}
+    in_code = _lines_of(codes)
     starts = {heading.line for heading in headings}
     return Note(
         path,
@@ -41,7 +41,7 @@ def read(data: bytes, path: str) -> Note:
         lines=tuple(lines),
         frontmatter=_keywords(lines[: min(starts, default=len(lines) + 1) - 1]) | _properties(root),
         tags=bounded(tuple(tags), NOTE_TAGS, "tags", problems),
-        links=bounded(tuple(_links(lines, in_code)), NOTE_LINKS, "links", problems),
+        links=bounded(tuple(links(lines)), NOTE_LINKS, "links", problems),
         headings=bounded(headings, NOTE_HEADINGS, "headings", problems),
         code_blocks=codes,
         tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, in_code)), key=lambda task: task.line)),
@@ -83,16 +83,24 @@ def _spans(lines: Sequence[str], starts: set[int]) -> Iterator[Span]:
         begun = number + 1
 
 
-def _links(lines: Sequence[str], in_code: Set[int]) -> Iterator[Link]:
+def links(lines: Sequence[str]) -> Iterator[Link]:
+    """Yield the links of an Org file; their ``written`` is the place of the target without ``file:``."""
+    in_code = _lines_of(_code(lines))
     for number, line in enumerate(lines, 1):
         if number in in_code or "[[" not in line:
             continue
-        for match in _LINK.finditer(_VERBATIM.sub("", line)):
-            target, _, place = match[1].partition("::")
-            target = target.removeprefix("file:")
+        for match in _LINK.finditer(_VERBATIM.sub(lambda verbatim: " " * len(verbatim[0]), line)):
+            path, _, place = match[1].partition("::")
+            target = path.removeprefix("file:")
             if not _SCHEME.match(target) and len(target) <= PATH_BYTES and not target.startswith(("*", "#")):
                 heading = place.lstrip("*# ") or None
-                yield Link("markdown", target, heading, None, match[2] or None, number)
+                end = match.start(1) + len(path)
+                written = Place(number, end - len(target), end)
+                yield Link("markdown", target, heading, None, match[2] or None, number, written=written)
+
+
+def _lines_of(codes: Iterable[CodeBlock]) -> set[int]:
+    return {number for code in codes for number in range(code.line, code.end_line + 1)}
 
 
 def _code(lines: Sequence[str]) -> Iterator[CodeBlock]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import groupby, pairwise
 from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
 
 from vaultseek.base.model import JSON, Heading, Link, Note, Place
 from vaultseek.base.text import fold, quote
+from vaultseek.content.extractors.canvas import Written, escaped, written_fields
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.files.read import read_note
-from vaultseek.content.kinds import is_markdown
+from vaultseek.content.kinds import is_markdown, kind_of
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.links import markdown_link, parse_destination, wikilink
 from vaultseek.content.markdown.parse import lines_of, parse
@@ -54,7 +56,10 @@ class Edit:
 
 
 class Vault:
-    """The parts of a vault that renaming needs: names, ledger, text of notes, and the files left out."""
+    """The parts of a vault that renaming needs: names, ledger, text of notes, and the files left out.
+
+    ``left`` are the files that have links which should follow, but in a place that is not known.
+    """
 
     def __init__(
         self, root: Path, ledger: Ledger, names: Names, skips: Callable[[str], bool] = lambda path: False
@@ -63,17 +68,26 @@ class Vault:
         self.skips = skips
         self.ledger = ledger
         self.names = names
+        self.left: list[str] = []
         self._root = root
 
     def lines(self, path: str) -> Sequence[str] | None:
-        """Return the lines of a note; None if it cannot be read now, or has no lines that could be edited."""
-        if not is_markdown(path):
-            return None
+        """Return the lines of a text file; None if it cannot be read now."""
         file = read_note(self._root, path)
         if file is None or file.problem is not None:
             return None
         text, _ = decode(file.data)
         return lines_of(text)
+
+    def notes(self, path: str) -> Iterator[tuple[Note, Callable[[Edit], Edit]]]:
+        """Yield the Markdown of a file: a note or cards, each with what puts an edit of it in its place."""
+        lines = self.lines(path) or ()
+        if is_markdown(path):
+            yield parse("\n".join(lines), path), lambda edit: edit
+        for field in _fields(path, lines):
+            if field.field == "text":
+                # A rule at the beginning of a card is no frontmatter.
+                yield parse(f"\n{field.text}", path), partial(_in_card, field)
 
 
 # -- notes and other files
@@ -134,6 +148,15 @@ class Moves:
         self._names = names
         self._after = after or names.moved(moves)
 
+    def file(self, path: str, source: str) -> str | None:
+        """Return the new path of a file that ``source`` names by its path; None if that stays as it is."""
+        before = self._names.resolve(path, source).path
+        if before is None:
+            return None
+        now = self._moves.get(before, before)
+        leads = self._after.resolve(path, self._moves.get(source, source)).path == now
+        return None if now == path or (leads and before != path) else now
+
     def of(self, link: Link, source: str) -> str | None:
         """Return the new target of a link in the note ``source``; None if it stays as it is."""
         if not link.target:
@@ -154,14 +177,40 @@ def _key(link: LinkRow) -> tuple[int, int, Place | None, str]:
 def _edits(wanted: Sequence[tuple[LinkRow, str]], vault: Vault, targets: Moves) -> Iterator[Edit]:
     wanted = sorted(wanted, key=lambda pair: (pair[0].source, pair[0].link.line, pair[0].link.place or ()))
     for source, pairs in groupby(wanted, key=lambda pair: pair[0].source):
-        lines = vault.lines(source)
-        if lines is None:
-            continue
-        edits = [_quick_edit(source, row.link, target, lines) for row, target in pairs]
+        lines = vault.lines(source) or ()
+        edits: list[Edit | None] = [None]
+        if is_markdown(source):
+            edits = [_quick_edit(source, row.link, target, lines) for row, target in pairs]
         if None in edits:  # the note has changed since, or a link is written in another place
-            yield from note_edits(parse("\n".join(lines), source), targets)
-        else:
-            yield from (edit for edit in edits if edit)
+            edits = [put(edit) for note, put in vault.notes(source) for edit in note_edits(note, targets)]
+            edits += _file_edits(source, lines, targets)
+        if not edits:
+            vault.left.append(source)
+        yield from (edit for edit in edits if edit)
+
+
+def _file_edits(path: str, lines: Sequence[str], targets: Moves) -> Iterator[Edit]:
+    """Yield the edits of the nodes of a canvas that show a file, and of the links of an Org file."""
+    for field in _fields(path, lines):
+        if field.field == "file" and (new := targets.file(field.text, path)):
+            yield Edit(path, field.whole, field.raw, escaped(new))
+    if kind_of(path) == "org":
+        from vaultseek.content.extractors import org  # needed for few vaults, so not imported at once
+
+        for link in org.links(lines):
+            if link.written and (target := targets.of(link, path)):
+                yield Edit(path, link.written, link.target, target)
+
+
+def _fields(path: str, lines: Sequence[str]) -> Iterator[Written]:
+    return written_fields(lines) if kind_of(path) == "canvas" else iter(())
+
+
+def _in_card(field: Written, edit: Edit) -> Edit:
+    """Return the edit of a card's text after an empty line as one of its canvas."""
+    place = field.place(edit.place._replace(line=edit.place.line - 1))
+    old = field.raw[place.start - field.start : place.end - field.start]
+    return Edit(edit.path, place, old, escaped(edit.new))
 
 
 def note_edits(note: Note, targets: Moves) -> Iterator[Edit]:
@@ -240,7 +289,7 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 
     Raises NotFound if the note has no such heading, and UsageError if the heading has several lines.
     """
-    own = parse("\n".join(vault.lines(row.path) or []), row.path)
+    own = parse("\n".join(vault.lines(row.path) or ()) if is_markdown(row.path) else "", row.path)
     chain = heading_chain([heading], own.headings) or heading_chain(heading.split("#"), own.headings)
     if chain is None:
         raise NotFound(f"{quote(row.path)} has no heading {quote(heading)}; save the note, or choose another")
@@ -250,12 +299,25 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
         *heading_links(own, row.path, own.headings, at, text, _leading(own, row.path, vault)),
     ]
     sources = {
-        link.source for link in vault.ledger.links.to_paths([row.path]) if link.link.heading is not None
+        link.source
+        for link in vault.ledger.links.to_paths([row.path])
+        if link.link.heading is not None and _renamed_fragment(link.link.heading, own.headings, at, text)
     }
     for source in sorted(sources - {row.path}):
-        if (others := vault.lines(source)) is not None:
-            note = parse("\n".join(others), source)
-            edits += heading_links(note, row.path, own.headings, at, text, _leading(note, row.path, vault))
+        of_source = [
+            put(edit)
+            for note, put in vault.notes(source)
+            for edit in heading_links(note, row.path, own.headings, at, text, _leading(note, row.path, vault))
+        ]
+        for file, part in pairwise(_fields(source, vault.lines(source) or ())):
+            if (file.field, part.field) != ("file", "subpath"):
+                continue
+            new = _renamed_fragment(part.text.removeprefix("#"), own.headings, at, text)
+            if new is not None and vault.names.resolve(file.text, source).path == row.path:
+                of_source.append(Edit(source, part.whole, part.raw, escaped(f"#{new}")))
+        if not of_source:
+            vault.left.append(source)
+        edits += of_source
     return edits
 
 
@@ -325,8 +387,10 @@ def rename_tag(old: str, new: str, vault: Vault) -> list[Edit]:
     rows = vault.ledger.notes.by_id(ids)
     edits: list[Edit] = []
     for path in sorted(row.path for row in rows.values()):
-        if (lines := vault.lines(path)) is not None:
-            edits += tag_edits(parse("\n".join(lines), path), old, new)
+        of_file = [put(edit) for note, put in vault.notes(path) for edit in tag_edits(note, old, new)]
+        if not of_file:
+            vault.left.append(path)
+        edits += of_file
     return edits
 
 

@@ -38,9 +38,7 @@ async def _rename(follower: SeenFollower, call: params.RenameParams) -> JSON:
     folder_of(follower.vault, "renaming")
     await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
     row = None if call.note is None else await find_note(call.note, follower)
-    edits = await asyncio.to_thread(_edits, call, follower.vault, row)
-    items = [edit.as_json() for edit in edits]
-    return {"edits": items, "notes": len({edit.path for edit in edits})}
+    return await asyncio.to_thread(_proposed, call, follower.vault, row)
 
 
 def _resolved(call: params.ResolveParams, follower: SeenFollower) -> JSON:
@@ -98,9 +96,15 @@ def _mentions(call: params.MentionedParams, vault: SearchedVault) -> JSON:
     return {"mentions": items, "markdown": style.markdown}
 
 
-def _edits(call: params.RenameParams, vault: OpenVault, row: NoteRow | None) -> list[rename.Edit]:
+def _proposed(call: params.RenameParams, vault: OpenVault, row: NoteRow | None) -> JSON:
     root, indexer = folder_of(vault, "renaming"), vault.indexer
     place = rename.Vault(root, vault.ledger, indexer.names, indexer.skips)
+    edits = _edits(call, row, place)
+    items = [edit.as_json() for edit in edits]
+    return {"edits": items, "notes": len({edit.path for edit in edits}), "left": place.left}
+
+
+def _edits(call: params.RenameParams, row: NoteRow | None, place: rename.Vault) -> list[rename.Edit]:
     if call.moves:
         return rename.rename_notes(_moves(call.moves), place)
     if not call.to or not call.to.strip():

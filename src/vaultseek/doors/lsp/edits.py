@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 
 from lsprotocol import types
 
-from vaultseek.base.model import JSON, Place
+from vaultseek.base.model import Place
 from vaultseek.base.text import remove_hidden
 from vaultseek.core.notes.rename import Edit
 from vaultseek.doors.lsp.documents import Text
@@ -14,8 +15,15 @@ from vaultseek.doors.lsp.session import Session, Spot
 FileOperation = types.CreateFile | types.RenameFile
 
 
-def edits_of_answer(answer: JSON, without: Container[str]) -> list[Edit]:
-    """Return the edits in an answer to ``vault/rename``, except those of the paths ``without``."""
+async def proposed_edits(session: Session, spot: Spot, without: Container[str], **asked: Any) -> list[Edit]:
+    """Return the edits in the answer to ``vault/rename``, except those of the paths ``without``.
+
+    The user is warned of files whose links do not follow.
+    """
+    answer = await session.ask("vault/rename", spot.root, **asked)
+    left = [path for path in answer["left"] if path not in without]
+    if left:
+        session.warn(f"links or tags that stay as they were: {', '.join(left)}")
     return [
         Edit(
             item["path"],

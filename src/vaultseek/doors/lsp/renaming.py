@@ -21,7 +21,7 @@ from vaultseek.core.notes.rename import (
 )
 from vaultseek.doors.lsp.cursor import heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text
-from vaultseek.doors.lsp.edits import can_do, edits_of_answer, workspace_edit
+from vaultseek.doors.lsp.edits import can_do, proposed_edits, workspace_edit
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import targets
 from vaultseek.errors import NotFound, UsageError
@@ -127,9 +127,8 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
 
 async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
     """Return the daemon's edits; those of open notes are made from the editor's text instead."""
-    answer = await session.ask("vault/rename", spot.root, moves=list(moves))
     open_texts = await session.open_texts(spot.root)
-    edits = edits_of_answer(answer, without=open_texts)
+    edits = await proposed_edits(session, spot, open_texts, moves=list(moves))
     for path, (_, text) in open_texts.items():
         links = [link for link in text.note.links if link.written]
         seen = set()
@@ -154,8 +153,7 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     if find_heading(heading.text, headings) == heading:
         with suppress(NotFound):  # it is not saved yet: nothing links there
             asked = {"note": wanted.path, "heading": heading.text, "to": new}
-            answer = await session.ask("vault/rename", spot.root, **asked)
-            edits += edits_of_answer(answer, without=texts)
+            edits += await proposed_edits(session, spot, texts, **asked)
     for path, text in texts.items():
         links = [link for link in text.note.links if link.heading]
         found = await targets(session, spot.beside(path), links)
@@ -166,10 +164,9 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
 
 
 async def _rename_tag(session: Session, spot: Spot, old: str, new: str) -> types.WorkspaceEdit:
-    answer = await session.ask("vault/rename", spot.root, tag=old, to=new)
-    new = new.lstrip("#").strip("/")
     open_texts = await session.open_texts(spot.root)
-    edits = edits_of_answer(answer, without=open_texts)
+    edits = await proposed_edits(session, spot, open_texts, tag=old, to=new)
+    new = new.lstrip("#").strip("/")
     for _, text in open_texts.values():
         edits += tag_edits(text.note, old, new)
     return workspace_edit(session, spot, edits)

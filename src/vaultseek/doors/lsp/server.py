@@ -134,8 +134,8 @@ class _Editor:
 
     def __init__(self, server: LanguageServer, start: Callable[[], object], options: Options) -> None:
         self._server = server
-        self._daemon = Daemon(start, self._notified, self._reconnected, self._show_failure)
-        self._session = Session(self._daemon.ask, options)
+        self._daemon = Daemon(start, self._notified, self._reconnected, self._warn)
+        self._session = Session(self._daemon.ask, self._warn, options)
         self._commands = Commands(self._session, self._choose, self._show, self._apply)
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
@@ -308,7 +308,7 @@ class _Editor:
                 percentage = int(share * 100)
                 progress.report(token, types.WorkDoneProgressReport(message=message, percentage=percentage))
 
-    def _show_failure(self, message: str) -> None:
+    def _warn(self, message: str) -> None:
         self._server.window_show_message(
             types.ShowMessageParams(types.MessageType.Warning, f"vaultseek: {printable(message, 500)}")
         )

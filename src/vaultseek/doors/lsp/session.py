@@ -14,6 +14,7 @@ from pygls.uris import from_fs_path, to_fs_path
 from pygls.workspace import Workspace
 
 from vaultseek.base.model import JSON
+from vaultseek.content.kinds import is_markdown
 from vaultseek.doors.lsp.documents import Text, text_on_disk
 from vaultseek.errors import VaultseekError
 
@@ -60,9 +61,11 @@ class Options(NamedTuple):
 class Session:
     """Answers about the open documents and the vaults around them."""
 
-    def __init__(self, ask: Ask, options: Options | None = None) -> None:
+    def __init__(self, ask: Ask, warn: Callable[[str], None], options: Options) -> None:
+        """``warn`` shows a message to the user."""
         self._ask = ask
-        self.options = options or Options()
+        self.warn = warn
+        self.options = options
         self.capabilities = types.ClientCapabilities()
         self.client = ""
         self._workspace: Workspace | None = None
@@ -202,7 +205,9 @@ class Session:
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)
-            if spot is not None and spot.root == root and (text := self.text(document.uri, spot)):
+            if spot is None or spot.root != root or not is_markdown(spot.path):
+                continue
+            if text := self.text(document.uri, spot):
                 texts[spot.path] = (document.uri, text)
         return texts
 

@@ -956,6 +956,8 @@ class Rename(OfVault):
     edits: list[ProposedEdit]
     notes: int
     """Number of notes with an edit."""
+    left: list[str]
+    """Files with links or tags that should follow, but whose place in the file is not known."""
 
 
 _KnownFrom = TypedDict("_KnownFrom", {"from": Literal["config", "added", "request"]})
