@@ -18,6 +18,7 @@ from vaultseek.semantic.vectors.port import VectorBatch
 from vaultseek.tools.doctor import system
 from vaultseek.tools.doctor.finding import Finding
 from vaultseek.tools.doctor.report import report
+from vaultseek.tools.doctor.vaults import KnownVault, check_notes
 
 NOTES = {"Secret Diary.md": "# Hidden thoughts\n", "sub/b.md": "# B\n"}
 
@@ -232,6 +233,35 @@ def test_a_vault_with_a_common_name_leaves_the_report_readable(daemon, file, vau
     file.write_text(f'[[vaults]]\nname = "notes"\npath = "{vault(NOTES)}"\n')
     done = daemon.run("doctor", "--report", "--no-worker")
     assert "- ok: vault <vault 1>: 2 notes can be read" in done.stdout
+
+
+def test_a_vault_is_hidden_whatever_its_name(file, vault):
+    root = vault(NOTES)
+    for name in ("notes", "read", "model", "My Debts"):
+        file.write_text(f'[[vaults]]\nname = "{name}"\npath = "{root}"\n')
+        kinds = ("vault", "index of", "vectors of", "audit of", "engine of", "state of", "model of")
+        findings = [Finding(f"{kind} {name}", "ok", f"3 notes can be read of '{name}'") for kind in kinds]
+        findings.append(Finding(f"model of {name} for other languages", "ok", "read"))
+        findings.append(Finding("state of a shard", "ok", "read"))
+        lines = report([*findings, Finding("model", "ok", "read")], file).splitlines()[2:]
+        assert lines == [
+            *(f"- ok: {kind} <vault 1>: 3 notes can be read of '<vault 1>'" for kind in kinds),
+            "- ok: model of <vault 1> for other languages: read",
+            "- ok: state of <vault>: read",
+            "- ok: model: read",
+        ]
+
+
+def test_the_remedy_fits_what_is_wrong_with_a_note(vault):
+    root = vault(NOTES)
+    (root / "a.md").symlink_to("nowhere.md")
+    (finding,) = check_notes(KnownVault("vault", root))
+    assert "put a copy of the note in place of a link" in finding.advice
+    assert "chmod" not in finding.advice
+    (root / "a.md").rename(root / os.fsdecode(b"\xff.md"))
+    (finding,) = check_notes(KnownVault("vault", root))
+    assert "rename" in finding.advice
+    assert "link" not in finding.advice
 
 
 def test_the_page_says_what_to_do_and_forms_exclude_each_other(daemon, file):

@@ -16,6 +16,8 @@ from vaultseek.tools.doctor.vaults import KnownVault, known_vaults
 _SYSTEM = r"/(?:usr|opt|etc|proc|dev|run/user|bin|lib(?:64)?)(?![\w-])[^\s'\"`,;:()]*"
 _PATH = re.compile(rf"(?<![\w<.])(?:({_SYSTEM})|~?/(?=\S)[^'\"`,;:()\n]*)")
 """A path. Names have spaces, so a user's path lasts until a sign that ends it, with words that follow."""
+_CHECK = re.compile(r"((?:vault|(?:index|vectors|audit|engine|state|model) of) )(.+?)( for other languages)?")
+"""The name of a check of a vault, with that of the vault."""
 _END = r"(?=[/\s'\"`,;:()]|$)"
 
 
@@ -25,7 +27,7 @@ def report(findings: Iterable[Finding], config: Path | None = None) -> str:
     redact = _Redactor(known_vaults(check_settings(config)[0]), config or paths.config_file())
     for finding in findings:
         message = finding.public if finding.public is not None else finding.message
-        lines.append(f"- {finding.status}: {redact(finding.check)}: {redact(message)}")
+        lines.append(f"- {finding.status}: {redact.check(finding.check)}: {redact(message)}")
     return "\n".join(lines)
 
 
@@ -34,38 +36,33 @@ class _Redactor:
 
     def __init__(self, vaults: Sequence[KnownVault], config: Path) -> None:
         places = (config, paths.data_directory(), paths.state_directory())
-        words = {str(place): "<path>" for place in places}
+        known = {str(place): "<path>" for place in places}
+        self._vaults: dict[str, str] = {}
         for number, vault in enumerate(vaults, 1):
-            words |= {str(vault.root): f"<vault {number}>", vault.name: f"<vault {number}>"}
+            known[str(vault.root)] = self._vaults[vault.name] = f"<vault {number}>"
         home = str(Path.home())
         if home != "/":
-            words[home] = "~"
-        self._words = sorted(words.items(), key=lambda pair: -len(pair[0]))
+            known[home] = "~"
+        self._paths = sorted(known.items(), key=lambda pair: -len(pair[0]))
         self._names = {
             name: mark for name, mark in ((_user(), "<user>"), (socket.gethostname(), "<host>")) if name
         }
 
+    def check(self, name: str) -> str:
+        """Return the name of a check, which may be that of a vault."""
+        match = _CHECK.fullmatch(name)
+        if match is None:
+            return self(name)
+        return f"{match[1]}{self._vaults.get(match[2], '<vault>')}{match[3] or ''}"
+
     def __call__(self, text: str) -> str:
-        for word, mark in self._words:
-            if "/" in word:
-                text = re.sub(re.escape(word) + _END, mark, text)
-            else:
-                text = _replace_name(word, mark, text)
+        for path, mark in self._paths:
+            text = re.sub(re.escape(path) + _END, mark, text)
+        for name, mark in self._vaults.items():
+            text = re.sub(rf"(?<=['\"`]){re.escape(name)}(?=['\"`])", mark, text)
         for name, mark in self._names.items():
             text = _replace_word(name, mark, text)
         return _PATH.sub(lambda match: match[1] or "<path>", text)
-
-
-def _replace_name(word: str, mark: str, text: str) -> str:
-    """Replace a vault's name; a common word only where it is clearly the name of a vault."""
-    if word.casefold() not in _COMMON_WORDS:
-        return _replace_word(word, mark, text)
-    return re.sub(rf"((?:vault|(?:index|vectors) of) ){re.escape(word)}(?!\w)", rf"\1{mark}", text)
-
-
-_COMMON_WORDS = frozenset(
-    {"notes", "note", "vault", "vaults", "index", "passages", "documents", "model", "memory"}
-)
 
 
 def _replace_word(word: str, mark: str, text: str) -> str:

@@ -33,6 +33,14 @@ LISTED = 5
 _OUTDATED = "please report it; `vaultseek stop`, delete its folder `semantic`, `vaultseek start`"
 _WAIT = "`vaultseek status` shows the progress; try again when all is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
+_READABLE = "`chmod u+rX` makes them readable"
+_RENAME = "rename those whose names are too long or no UTF-8"
+_REMEDIES = {
+    "not_a_file": "put a copy of the note in place of a link, which is not followed",
+    "unreadable_folder": _READABLE,
+    "unreadable_note": _READABLE,
+}
+"""Remedies for problems of files; the others are about their names."""
 _REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
 
 
@@ -79,7 +87,8 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
                 unreadable["unreadable_note"] += 1
     if unreadable:
         message = _format_counts(unreadable)
-        advice = "`vaultseek status` lists them; `chmod u+rX` makes them readable"
+        remedies = dict.fromkeys(_REMEDIES.get(code, _RENAME) for code in sorted(unreadable))
+        advice = "; ".join(("`vaultseek status` lists them", *remedies))
         yield Finding(check, WARNING, f"{count(notes, 'note')}, but {message}", advice)
     else:
         rest = f"; left out: {_format_counts(excluded)}, `vaultseek status` lists them" if excluded else ""
