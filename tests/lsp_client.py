@@ -27,6 +27,8 @@ class Editor:
         self.asked: list[str] = []
         self.applied: list[types.WorkspaceEdit] = []
         self.progress: list[tuple[str, Any]] = []
+        self.may_answer = asyncio.Event()
+        self.may_answer.set()
         self.server: types.ServerCapabilities | None = None
 
     def uri(self, path: str) -> str:
@@ -140,7 +142,7 @@ async def editor(
         types.WORKSPACE_INLAY_HINT_REFRESH,
         types.WINDOW_WORK_DONE_PROGRESS_CREATE,
     ):
-        client.feature(method)(partial(_note, made.asked, method))
+        client.feature(method)(partial(_answer, made, method))
 
     await client.start_io(
         sys.executable, "-m", "vaultseek", "lsp", *arguments, env=dict(environment), cwd=root
@@ -166,8 +168,9 @@ async def editor(
         await client.stop()
 
 
-def _note(asked: list[str], method: str, *_: Any) -> None:
-    asked.append(method)
+async def _answer(made: Editor, method: str, *_: Any) -> None:
+    made.asked.append(method)
+    await made.may_answer.wait()
 
 
 def position(text: str, mark: str = "¦") -> tuple[str, types.Position]:

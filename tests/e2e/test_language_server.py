@@ -406,6 +406,9 @@ async def test_links_can_be_mended_and_mentions_linked(served):
         )
         assert new_texts(every.edit) == ["[[Pump|bilge]]", "[[Pump|Bilge]]"]
         assert "vaultseek.related" in str(mention["Related notes"])
+        here.open("Shed.MD", "See [[Pumpe]].\n")
+        assert "Change to Pump" in await actions_at(here, "Shed.MD", 0, 7)
+        assert await here.until_published("Shed.MD", bool)
 
 
 async def test_an_edit_has_the_version_of_the_text_that_it_was_made_for(served):

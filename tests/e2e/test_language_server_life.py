@@ -166,6 +166,39 @@ async def test_progress_of_open_vaults_is_shown(scripted, tmp_path):
     assert here.asked == [types.WINDOW_WORK_DONE_PROGRESS_CREATE]
 
 
+async def test_a_vault_that_is_done_before_the_client_answers_shows_no_progress(scripted, tmp_path):
+    wire, environment = scripted
+    root = write_files(tmp_path / "vault", {"A.md": ""})
+    shares: asyncio.Queue[float] = asyncio.Queue()
+
+    async def subscribe(params, context):
+        async def tell():
+            while True:
+                counts = {"notes": 1, "embedded": 0, "chunks": 1, "share": await shares.get()}
+                context.notify("index/progress", {"vault": "v", "vault_path": str(root), **counts})
+                shares.task_done()
+
+        context.task = asyncio.create_task(tell())
+        return {"vaults": []}
+
+    async def search(params, context):
+        return {"results": []}
+
+    await wire.start(known_vault(root, **{"index/subscribe": subscribe, "search": search}))
+    window = types.WindowClientCapabilities(work_done_progress=True)
+    async with editor(environment, root, window=window) as here:
+        here.may_answer.clear()
+        here.open("A.md")
+        await here.until(lambda: shares.put_nowait(0.5) or here.asked)  # until the client knows its vault
+        shares.put_nowait(1.0)
+        await shares.join()
+        words = types.WorkspaceSymbolParams("valves")
+        await here.client.workspace_symbol_async(words)  # what the daemon told before has arrived
+        here.may_answer.set()
+        await here.client.workspace_symbol_async(words)
+        assert here.progress == []
+
+
 async def test_a_cancelled_request_is_cancelled_in_the_daemon(scripted, tmp_path):
     wire, environment = scripted
     root = write_files(tmp_path / "vault", {"A.md": ""})

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import fold, printable
+from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
 from vaultseek.core.notes.rename import in_brackets, quote_before
@@ -32,7 +33,7 @@ async def code_actions(
     session: Session, spot: Spot, text: Text, params: types.CodeActionParams
 ) -> list[types.CodeAction] | None:
     """Return what can be done at a range."""
-    if not spot.path.endswith(".md"):
+    if not is_markdown(spot.path):
         return None
     uri = params.text_document.uri
     first, _ = text.place(params.range.start)

@@ -13,6 +13,7 @@ from lsprotocol import types
 from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
+from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.links import in_quotes
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
@@ -84,7 +85,7 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
 async def resolve(session: Session, item: types.CompletionItem) -> types.CompletionItem:
     """Add the preview of the note, heading or block."""
     data = item.data
-    if not isinstance(data, dict) or not str(data.get("path", "")).endswith(".md"):
+    if not isinstance(data, dict) or not is_markdown(str(data.get("path", ""))):
         return item
     first = max(1, int(data.get("line") or 1))
     answer = await session.ask(
@@ -187,7 +188,7 @@ async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> 
     link = Link("wikilink", target.strip(), None, None, None, 1)
     (found,) = await targets(session, spot, [link])
     path = found.path
-    if path is None or not path.endswith(".md"):
+    if path is None or not is_markdown(path):
         return []
     if typing.kind == "block":
         other = session.text_of(spot, path)

@@ -10,9 +10,10 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Place, Problem
 from vaultseek.base.text import fold
+from vaultseek.content.kinds import is_markdown
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.labels import undefined
-from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.session import Document, Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
 SOURCE = "vaultseek"
@@ -24,10 +25,9 @@ _SEVERITIES = {
 }
 
 
-async def of_document(session: Session, uri: str) -> list[types.Diagnostic]:
-    """Return the diagnostics of one document."""
-    document = await session.document(uri)
-    if document is None or not document.spot.path.endswith(".md") or not session.options.diagnostics:
+async def of_document(session: Session, document: Document | None) -> list[types.Diagnostic]:
+    """Return the diagnostics of one document; there are none of one without a vault."""
+    if document is None or not is_markdown(document.spot.path) or not session.options.diagnostics:
         return []
     spot, text = document
     note = text.note
@@ -44,7 +44,7 @@ async def pull(
     session: Session, params: types.DocumentDiagnosticParams
 ) -> types.RelatedFullDocumentDiagnosticReport:
     """Return the diagnostics of one document as the answer to a request."""
-    items = await of_document(session, params.text_document.uri)
+    items = await of_document(session, await session.document(params.text_document.uri))
     return types.RelatedFullDocumentDiagnosticReport(items=items)
 
 
@@ -85,7 +85,7 @@ def _report(
     state = f"{hash(tuple(parts)):x}"
     if state == before:
         return types.WorkspaceUnchangedDocumentDiagnosticReport(uri=uri, result_id=state)
-    text = session.text_of(spot, path) if path.endswith(".md") else None
+    text = session.text_of(spot, path) if is_markdown(path) else None
     items = [_of_index(problem, text) for problem in problems]
     return types.WorkspaceFullDocumentDiagnosticReport(uri=uri, items=items, result_id=state)
 

@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.base.text import count, fold
-from vaultseek.content.kinds import file_type
+from vaultseek.content.kinds import file_type, is_markdown
 from vaultseek.core.notes.anchors import block_lines, find_heading, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text, start_of_line
@@ -206,7 +206,7 @@ async def _hover_link(session: Session, spot: Spot, text: Text, link: Link) -> t
         similar = ", ".join(escaped(item["text"]) for item in target.answer.get("similar") or ())
         more = f"\n\nNearest: {similar}" if similar else ""
         return types.Hover(_markdown(session, escaped(target.message or "") + more), at)
-    if not target.path.endswith(".md"):
+    if not is_markdown(target.path):
         picture = file_type(target.path) == "image"
         shown = f"![]({spot.uri(target.path)})" if picture else escaped(target.path)
         return types.Hover(_markdown(session, shown), at)

@@ -139,7 +139,10 @@ class _Editor:
         self._commands = Commands(self._session, self._choose, self._show, self._apply)
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._refreshing: asyncio.Task[None] | None = None
-        self._progress: dict[str, bool] = {}
+        self._asked: dict[str, float] = {}
+        """The vaults whose progress the client is asked to show, with their share of now."""
+        self._shown: set[str] = set()
+        """The vaults whose progress the client shows."""
         self._vaults: set[str] = set()
 
     def register(self) -> None:
@@ -240,13 +243,14 @@ class _Editor:
     async def _publish(self, uri: str) -> None:
         await asyncio.sleep(DIAGNOSE_SECONDS)
         try:
-            items = await diagnostics.of_document(self._session, uri)
+            document = await self._session.document(uri)
+            items = await diagnostics.of_document(self._session, document)
         except VaultseekError:
             return
         if self._session.is_open(uri):
-            self._server.text_document_publish_diagnostics(
-                types.PublishDiagnosticsParams(uri, items, self._session.version(uri))
-            )
+            version = document.text.version if document else None
+            params = types.PublishDiagnosticsParams(uri, items, version)
+            self._server.text_document_publish_diagnostics(params)
 
     # -- notifications of the daemon -------------------------------------------------------------------------
 
@@ -287,26 +291,31 @@ class _Editor:
         vault, share = str(state["vault"]), float(state["share"])
         token = f"vaultseek/{vault}"
         progress = self._server.work_done_progress
-        if vault not in self._progress:
+        if vault in self._asked:
+            self._asked[vault] = share
+        elif vault not in self._shown:
             if share >= 1 or not self._session.can("window.work_done_progress"):
                 return
-            self._progress[vault] = False
-            title = f"Indexing {printable(vault)}"
+            self._asked[vault] = share
 
             def begin(*_: Any) -> None:
-                self._progress[vault] = True
+                share = self._asked.pop(vault)
+                if share >= 1:
+                    progress.tokens.pop(token, None)
+                    return
+                self._shown.add(vault)
+                title = f"Indexing {printable(vault)}"
                 progress.begin(token, types.WorkDoneProgressBegin(title, percentage=int(share * 100)))
 
             progress.create(token, begin)
-        elif self._progress[vault]:
-            if share >= 1:
-                progress.end(token, types.WorkDoneProgressEnd())
-                progress.tokens.pop(token, None)
-                del self._progress[vault]
-            else:
-                message = f"{state['notes']} notes, {state['embedded']} of {state['chunks']} passages"
-                percentage = int(share * 100)
-                progress.report(token, types.WorkDoneProgressReport(message=message, percentage=percentage))
+        elif share >= 1:
+            progress.end(token, types.WorkDoneProgressEnd())
+            progress.tokens.pop(token, None)
+            self._shown.discard(vault)
+        else:
+            message = f"{state['notes']} notes, {state['embedded']} of {state['chunks']} passages"
+            report = types.WorkDoneProgressReport(message=message, percentage=int(share * 100))
+            progress.report(token, report)
 
     def _warn(self, message: str) -> None:
         self._server.window_show_message(

@@ -161,11 +161,6 @@ class Session:
         """True if the client has the document open."""
         return self._open(uri) is not None
 
-    def version(self, uri: str) -> int | None:
-        """Return the version of an open document; None for others."""
-        document = self._open(uri)
-        return document.version if document else None
-
     async def document(self, uri: str) -> Document | None:
         """Return the place and the text of a document; None if it is in no vault, or cannot be read."""
         spot = await self.spot(uri)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from vaultseek.base.model import JSON, Link
+from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.notes.anchors import find_block, find_heading
 from vaultseek.core.notes.targets import problem_message
@@ -71,7 +72,7 @@ def _target(session: Session, spot: Spot, link: Link, answer: JSON) -> Target:
     message = answer["message"]
     if not link.target and (link.heading or link.block):
         path, problem = spot.path, None  # the note itself, which may not be saved yet
-    is_part = path and path.endswith(".md") and (link.heading or link.block)
+    is_part = path and is_markdown(path) and (link.heading or link.block)
     text = session.text_of(spot, path) if is_part and session.is_open(spot.uri(path)) else None
     if text is not None:
         line = _line(link, text)
