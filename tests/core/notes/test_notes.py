@@ -196,6 +196,11 @@ def test_orphans_and_isolated_notes(world):
         ("> [!note] A pump", 1, "Pump"),
         ("[^1]: A pump for $5 or $6", 1, "Pump"),
         ("%%x%% and `%%` a pump %% and # pump", 1, "Pump"),
+        ("a [Pump] and ![pump] and [ PUMP ][]\n\n[pump]: https://pump.example", None, None),
+        ("a [Pump] \n\n# Long\n\n" + "and so on " * 900 + "\n\n[pump]: https://pump.example", None, None),
+        ("a [pump] and \\[pump]", 1, "Pump"),
+        ("a \\[pump]\n\n[pump]: https://pump.example", 1, "Pump"),
+        ("a [pump]\n\n```\n[pump]: https://pump.example\n```", 1, "Pump"),
     ],
 )
 def test_mentions_that_are_no_links(world, text, line, name):

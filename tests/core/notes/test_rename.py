@@ -291,13 +291,14 @@ def test_files_are_named_whose_links_and_tags_do_not_follow(world):
         "a.html": "<html><body><p>See <a href='Pump.md#Float'>the pump</a> of the house</p></body></html>",
         "b.org": "[[file:Pump.md::*Float]]\n",
         "c.org": "* H :tea:\n",
+        "escaped.md": '---\ntags: ["te\\u0061"]\n---\n',
         "n.md": "[[Pump]] #tea\n",
     }
     here = world(texts)
     for edits, left in (
         (lambda place: rename_notes({"Pump.md": "Valve.md"}, place), ["a.html"]),
         (lambda place: rename_heading(here.note("Pump"), "Float", "Switch", place), ["a.html", "b.org"]),
-        (lambda place: rename_tag("tea", "chai", place), ["c.org"]),
+        (lambda place: rename_tag("tea", "chai", place), ["c.org", "escaped.md"]),
     ):
         place = vault_of(here)
         assert edits(place)

@@ -11,7 +11,7 @@ from vaultseek.content.query.compare import contains
 from vaultseek.content.query.filters import Contains, any_of
 from vaultseek.core.notes.read import about
 from vaultseek.core.search.filter import filter_notes
-from vaultseek.core.search.name_mentions import MIN_NAME_CHARS, NO_PROSE, prose
+from vaultseek.core.search.name_mentions import MIN_NAME_CHARS, NO_PROSE, labels_in, prose
 from vaultseek.store.ledger import Ledger, NoteRow
 
 
@@ -58,9 +58,10 @@ def names_of(row: NoteRow) -> list[str]:
 
 
 def _lines(chunks: Sequence[Chunk], names: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+    labels = set[str]().union(*(labels_in(chunk.text) for chunk in chunks))
     for chunk in chunks:
         offset = 0
-        proses = prose(chunk.text).split("\n")
+        proses = prose(chunk.text, labels).split("\n")
         for number, text in enumerate(chunk.text.split("\n")):
             in_code = any(start <= offset and offset + len(text) <= end for start, end in chunk.code)
             offset += len(text) + 1

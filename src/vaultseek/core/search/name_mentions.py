@@ -1,11 +1,12 @@
 """Names of notes in running text: a weaker edge of the link graph, where nobody made a link."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from vaultseek.base.limits import SQL_VARIABLES
 from vaultseek.base.text import fold, is_unspaced
+from vaultseek.content.markdown.links import label_key
 from vaultseek.store.ledger import Ledger
 
 _TEXT = r"(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+\])*+"
@@ -17,7 +18,7 @@ _PIECES = (
     r"``(?:[^`\n]|`(?!`))++``|`[^`\n]*+`",
     r"%%(?:[^%]|%(?!%))*+%%|<!--(?:[^-]|-(?!->))*+(?:-->)?",
     r"(?<!\\)\$\$[^$]*+\$\$|(?<![\\$])\$(?![\s$])[^$\n]++(?<!\s)\$(?!\d)",
-    r"^[ ]{0,3}\[(?!\^)[^\[\]\n]+\]:[^\n]*+",
+    r"^[ ]{0,3}\[(?!\^)(?P<label>[^\[\]\n]+)\]:[^\n]*+",
     r"!?\[\[(?:[^\[\]\n]|\](?!\]))*+\]\]",
     rf"!?\[{_TEXT}\](?:\({_ADDRESS}\)|\[[^\[\]\n]*+\])",
     r"\[[!^][^\[\]\n]++\]",
@@ -93,9 +94,28 @@ NAME_WORDS = 10
 """Words of the longest name that is looked for; in scripts without spaces, characters."""
 
 
-def prose(text: str) -> str:
-    """Return a text with null characters in place of what is no prose, so that lines and columns remain."""
-    return NO_PROSE.sub(lambda piece: _SIGN.sub("\0", piece[0]), text)
+def prose(text: str, labels: Collection[str] = ()) -> str:
+    """Return a text with null characters in place of what is no prose, so that lines and columns remain.
+
+    ``labels`` are those that the rest of the note defines; ``[label]`` is a link.
+    """
+    labels = {*labels, *labels_in(text)}
+    text = NO_PROSE.sub(_hidden, text)
+    if not labels:
+        return text
+    return _SHORTCUT.sub(lambda link: _hidden(link) if label_key(link[1]) in labels else link[0], text)
 
 
+def labels_in(text: str) -> set[str]:
+    """Return the labels that a text defines for links, by their keys."""
+    if "]:" not in text:
+        return set()
+    return {label_key(piece["label"]) for piece in NO_PROSE.finditer(text) if piece["label"]}
+
+
+def _hidden(piece: re.Match[str]) -> str:
+    return _SIGN.sub("\0", piece[0])
+
+
+_SHORTCUT = re.compile(r"(?<!\\)!?\[([^\[\]\n\0]+)\]")
 _SIGN = re.compile(r"[^\n]")
