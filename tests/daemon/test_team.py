@@ -1,5 +1,6 @@
 """The rights and limits of a team's tokens, without a daemon."""
 
+import contextlib
 import json
 import re
 import stat
@@ -20,10 +21,10 @@ from vaultseek.core.indexing.open_vault import open_folder
 from vaultseek.core.indexing.scoped_vault import general
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.team.audit import AuditLog, entry_of
-from vaultseek.daemon.team.gate import Quotas
+from vaultseek.daemon.team.gate import AccessControl, Quotas
 from vaultseek.daemon.team.grants import Grant, token_digest, token_proof
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import Busy
+from vaultseek.errors import Busy, Forbidden
 from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
@@ -98,6 +99,40 @@ def test_the_audit_log_is_private_and_has_a_line_for_each_entry(tmp_path: Path):
     assert "query" not in entries[0]
     assert entries[1]["query"] == "a\nquery"
     assert stat.S_IMODE(log.file.stat().st_mode) == 0o600
+
+
+async def test_refused_requests_do_not_fill_the_audit_log(tmp_path: Path):
+    clock = [0.0]
+    log = AuditLog(tmp_path / "state" / "audit.log")
+    grant = Grant(token("wiki", requests_per_minute=3))
+
+    async def current(grant: Grant) -> Grant:
+        return grant
+
+    async def search(params: JSON, context: RequestContext) -> JSON:
+        return {"count": 1}
+
+    control = AccessControl(
+        TeamSettings, current, lambda grant: (), lambda vault: None, log, clock=lambda: clock[0]
+    )
+    context = RequestContext(ClientInfo(grant=grant))
+    for now in (0.0, 61.0):
+        clock[0] = now
+        for method in ("vault/add", "search"):
+            for _ in range(100):
+                with contextlib.suppress(Busy, Forbidden):
+                    await control.guard(method, search)({}, context)
+    log.close()
+    lines = [json.loads(line) for line in log.file.read_text().splitlines()]
+    granted = [("search", "ok", None)] * 3
+    assert [(each["method"], each["outcome"], each.get("repeated")) for each in lines] == [
+        ("vault/add", "forbidden", None),
+        *granted,
+        ("search", "busy", None),
+        ("vault/add", "forbidden", 99),
+        *granted,
+        ("search", "busy", 96),
+    ]
 
 
 def test_a_proof_tells_nothing_of_the_digest():

@@ -44,6 +44,7 @@ class AccessControl:
         counts: Callable[[str], Awaitable[Counts]],
         audit: AuditLog,
         metrics: Metrics | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
         self._current = current
@@ -51,7 +52,8 @@ class AccessControl:
         self._counts = counts
         self._audit = audit
         self._metrics = metrics
-        self._quotas = Quotas()
+        self._quotas = Quotas(clock)
+        self._refusals = Refusals(clock)
 
     def guard(self, method: str, handler: Handler) -> Handler:
         """Return the handler of a method with its access checked."""
@@ -171,12 +173,14 @@ class AccessControl:
         self, grant: str, client: str, method: str, params: JSON, outcome: str, seconds: float, answer: Any
     ) -> None:
         settings = self._settings()
-        if not settings.audit:
+        repeated = self._refusals.repeated(grant, method, outcome) if outcome in _REFUSED else 0
+        if not settings.audit or repeated is None:
             return
         entry = {
             **entry_of(grant, client, method, params),
             "outcome": outcome,
             "ms": round(1000 * seconds, 1),
+            **({"repeated": repeated} if repeated else {}),
         }
         if isinstance(answer, dict):
             entry |= {key: answer[key] for key in ("vault", "count", "path") if key in answer}
@@ -214,6 +218,29 @@ def _pick(answer: JSON, *keys: str) -> JSON:
 
 
 # -- limits of a token
+
+
+REFUSAL_SECONDS = 60.0
+"""Time in which refused requests of one kind get one line in the audit log."""
+_REFUSED = (Busy.code, Forbidden.code)
+
+
+class Refusals:
+    """Counts refused requests, which cost a client little: it must not fill the audit log with them."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._seen: dict[tuple[str, str, str], tuple[float, int]] = {}
+
+    def repeated(self, grant: str, method: str, outcome: str) -> int | None:
+        """Return how many like this one had no line since the last that did; None if it gets none, too."""
+        key, now = (grant, method, outcome), self._clock()
+        since, count = self._seen.get(key, (now - REFUSAL_SECONDS, 0))
+        if now - since < REFUSAL_SECONDS:
+            self._seen[key] = since, count + 1
+            return None
+        self._seen[key] = now, 0
+        return count
 
 
 @dataclass(slots=True)
