@@ -1,8 +1,11 @@
 """The unit for systemd and the agent for launchd."""
 
+import os
 import plistlib
+import sys
 from pathlib import Path
 
+from vaultseek.doors.cli.commands.service import run_all, service_manager, unload
 from vaultseek.doors.cli.service_files import MARK, launchd_agent, systemd_units
 
 
@@ -48,3 +51,29 @@ def test_a_daemon_that_asks_a_server_keeps_the_network_and_the_rest_of_the_sandb
     assert "PrivateNetwork=yes" in unit(False)
     assert "PrivateNetwork" not in unit(True)
     assert "ProtectSystem=strict" in unit(True)
+
+
+LAUNCHCTL = """#!/bin/sh
+case "$1" in
+    bootout) [ -e loaded ] && mv loaded ending && printf 1 > looks ;;
+    print) [ -e loaded ] || { [ -e ending ] && case "$(cat looks)" in
+        111) rm ending; false ;;
+        *) printf 1 >> looks ;;
+    esac; } ;;
+    bootstrap) [ ! -e loaded ] && [ ! -e ending ] && touch loaded ;;
+esac
+"""
+
+
+def test_an_agent_that_still_ends_is_waited_for(tmp_path, monkeypatch):
+    program = tmp_path / "launchctl"
+    program.write_text(LAUNCHCTL)
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    manager = service_manager()
+    for _ in range(2):  # installed, and installed again
+        unload(manager)
+        run_all(manager.start)
+    assert (tmp_path / "loaded").exists()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vaultseek.base.paths import obsidian_url
+from vaultseek.base.text import quote
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -20,6 +21,7 @@ _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
 _VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 """Files that no editor shows."""
 _OPENER = "open" if sys.platform == "darwin" else "xdg-open"
+_SET_EDITOR = "set $VISUAL or $EDITOR to your editor"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
 
 
@@ -45,7 +47,7 @@ def open_notes(results: Sequence[JSON], *, obsidian: bool = False) -> None:
             advice = "install it" if obsidian else "set $EDITOR to your editor, or install Obsidian"
             _open_by_desktop(obsidian_url(file), f"Obsidian is not here; {advice}")
     if places:
-        _run(editor_command(editor, places), "set $EDITOR to your editor")
+        _run(editor_command(editor, places))
 
 
 def open_window(vault: str, result: JSON) -> None:
@@ -54,7 +56,7 @@ def open_window(vault: str, result: JSON) -> None:
     Raises UsageError if the editor cannot be started.
     """
     command = editor_command(user_editor(), [(str(Path(vault, result["path"])), int(result["line"]))])
-    _run(command, "set $EDITOR to your editor", wait=False)
+    _run(command, wait=False)
 
 
 def user_editor() -> str:
@@ -63,8 +65,14 @@ def user_editor() -> str:
 
 
 def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[str]:
-    """Return the command line that opens files at lines; most editors take the line of the first alone."""
-    words = shlex.split(editor)
+    """Return the command line that opens files at lines; most editors take the line of the first alone.
+
+    Raises UsageError.
+    """
+    try:
+        words = shlex.split(editor)
+    except ValueError:
+        raise UsageError(f"the editor {quote(editor)} has a quotation mark too few; {_SET_EDITOR}") from None
     name = Path(words[0]).name
     if name in (*_GOTO, *_COLON):
         goto = ["--goto"] if name in _GOTO else []
@@ -82,7 +90,7 @@ def _open_by_desktop(target: str, problem: str) -> None:
         raise UsageError(problem)
 
 
-def _run(command: Sequence[str], advice: str, *, wait: bool = True) -> None:
+def _run(command: Sequence[str], *, wait: bool = True) -> None:
     nowhere = subprocess.DEVNULL
     try:
         if wait:
@@ -90,4 +98,4 @@ def _run(command: Sequence[str], advice: str, *, wait: bool = True) -> None:
         else:
             subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
     except OSError as error:
-        raise UsageError(f"cannot start {command[0]}: {error.strerror}; {advice}") from None
+        raise UsageError(f"cannot start {command[0]}: {error.strerror}; {_SET_EDITOR}") from None

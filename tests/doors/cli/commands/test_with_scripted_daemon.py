@@ -231,6 +231,14 @@ def test_open_goes_to_the_line(
     assert started == [command]
 
 
+def test_an_editor_with_an_open_quotation_mark_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "vim -c 'set nu")
+    code, _, problem = run(FakeDaemon(search={**ANSWER, "vault_path": "/n"}), "search", "x", "--open")
+    assert code == 2
+    assert problem.startswith('vaultseek: the editor "vim -c \'set nu" has a quotation mark too few; set ')
+
+
 def test_open_without_an_editor_is_obsidian(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 

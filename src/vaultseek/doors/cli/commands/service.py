@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,8 +60,7 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
     for file, text in files.items():
         changed = write_file(file, text)
         print(f"wrote {clean(file)}" if changed else f"up to date: {clean(file)}")
-    for command in manager.before_start:
-        try_run(command)
+    unload(manager)
     # A daemon that was started by hand would keep the service's daemon from starting.
     if stop_daemon():
         print("stopped the running daemon; the service starts its own")
@@ -168,6 +168,7 @@ def _read_end(log: Path) -> str:
 
 SERVICE_MANAGER_SECONDS = 60.0
 """Timeout for systemctl and launchctl."""
+UNLOAD_POLL_SECONDS = 0.1
 
 _UNITS = (f"{service_files.LABEL}.socket", f"{service_files.LABEL}.service")
 _PLIST = f"{service_files.AGENT}.plist"
@@ -221,6 +222,18 @@ def journal(lines: int) -> str:
     if result is None or result.returncode:
         raise Unavailable("cannot read the journal; leave out --journal to see the daemon's own log")
     return result.stdout.rstrip("\n")
+
+
+def unload(manager: Manager) -> None:
+    """Unload an older service before the start, and wait until it is gone, for at most a minute."""
+    deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
+    for command in manager.before_start:
+        try_run(command)
+        while time.monotonic() < deadline:
+            state = try_run(manager.state)
+            if state is None or state.returncode:
+                break
+            time.sleep(UNLOAD_POLL_SECONDS)
 
 
 def run_all(commands: Sequence[Sequence[str]]) -> None:
@@ -311,7 +324,7 @@ def _launchd() -> Manager:
         "launchd",
         folder,
         file_names=(_PLIST,),
-        # launchd refuses to load an agent twice.
+        # launchd refuses to load an agent twice, and one that still ends counts.
         before_start=(unload,),
         start=(("launchctl", "bootstrap", domain, str(folder / _PLIST)),),
         stop=(unload,),
