@@ -160,6 +160,7 @@ def test_properties(text, expected):
         ("tag:#", "tag:# |", "was taken as words"),
         ("[n:>abc]", '| property n = ">abc"', "[n:>abc] was taken as text to be equal to; expected a number"),
         ("[n:>7d OR <3]", '| (property n = ">7d" or property n < 3)', "[n:>7d] was taken as text"),
+        ("[n:>2026-11 junk]", '| property n = ">2026-11 junk"', "[n:>2026-11 junk] was taken as text"),
         ("[n:>=]", '| property n = ">="', "expected a number"),
         ("tags:work", "tags:work |", "tags:work was taken as a word; did you mean tag: ?"),
         ("tag: work", "tag: work |", "tag: was taken as a word; write what to look for without a space"),
@@ -173,7 +174,16 @@ def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
 
 
 @pytest.mark.parametrize(
-    "text", ["[n:>3]", '[n:">abc"]', "[n:<2026-01]", "std::vector", "todo:sails", "at 12:30"]
+    "text",
+    [
+        "[n:>3]",
+        '[n:">abc"]',
+        "[n:<2026-01]",
+        "[n:>2026-11-15 10:30]",
+        "std::vector",
+        "todo:sails",
+        "at 12:30",
+    ],
 )
 def test_what_is_understood_is_not_remarked_on(text):
     assert read(text).notes == ()

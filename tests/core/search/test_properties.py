@@ -15,6 +15,7 @@ NOTES = {
     "Bo.md": "---\nrole: Gardener\n---\nProduct of the year: a manager wrote about it.\n",
     "Cy.md": "# Cy\n\nA product manager told me about pumps, and another product manager did not.\n",
     "Di.md": "---\nphone: 555-0199\n---\n",
+    "Em.md": "---\ntitle: The Grower\naliases: Digger\ntags: [garden, home]\n---\nTomatoes.\n",
 }
 
 
@@ -74,6 +75,13 @@ def test_a_filter_by_a_property_shows_that_property(opened, query, shown, marked
     assert (result["path"], result["property"]) == ("Ada.md", shown.partition(":")[0])
     assert (result["line"], result["line_text"]) == (line, shown)
     assert [result["preview"][low:high] for low, high in result["highlights"]] == marked
+
+
+@pytest.mark.parametrize(
+    "query", ["/^tags: garden, /", "/garden.*home/", "/ALIASES: Digger$/", "/^title: The G/"]
+)
+def test_an_expression_finds_tags_and_names_as_they_are_written(opened, query):
+    assert paths(opened, query) == ["Em.md"]
 
 
 def test_an_expression_finds_text_before_properties(opened):

@@ -22,7 +22,7 @@ from vaultseek.content.query import expression
 from vaultseek.content.query.compare import comparable, contains, is_named, number_of
 from vaultseek.content.query.dates import Period, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
-from vaultseek.content.query.property_text import lines_of_text, property_lines
+from vaultseek.content.query.property_text import named_lines, property_lines
 
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
@@ -112,7 +112,7 @@ class Matches:
     pattern: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        text = lines_of_text(facts.properties)
+        text = named_lines(facts.properties)
         return (bool(text) and self.holds(text)) or any(map(self.holds, facts.passages("content")))
 
     def holds(self, passage: str) -> bool:
@@ -432,14 +432,20 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 
 def is_bound(value: str) -> bool:
-    """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year."""
-    return number_of(value) is not None or _period(fold(value)) is not None
+    """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year alone."""
+    text = fold(value)
+    return number_of(value) is not None or bool(_date(text) and parse_period(text, _LOCAL))
+
+
+def _date(text: str) -> re.Match[str] | None:
+    """Match the ISO date that a folded text begins with, or the year that it is."""
+    return _DATE.match(text) or _YEAR.fullmatch(text)
 
 
 @lru_cache(maxsize=4096)
 def _period(text: str) -> Period | None:
     """Return the period of a folded ISO date, of its day if the rest is no time; None if it is none."""
-    match = _DATE.match(text) or _YEAR.fullmatch(text)
+    match = _date(text)
     if match is None:
         return None
     return parse_period(text, _LOCAL) or parse_period(match[0].rstrip("t "), _LOCAL)

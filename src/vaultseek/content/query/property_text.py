@@ -37,6 +37,12 @@ def lines_of_text(properties: Mapping[str, Any]) -> str:
     return "\n".join(line.text for line in property_lines(properties) if not line.is_name)
 
 
+def named_lines(properties: Mapping[str, Any]) -> str:
+    """Return all properties as text, a line each, which begins with the name."""
+    lines = property_lines(properties)
+    return "\n".join(f"{line.name}: {line.text}" if line.is_name else line.text for line in lines)
+
+
 def property_places(properties: Mapping[str, Any], last: int) -> dict[str, int]:
     """Return the 1-based line of each property, guessed from the number of properties and list items.
 
