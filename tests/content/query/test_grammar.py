@@ -89,16 +89,18 @@ def understood(text: str) -> str:
         ('created:"last week"', "| created from 2026-10-12 00:00 on before 2026-10-19 00:00"),
         ("modified:2026", "| modified from 2026-01-01 00:00 on before 2027-01-01 00:00"),
         # scopes and tasks
-        ("content:keel", 'keel | content with text "keel"'),
-        ("section:(keel mast)", 'keel mast | section with (text "keel" and text "mast")'),
-        ('line:(keel -"old rope")', 'keel | line with (text "keel" and not text "old rope")'),
-        ("block:(keel OR mast)", 'keel mast | block with (text "keel" or text "mast")'),
+        ("content:keel", '| content with text "keel"'),
+        ("section:(keel mast)", '| section with (text "keel" and text "mast")'),
+        ('line:(keel -"old rope")', '| line with (text "keel" and not text "old rope")'),
+        ("block:(keel OR mast)", '| block with (text "keel" or text "mast")'),
         ("-line:keel", '| not line with text "keel"'),
-        ("task:call", 'call | a task with text "call"'),
-        ("task-todo:(call OR mail)", 'call mail | an open task with (text "call" or text "mail")'),
+        ("task:call", '| a task with text "call"'),
+        ("task-todo:(call OR mail)", '| an open task with (text "call" or text "mail")'),
         ('task-todo:""', "| an open task"),
-        ("task-done:call", 'call | a finished task with text "call"'),
-        ("line:(tag:x)", 'tag:x | line with text "tag:x"'),
+        ("task-done:call", '| a finished task with text "call"'),
+        ("line:(tag:x)", '| line with text "tag:x"'),
+        ("hull line:(keel mast*)", 'hull keel mast* | line with (text "keel" and text "mast*")'),
+        ('content:keel "square rig"', 'keel square rig | content with text "keel"; text "square rig"'),
         # or groups and precedence
         ("keel OR mast", "keel mast |"),
         ("keel mast OR sail rope", "keel mast sail rope |"),
@@ -200,6 +202,8 @@ def test_nothing_to_search_for_is_empty_and_no_error(text):
 
 def test_filters_alone_are_a_listing():
     assert read("tag:x -rope").is_listing
+    assert read("tag:x line:(keel mast) OR task:call").is_listing
+    assert not read("keel line:(keel mast)").is_listing
     assert not read("keel tag:x").is_listing
 
 

@@ -388,13 +388,21 @@ def needs_text(condition: Filter | None) -> bool:
 
 def patterns_of(condition: Filter | None) -> tuple[str, ...]:
     """Return the regular expressions of which a matching note has matches, not those that exclude notes."""
-    patterns: list[str] = []
+    return tuple(leaf.pattern for leaf in _of_texts(condition) if isinstance(leaf, Matches))
+
+
+def texts_of(condition: Filter | None) -> tuple[str, ...]:
+    """Return the words and phrases that a matching note has, as written, not those that exclude notes."""
+    return tuple(
+        f"{leaf.text}*" if leaf.prefix else leaf.text
+        for leaf in _of_texts(condition)
+        if isinstance(leaf, Contains)
+    )
+
+
+def _of_texts(condition: Filter | None) -> Iterator[Filter]:
     for leaf in leaves(condition, negated=False):
-        if isinstance(leaf, Matches):
-            patterns.append(leaf.pattern)
-        elif isinstance(leaf, Within | HasTask):
-            patterns += patterns_of(leaf.test)
-    return tuple(patterns)
+        yield from _of_texts(leaf.test) if isinstance(leaf, Within | HasTask) else (leaf,)
 
 
 def all_of(parts: Iterable[Filter | None]) -> Filter | None:

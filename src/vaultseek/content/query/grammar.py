@@ -5,24 +5,25 @@ filter: ``-word``, ``-"phrase"``, ``-(…)``, ``name:value``, ``[property]``. A 
 tighter than ``OR``. If one side of an ``OR`` has a filter, bare words filter like phrases, since that side
 would match every note otherwise; an ``OR`` of words alone is only a longer bag of words.
 
-The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Words that a
-note must have in its text (phrases, ``content:`` to ``task:``) are rank text too, so that the best of the
-matching notes come first; excluded words are not.
+The value of ``name:`` is a word, a phrase, a ``[[link]]``, or several of these in parentheses. Beside bare
+words and phrases, the words that operators look for in texts (``content:`` to ``task:``) are rank text, too,
+so that the best of the matching notes come first; excluded words are not. Operators alone rank nothing.
 
 Only a query that is too long or too deep is an error: an unknown operator is a word; unclosed quotes,
 brackets and parentheses extend to the end, and ``Query.notes`` reports the repairs.
 """
 
 import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.text import blank_controls
-from vaultseek.content.query.filters import Filter, HasTask, Within, conjuncts, leaves
+from vaultseek.content.query.filters import Filter, HasTask, Within, conjuncts, leaves, texts_of
 from vaultseek.content.query.syntax import parse_tree
-from vaultseek.content.query.tree import phrases, rank_words, required_filter
+from vaultseek.content.query.tree import Condition, Node, Phrase, Word, required_filter, required_leaves
 from vaultseek.errors import BadQuery
 
 
@@ -73,13 +74,25 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
     condition = required_filter(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
         raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
+    required = list(required_leaves(tree))
     return Query(
         text=text,
-        rank_text=" ".join(rank_words(tree)),
+        rank_text=" ".join(_rank_words(required)),
         filter=condition,
-        phrases=tuple(dict.fromkeys(phrases(tree))),
+        phrases=tuple(dict.fromkeys(leaf.text for leaf in required if isinstance(leaf, Phrase))),
         notes=notes,
     )
+
+
+def _rank_words(required: Sequence[Node]) -> Iterator[str]:
+    if not any(isinstance(leaf, Word | Phrase) for leaf in required):
+        return
+    for leaf in required:
+        match leaf:
+            case Word(text) | Phrase(text):
+                yield text
+            case Condition(condition):
+                yield from texts_of(condition)
 
 
 def plain_query(text: str) -> Query:

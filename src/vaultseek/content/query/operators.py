@@ -27,7 +27,7 @@ from vaultseek.content.query.filters import (
     any_of,
     is_bound,
 )
-from vaultseek.content.query.tree import Condition, Node, rank_words, text_filter, to_filter
+from vaultseek.content.query.tree import Condition, Node, text_filter, to_filter
 
 Operator = Callable[[Node, datetime], Condition | None]
 """Makes a condition from a value and the current time; None for an invalid value."""
@@ -84,14 +84,14 @@ def _of_each(make: Callable[[str], Filter | None]) -> Operator:
 def _within(scope: Scope) -> Operator:
     def condition(value: Node, now: datetime) -> Condition | None:
         test = to_filter(value, text_filter)
-        return Condition(Within(scope, test), tuple(rank_words(value))) if test else None
+        return Condition(Within(scope, test)) if test else None
 
     return condition
 
 
 def _task(state: TaskState) -> Operator:
     def condition(value: Node, now: datetime) -> Condition | None:
-        return Condition(HasTask(state, to_filter(value, text_filter)), tuple(rank_words(value)))
+        return Condition(HasTask(state, to_filter(value, text_filter)))
 
     return condition
 

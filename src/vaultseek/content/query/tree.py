@@ -32,10 +32,9 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A filter, and the words that it adds to the rank text unless it is negated."""
+    """The filter of an operator."""
 
     filter: Filter
-    words: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +100,11 @@ def text_filter(leaf: Word | Phrase | Expression) -> Filter:
     return words_filter(leaf.text) if isinstance(leaf, Word) else Contains(leaf.text)
 
 
-def rank_words(node: Node) -> Iterator[str]:
-    """Yield the rank text of the tree, in order; negated parts have none."""
+def required_leaves(node: Node) -> Iterator[Word | Phrase | Expression | Condition]:
+    """Yield the leaves of the tree, in order, without the negated ones."""
     match node:
-        case Word(text) | Phrase(text):
-            yield text
-        case Condition(words=words):
-            yield from words
+        case Word() | Phrase() | Expression() | Condition():
+            yield node
         case All(parts) | Any(parts):
             for part in parts:
-                yield from rank_words(part)
-
-
-def phrases(node: Node) -> Iterator[str]:
-    """Yield the quoted phrases that are neither negated nor the value of an operator."""
-    match node:
-        case Phrase(text):
-            yield text
-        case All(parts) | Any(parts):
-            for part in parts:
-                yield from phrases(part)
+                yield from required_leaves(part)

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
+import numpy as np
+
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
 from vaultseek.content.query.expression import within
-from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns
+from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
 from vaultseek.core.search.boilerplate import boilerplate
@@ -130,8 +132,13 @@ class Searcher:
         rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
         condition = parsed.query.filter
         patterns = patterns_of(condition)
+        matching, matcher = Retrieval(), None
+        if texts := texts_of(condition):
+            shown = parsed.ranked_by(" ".join(texts))
+            matching = ask_keyword(shown, np.array(sorted(row.id for row in rows), np.int64), self._vault)
+            matcher = _terms(shown, matching, self._vault.keyword_index.span_finder)
         with clock.stage("passages"):
-            passages = choose_passages(rows, Retrieval(), ledger)
+            passages = choose_passages(rows, matching, ledger)
             passages |= passages_of_properties(properties_of(condition), rows, passages)
             passages |= passages_matching(patterns, rows, ledger)
         patterns += property_patterns(condition)
@@ -143,7 +150,7 @@ class Searcher:
             self._vault.index_state(),
             passages=passages,
             milliseconds=dict(clock.milliseconds),
-            matcher=ExpressionMatcher(patterns) if patterns else None,
+            matcher=ExpressionMatcher(patterns, matcher) if patterns else matcher,
             shared=boilerplate(ledger),
         )
 
@@ -298,11 +305,14 @@ async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: 
     return await asyncio.get_running_loop().run_in_executor(threads, work)
 
 
-def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:
+def _terms(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> TermMatcher:
     if retrieval.keyword is None:
-        terms = TermMatcher.of_query(parsed.query.rank_text, span_finder)
-    else:
-        terms = TermMatcher.of_answer(retrieval.keyword, span_finder)
+        return TermMatcher.of_query(parsed.query.rank_text, span_finder)
+    return TermMatcher.of_answer(retrieval.keyword, span_finder)
+
+
+def _matcher(parsed: ParsedRequest, retrieval: Retrieval, span_finder: SpanFinder) -> Matcher:
+    terms = _terms(parsed, retrieval, span_finder)
     patterns = patterns_of(parsed.query.filter)
     return ExpressionMatcher(patterns, terms) if patterns else terms
 

@@ -69,6 +69,11 @@ class ParsedRequest:
             end=None if seconds is None else time.monotonic() + seconds,
         )
 
+    def ranked_by(self, text: str) -> ParsedRequest:
+        """Return the request as one by word for ``text``, whatever else its query has."""
+        request = replace(self.request, mode="keyword")
+        return replace(self, request=request, query=replace(self.query, rank_text=text))
+
     @property
     def seconds(self) -> float | None:
         """Time until the deadline, None without one."""
