@@ -149,6 +149,21 @@ def test_other_words_beside_an_identifier_are_searched_as_ever(opened):
     assert len(paths(ask(opened, "E-4107 motor hums"))) > 3
 
 
+@pytest.mark.parametrize("query", ["§5", "main()", "§5 main()"])
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_notes_with_the_signs_of_an_identifier_are_told_from_those_with_its_word(
+    vault, tmp_path, query, mode
+):
+    others = {f"{number}.md": f"main street, number 5, main 5 {number}" for number in range(60)}
+    exact = {"Law.md": "By §5 of the act. ", "Code.md": "The function main() begins. "}
+    named = [path for path, text in exact.items() if any(word in text for word in query.split())]
+    long = {path: text + "And so on it goes. " * 20 for path, text in exact.items()}
+    index = index_here(vault({**others, **long}), tmp_path / "index")
+    assert sorted(paths(ask(index, query, mode=mode))) == sorted(named)
+    assert len(paths(ask(index, "main", mode=mode))) == 10
+    index.close()
+
+
 def test_why_says_that_the_identifier_is_missing(opened):
     row = opened.ledger.notes.by_path("Pumps.md")
     answer = asyncio.run(why(row, SearchRequest("E-4107", SearchSettings(), explain=True), opened))

@@ -8,11 +8,16 @@ never.
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import chain
 
 from vaultseek.base.text import fold
+from vaultseek.content.query.filters import Contains, any_of
+from vaultseek.content.query.profile import find_identifiers
 from vaultseek.content.query.property_text import property_lines
+from vaultseek.core.search.filter import filter_notes, those_within
 from vaultseek.core.search.request import ParsedRequest
+from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm
 from vaultseek.store.ledger import Ledger, NoteRow
 
@@ -31,14 +36,41 @@ class Identified:
     near: frozenset[int] = frozenset()
 
 
+def notes_with_signs(
+    parsed: ParsedRequest, keyword: KeywordAnswer | None, allowed: NoteIds | None, ledger: Ledger
+) -> dict[str, frozenset[int]]:
+    """Return the best notes with each identifier that its signs make one, like ``main()`` and ``§5``.
+
+    The keyword index knows no signs: by word, these notes may be behind any number of others.
+    """
+    found: dict[str, frozenset[int]] = {}
+    if keyword is None or not parsed.profile.pure_identifier:
+        return found
+    for identifier in parsed.profile.identifiers:
+        bare = identifier.strip("§() ")
+        if bare == identifier or find_identifiers(bare):
+            continue
+        spellings = {identifier, identifier.replace("§", "§ ")}
+        matching = filter_notes(any_of(map(Contains, sorted(spellings))), ledger)
+        ids = those_within(matching.ids.tolist() if matching else (), allowed) & keyword.rows.keys()
+        scores = {id: float(keyword.columns.scores[keyword.rows[id]]) for id in ids}
+        if scores:
+            found[identifier] = frozenset(nlargest(parsed.ranked, scores, key=scores.__getitem__))
+    return found
+
+
 def notes_with_identifier(
-    parsed: ParsedRequest, keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow], ledger: Ledger
+    parsed: ParsedRequest,
+    keyword: KeywordAnswer | None,
+    notes: Mapping[int, NoteRow],
+    ledger: Ledger,
+    with_signs: Mapping[str, frozenset[int]],
 ) -> Identified | None:
     """Return those of the ``notes`` that have one of the query's identifiers, or one like them.
 
-    None if the query has other words, too, or was not searched by word. ``os.path`` is in a note with
-    ``os.path.join``, and ``RFC2119`` in one with ``RFC 2119``, which the index does not tell: so notes with
-    all parts of it are read.
+    None if the query has other words, too, or was not searched by word. ``with_signs`` are the notes with
+    those that their signs make identifiers. ``os.path`` is in a note with ``os.path.join``, and ``RFC2119``
+    in one with ``RFC 2119``, which the index does not tell: so notes with all parts of it are read.
     """
     if keyword is None or not parsed.profile.pure_identifier:
         return None
@@ -48,9 +80,14 @@ def notes_with_identifier(
         return None
     missing = {term.word for term in keyword.terms if not term.df}
     other = missing | {term.word for term in keyword.terms if term.fuzzy}
-    present = [words for words in required if words and not words & other]
+    present = [
+        words
+        for identifier, words in zip(identifiers, required, strict=True)
+        if words and not words & other and identifier not in with_signs
+    ]
     matched = {note: set(keyword.matched(note)) for note in notes}
     whole = {note for note, words in matched.items() if any(each <= words for each in present)}
+    whole |= notes.keys() & frozenset[int]().union(*with_signs.values())
     parts = {term.word for term in keyword.terms if term.kind == "part"}
     in_parts = {
         note: notes[note]

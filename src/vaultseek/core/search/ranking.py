@@ -36,7 +36,7 @@ from vaultseek.core.search.fusion import (
     order,
 )
 from vaultseek.core.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
-from vaultseek.core.search.identifiers import notes_with_identifier
+from vaultseek.core.search.identifiers import notes_with_identifier, notes_with_signs
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.request import ParsedRequest
@@ -99,7 +99,9 @@ def rank(
     reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
     fusion = _fusion(settings, reading, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
+    with_signs = notes_with_signs(parsed, keyword, allowed, ledger)
     proposed = {*best, *lanes.first(REGULARIZED_NOTES), *with_name, *prefix_named}
+    proposed.update(*with_signs.values())
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     # Of the notes called so, the files of that name; all of them if there is none.
     name = parsed.query.rank_text
@@ -133,7 +135,7 @@ def rank(
     named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
     named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
     judged = judge(notes, keyword, retrieval.unexpanded)
-    identified = notes_with_identifier(parsed, keyword, notes, ledger)
+    identified = notes_with_identifier(parsed, keyword, notes, ledger, with_signs)
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},
