@@ -82,6 +82,20 @@ def test_a_query_names_the_place_of_a_pattern_that_is_too_large() -> None:
         parse_query("pump /((a{100}){100}){100}/")
 
 
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("/(?R)/", "calls of groups such as (?R) and the flags f, V and x are not supported"),
+        ("/(?x) a/", "calls of groups such as (?R) and the flags f, V and x are not supported"),
+        ("/(a{100}){1000}/", "its counts make more than 10,000 characters of it; use smaller ones"),
+    ],
+)
+def test_a_query_says_why_a_pattern_cannot_be_used(query: str, said: str) -> None:
+    with pytest.raises(BadQuery) as refused:
+        parse_query(query)
+    assert str(refused.value) == f"character 0: the regular expression cannot be used; {said}"
+
+
 class Written(NamedTuple):
     """A pattern, and the elements that it has when its counts are written out."""
 

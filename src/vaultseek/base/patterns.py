@@ -60,7 +60,7 @@ def check_size(pattern: str) -> None:
     if len(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(f"it is longer than {PATTERN_CHARS:,} characters")
     if _COSTLY.search(pattern):
-        raise PatternTooLarge("calls such as (?R) and the flags f, V and x cannot be used")
+        raise PatternTooLarge("calls of groups such as (?R) and the flags f, V and x are not supported")
     if _size(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(
             f"its counts make more than {PATTERN_CHARS:,} characters of it; use smaller ones"

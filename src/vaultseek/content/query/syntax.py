@@ -120,7 +120,7 @@ class _Parser:
             problem = pattern_error(pattern, FLAGS)
         except PatternTooLarge as error:
             raise BadQuery(
-                f"character {self.position}: the regular expression is too large; {error}"
+                f"character {self.position}: the regular expression cannot be used; {error}"
             ) from None
         if problem:
             term = match[0][:SHOWN_CHARS]
