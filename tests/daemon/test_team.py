@@ -224,3 +224,13 @@ async def test_a_token_of_folders_is_not_told_the_languages_of_the_whole_vault(a
 async def test_a_token_is_not_told_the_names_of_saved_searches(ask):
     answer = await ask("search", query="@nothing float switch", vault="wiki")
     assert answer["interpreted"]["notes"] == []
+
+
+@pytest.mark.parametrize("method", ["search", "search/all", "search/context"])
+async def test_a_saved_search_is_a_word_for_a_token(ask, method):
+    answer = await ask(
+        method, query="@salaries-of-all", **({} if method == "search/all" else {"vault": "wiki"})
+    )
+    assert "xylophone" not in json.dumps(answer)
+    if method != "search/all":
+        assert answer["interpreted"]["rank_text"] == "@salaries-of-all"

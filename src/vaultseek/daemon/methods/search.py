@@ -1,7 +1,7 @@
 """RPC methods about searches."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 
@@ -150,8 +150,7 @@ class SearchMethods:
             answer = await asyncio.to_thread(with_property_places, answer, follower.vault.options.root)
         answer["query"] = call.query
         notes: list[str] = answer["interpreted"]["notes"]
-        if CURRENT_GRANT.get() is None:  # the names are the user's own
-            notes += unknown_searches(parsed.request.query, self._settings().searches)
+        notes += unknown_searches(parsed.request.query, self._saved_searches())
         if not answer["results"] and answer["interpreted"]["filters"]:
             notes += await asyncio.to_thread(
                 lambda: list(unknown_names(parsed.query.filter, follower.completer))
@@ -188,7 +187,7 @@ class SearchMethods:
             settings = settings.model_copy(update={"learn": False})
         plain = isinstance(call, SearchOptions) and call.plain
         return SearchRequest(
-            query=call.query if plain else with_saved_searches(call.query, self._settings().searches),
+            query=call.query if plain else with_saved_searches(call.query, self._saved_searches()),
             limit=call.limit,
             mode=call.mode or settings.mode,
             explain=explain,
@@ -197,6 +196,10 @@ class SearchMethods:
             brief=brief,
             plain=plain,
         )
+
+    def _saved_searches(self) -> Mapping[str, str]:
+        """Return the saved searches by name; a token has none, since an answer shows what the user wrote."""
+        return self._settings().searches if CURRENT_GRANT.get() is None else {}
 
 
 def _with_aliases(answer: JSON) -> JSON:
