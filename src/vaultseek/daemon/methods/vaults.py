@@ -191,7 +191,7 @@ class VaultMethods:
             if (
                 vault_name.casefold() == name.casefold()
                 or str(root) == name
-                or str(root) == os.path.realpath(name)
+                or (Path(name).is_absolute() and str(root) == os.path.realpath(name))
             ):
                 return root
         raise VaultMissing(f"no vault named {quote(name)}; list the vaults with `vaultseek vault list`")

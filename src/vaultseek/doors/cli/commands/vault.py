@@ -1,6 +1,7 @@
 """``vaultseek vault``: list, add, remove, pause and resume vaults."""
 
 import os
+from typing import Any
 
 import click
 
@@ -11,6 +12,7 @@ from vaultseek.doors.cli.invocation import Invocation, vault_argument
 from vaultseek.doors.cli.options import completed_by, json_option, local_options, shared_options
 from vaultseek.doors.cli.output import print_result
 from vaultseek.doors.cli.terminal import clean, count
+from vaultseek.errors import VaultMissing
 
 _name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=completed_by(complete_vault))
 
@@ -71,8 +73,7 @@ def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
 
     At a searcher: forget a shard that is gone from the engine; with --delete-index one that no indexer keeps.
     """
-    params = {"vault": vault_argument(name), "delete_index": delete_index}
-    answer = call_daemon(invocation, "vault/remove", params)
+    answer = _call(invocation, "vault/remove", name, delete_index=delete_index)
     index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
     return print_result(answer, invocation, clean(f"removed {answer['path']}; {index}"))
 
@@ -83,7 +84,7 @@ def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
 @local_options
 def pause(invocation: Invocation, /, name: str) -> int:
     """Stop watching a vault for changes. Searches use the index as it is."""
-    answer = call_daemon(invocation, "vault/pause", {"vault": vault_argument(name)})
+    answer = _call(invocation, "vault/pause", name)
     return print_result(answer, invocation, clean(f"paused {answer['path']}"))
 
 
@@ -93,5 +94,16 @@ def pause(invocation: Invocation, /, name: str) -> int:
 @local_options
 def resume(invocation: Invocation, /, name: str) -> int:
     """Watch a paused vault again, and index what has changed since."""
-    answer = call_daemon(invocation, "vault/resume", {"vault": vault_argument(name)})
+    answer = _call(invocation, "vault/resume", name)
     return print_result(answer, invocation, clean(f"resumed {answer['path']}"))
+
+
+def _call(invocation: Invocation, method: str, name: str, **params: Any) -> JSON:
+    """Call ``method`` about the vault of that name, or else the one in that folder."""
+    try:
+        return call_daemon(invocation, method, {"vault": vault_argument(name), **params})
+    except VaultMissing as no_name:
+        try:
+            return call_daemon(invocation, method, {"vault": os.path.abspath(name), **params})
+        except VaultMissing:
+            raise no_name from None
