@@ -366,6 +366,31 @@ def test_a_part_of_a_note_whose_name_has_a_hash_is_read(daemon, vault):
     assert "C# notes.md" in opened.stdout
     wrong = daemon.run("read", "C# notes#Looops", *here)
     assert (wrong.returncode, "has no heading" in wrong.stderr) == (1, True)
+    twice = daemon.run("read", "C# notes#Loops", "--lines", "3-5", *here)
+    assert (twice.returncode, "names a part of a note; leave out that or --lines" in twice.stderr) == (
+        2,
+        True,
+    )
+    missing = daemon.run("read", "C notes", "--lines", "3-5", *here)
+    assert (missing.returncode, 'did you mean "C# notes"?' in missing.stderr) == (1, True)
+
+
+@pytest.mark.shared_daemon
+def test_a_block_is_opened_at_its_line(daemon, vault):
+    root = daemon.indexed(vault({"Log.md": "# Log\n\nDry.\n\nWet.\n\nHot. ^heat\n"}))
+    opened = daemon.run("open", "Log#^heat", "--vault", str(root), env={"EDITOR": "echo", "VISUAL": ""})
+    assert opened.stdout.startswith("+7 ")
+
+
+@pytest.mark.shared_daemon
+def test_a_bare_word_is_a_vault_or_else_a_folder_here(daemon, vault):
+    root = vault(GARDEN)
+    daemon.run("vault", "add", str(root), "--name", "allotment", check=True)
+    for command in ("pause", "resume", "remove"):
+        done = daemon.run("vault", command, root.name, cwd=root.parent)
+        assert (done.returncode, str(root) in done.stdout) == (0, True), done.stderr
+    unknown = daemon.run("vault", "pause", "nowhere", cwd=root.parent)
+    assert 'no vault named "nowhere"' in unknown.stderr
 
 
 @pytest.mark.shared_daemon

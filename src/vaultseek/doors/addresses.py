@@ -22,12 +22,16 @@ _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 
 
 class Address(NamedTuple):
-    """A note by name, and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive."""
+    """A note by name, and a part of it: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
+
+    ``line`` is that of the block among them, if they are those of a passage with a block.
+    """
 
     note: str
     anchor: str = ""
     first: int = 1
     last: int | None = None
+    line: int | None = None
 
 
 def is_table_file(text: str) -> bool:
@@ -82,6 +86,7 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
     ``blocks`` are the items of ``complete`` for blocks of the note, needed if ``anchor`` begins with a caret;
     the lines are those of the passage that has the block. Raises NotFound.
     """
+    line: int | None = None
     chunks = [chunk for chunk in note.get("chunks", ()) if chunk.get("place") == anchor]
     if not chunks and not anchor.startswith("^"):
         return section(anchor, note)
@@ -91,4 +96,4 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
             raise NotFound(f"{note['path']} has no block {quote(anchor)}; look for it in the whole note")
         chunks = [chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"]][:1]
         chunks = chunks or [{"start_line": line, "end_line": line}]
-    return Address(note["path"], first=chunks[0]["start_line"], last=chunks[-1]["end_line"])
+    return Address(note["path"], first=chunks[0]["start_line"], last=chunks[-1]["end_line"], line=line)

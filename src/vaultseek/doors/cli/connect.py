@@ -64,13 +64,12 @@ def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
             call_daemon(invocation, "search/opened", {**opened, **place})
 
 
-def find_part(invocation: Invocation, name: str) -> tuple[JSON, Address]:
+def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSON, Address]:
     """Return a note and the part of it that ``name`` has behind a hash or a colon: a heading, a block, a
     page, lines and so on.
 
-    Raises NotFound, also for a name without either.
+    Raises NotFound; for a name without either ``no_note``, the error of the name as a whole.
     """
-    from vaultseek.base.text import quote
     from vaultseek.doors.addresses import part, readings
 
     missing: NotFound | None = None
@@ -94,7 +93,7 @@ def find_part(invocation: Invocation, name: str) -> tuple[JSON, Address]:
             return answer, part(anchor, answer, blocks)
         except NotFound as error:
             no_part = no_part or error
-    raise no_part or missing or NotFound(f"no note matches {quote(name)}")
+    raise no_part or missing or no_note
 
 
 def note_file(note: str) -> str:

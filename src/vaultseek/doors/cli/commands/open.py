@@ -21,7 +21,7 @@ def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
     """Open a note in $VISUAL or $EDITOR; if neither is set, in Obsidian.
 
     NOTE is a path or the end of one, a title, an alias or a file name; path:line, as other commands print
-    it, or NOTE#heading leads to the line.
+    it, NOTE#heading or NOTE#^block leads to the line.
 
     \b
     vaultseek open "Float Switch Wiring"
@@ -32,8 +32,8 @@ def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
     name, line = (place[1], int(place[2])) if place else (note, 1)
     try:
         answer = call_note(invocation, "note/get", name, end_line=1)
-    except NotFound:
-        answer, part = find_part(invocation, name)
-        line = part.first
+    except NotFound as no_note:
+        answer, part = find_part(invocation, name, no_note)
+        line = part.line or part.first
     result = {"vault_path": answer["vault_path"], "path": answer["path"], "line": line}
     open_notes([result], obsidian=obsidian)

@@ -4,6 +4,7 @@ import re
 
 import click
 
+from vaultseek.base.text import quote
 from vaultseek.doors.cli.connect import call_note, find_part
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
@@ -30,10 +31,10 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
     start, end = _parse_range(lines)
     try:
         answer = call_note(invocation, "note/get", note, start_line=start, end_line=end)
-    except NotFound:
+    except NotFound as no_note:
+        found, part = find_part(invocation, note, no_note)
         if lines is not None:
-            raise
-        found, part = find_part(invocation, note)
+            raise UsageError(f"{quote(note)} names a part of a note; leave out that or --lines") from None
         lines_of_part = {"start_line": part.first, "end_line": part.last}
         answer = call_note(invocation, "note/get", found["path"], **lines_of_part)
     if invocation.json:
