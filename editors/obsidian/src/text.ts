@@ -55,7 +55,7 @@ export function appendWithWords(el: HTMLElement, text: string, words: readonly s
 }
 
 /** Return `text` as an expression that matches it alone. A hyphen stays: with the flag `u`, it must not be escaped. */
-export function escapePattern(text: string): string {
+function escapePattern(text: string): string {
 	return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 

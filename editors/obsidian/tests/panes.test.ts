@@ -133,7 +133,7 @@ describe("the pane of related notes", () => {
 		expect(opened.length).toBe(1);
 	});
 
-	it("makes a mention a link in the editor, and says when its line has changed", async () => {
+	it("makes a mention a link in the editor", async () => {
 		await home.write("Zebrafinch.md", "# Zebrafinch\n");
 		await home.write("Mentions.md", "# Mentions\n\n[[Zebrafinch]] and a zebrafinch here.\n\nA zebrafinch there.\n");
 		await home.vaultseek("index", "--wait", "--vault", home.vault);
@@ -151,6 +151,51 @@ describe("the pane of related notes", () => {
 		editor.undo();
 		expect(editor.getLine(2)).toBe("[[Zebrafinch]] and a zebrafinch here.");
 		expect(texts(".vaultseek-section", view.contentEl)[0]).toBe("Related to Zebrafinch");
+	});
+});
+
+describe("mentions that are links", () => {
+	const LONG = `${"Many a word about birds and trees. ".repeat(60)}[[Waxwing]] and #waxwing 🐦: a wax\u00a0wing and a WAXWING.`;
+	const LINES = [
+		["Seen on #waxwing today; the waxwing is wet.", "Seen on #waxwing today; the [[Waxwing|waxwing]] is wet."],
+		["Cost [^waxwing] and a waxwing", "Cost [^waxwing] and a [[Waxwing|waxwing]]"],
+		["$waxwing$ <!-- waxwing --> %% waxwing %% waxwing", "$waxwing$ <!-- waxwing --> %% waxwing %% [[Waxwing|waxwing]]"],
+		["\t🐦 [a waxwing](https://x.example/Waxwing_(x)) is a waxwing", "\t🐦 [a waxwing](https://x.example/Waxwing_(x)) is a [[Waxwing|waxwing]]"],
+		[LONG, LONG.replace("WAXWING", "[[Waxwing|WAXWING]]")],
+	] as const;
+
+	it("are not changed by a link beside them", async () => {
+		await home.write("Waxwing.md", "It.\n");
+		await home.write("Birds.md", LINES.map(([line]) => `x\n${line}\n`).join("\n"));
+		await home.vaultseek("index", "--wait", "--vault", home.vault);
+		world.unload();
+		world = await load(home);
+		await world.edit("Waxwing.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		const mentions = (): HTMLElement[] => [...view.contentEl.querySelectorAll<HTMLElement>(".vaultseek-mention")];
+		await eventually(() => mentions().length === LINES.length);
+		expect(mentions().flatMap((each) => texts("mark", each))).toEqual(["waxwing", "waxwing", "waxwing", "waxwing", "WAXWING"]);
+		for (const [number, [, linked]] of LINES.entries()) {
+			mentions()[0]!.querySelector("button")!.click();
+			await eventually(() => mentions().length === LINES.length - number - 1);
+			expect(world.app.workspace.activeEditor!.editor!.getLine(3 * number + 1)).toBe(linked);
+		}
+	});
+
+	it("leave a line alone that has changed", async () => {
+		await home.write("Waxwing.md", "It.\n");
+		await home.write("Birds.md", "A waxwing there.\n");
+		await home.vaultseek("index", "--wait", "--vault", home.vault);
+		world.unload();
+		world = await load(home);
+		await world.edit("Waxwing.md");
+		const view = await pane<RelatedPane>("related", RELATED_PANE);
+		await eventually(() => texts("mark", view.contentEl).includes("waxwing"));
+		const button = view.contentEl.querySelector<HTMLElement>(".vaultseek-mention button")!;
+		await home.write("Birds.md", "A `waxwing` there.\n");
+		button.click();
+		await eventually(() => notices.some((notice) => notice.includes("has changed since it was indexed")));
+		expect(world.app.workspace.activeEditor!.editor!.getValue()).toBe("A `waxwing` there.\n");
 	});
 });
 

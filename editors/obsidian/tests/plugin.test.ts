@@ -13,7 +13,6 @@ import { VaultseekSettingTab } from "../src/settings-tab";
 import { missingLanes, stateOf } from "../src/status/state";
 import { StatusPage } from "../src/status/status-page";
 import { appendMarked, appendWithWords, shown } from "../src/text";
-import { mentionIn } from "../src/related/mention-text";
 import type { RelatedPane } from "../src/related/related-pane";
 import { type EditorSuggests, inputSuggests, opened } from "./obsidian";
 import { eventually, load, sharedHome, texts, type, type World } from "./world";
@@ -153,25 +152,10 @@ describe("text of notes", () => {
 		expect(shown("a\u0007b\u200ec")).toBe("abc");
 	});
 
-	it("has names with hyphens marked, and mentions that are no link, address or code", () => {
+	it("has names with hyphens marked", () => {
 		const el = document.createElement("p");
 		appendWithWords(el, "E-4107 (and E-4107a): [x]", ["E-4107", "[x]"]);
 		expect(texts("mark", el)).toEqual(["E-4107", "[x]"]);
-		const mentions: [string, string, string | null][] = [
-			["[[Finch]] `finch` <finch> https://x.y/finch a finch.", "Finch", "finch"],
-			["[finch](a.md) and [[x|finch]]", "Finch", null],
-			["finches, finch-house", "Finch", "finch"],
-			["goldfinch", "Finch", null],
-			["about E-4107 and C++", "C++", "C++"],
-			["see 2026-09-03 there", "2026-09-03", "2026-09-03"],
-			["Brake  overhaul", "brake overhaul", "Brake  overhaul"],
-			["Cafe\u0301 Muller", "Caf\u00e9", "Cafe\u0301"],
-			["云南的茶很好", "茶", "茶"],
-		];
-		for (const [text, name, expected] of mentions) {
-			const span = mentionIn(text, name);
-			expect([text, span && text.slice(...span)]).toEqual([text, expected]);
-		}
 	});
 
 	it("has its words marked whole, and in any script", () => {

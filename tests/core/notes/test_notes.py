@@ -215,13 +215,51 @@ def test_mentions_that_are_no_links(world, text, line, name):
 def test_the_text_of_a_mention_has_the_mention_however_long_its_line(world, before):
     line = "[[Pump]] " + before * (300 // len(before)) + "and the PUMP of today, " + "and so on " * 50
     here = world({"Pump.md": "It.", "long.md": line, "short.md": "Pump, " + "and so on " * 50})
-    long, short = (item["text"] for item in unlinked(here.note("Pump"), here.ledger))
+    found = unlinked(here.note("Pump"), here.ledger)
+    long, short = (item["text"] for item in found)
+    places = [(item["text"], *item["highlights"][0]) for item in found]
+    assert [text[start:end] for text, start, end in places] == ["PUMP", "Pump"]
     assert "and the PUMP of today" in long
     assert long.startswith("…")
     assert "Pump" not in long.replace("[[Pump]]", "").replace("[[a very long note about Pump|", "")
     assert short.startswith("Pump, and so on")
     assert len(long) <= 240
     assert len(short) == 240
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("Worked on #garden today; the garden is wet.", (29, 35)),
+        ("Cost [^garden] and the garden", (23, 29)),
+        ("$garden$ and <!-- garden --> and %% garden %% garden", (46, 52)),
+        ("[the garden](https://x.example/Garden_(x)) is a Garden", (48, 54)),
+        ("  - a   tab\tand the  garden", (19, 25)),
+        ("goldgarden \U0001f33c gardens, garden", (22, 28)),
+        ("Stra\u00dfe, cafe\u0301 and stra\u00dfe garden", (25, 31)),
+    ],
+)
+def test_the_text_of_a_mention_says_where_the_name_stands(world, text, place):
+    here = world({"Garden.md": "It.", "other.md": text})
+    (item,) = unlinked(here.note("Garden"), here.ledger)
+    assert item["highlights"] == [[*place]]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "written"),
+    [
+        ("Caf\u00e9", "no cafe, a cafe\u0301!", "cafe\u0301"),
+        ("Brake overhaul", "the brake  \u00a0 overhaul  is done", "brake  \u00a0 overhaul"),
+        ("Stra\u00dfe", "\u00df STRASSE \u00df", "STRASSE"),
+        ("\u8336", "\u4e91\u5357\u7684\u8336\u5f88\u597d", "\u8336"),
+        ("C++", "about E-4107 and c++17", "c++"),
+    ],
+)
+def test_the_place_of_a_mention_is_in_the_text_as_it_is_written(world, name, text, written):
+    here = world({"x.md": f"---\naliases: ['{name}']\n---\n", "other.md": text})
+    (item,) = unlinked(here.note("x.md"), here.ledger)
+    ((start, end),) = item["highlights"]
+    assert item["text"][start:end] == written
 
 
 def test_names_too_short_to_mean_a_note_are_not_looked_for(world):

@@ -131,7 +131,10 @@ export interface Mention {
 	title: string;
 	line: number;
 	name: string;
+	/** The line or, after `…`, a part of it. */
 	text: string;
+	/** Where the name stands in `text`. */
+	highlights: [Range];
 }
 
 export interface Unlinked extends OfVault {

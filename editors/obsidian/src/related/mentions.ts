@@ -5,8 +5,7 @@ import type { Context } from "../context";
 import type { Mention, Unlinked } from "../daemon/protocol";
 import { openPassage } from "../notes/open";
 import { linkTo } from "../notes/links";
-import { count, shown } from "../text";
-import { mentionIn } from "./mention-text";
+import { appendMarked, count, shown } from "../text";
 
 const MOST = 50;
 
@@ -60,15 +59,24 @@ export function drawMentions(el: HTMLElement, context: Context, target: TFile, u
 const BEFORE = 80;
 
 /** Draw the line of a mention, with the name that would become a link marked. */
-function drawMention(el: HTMLElement, mention: Mention): void {
-	const text = mention.text.trim();
-	const [start, end] = mentionIn(text, mention.name) ?? [text.length, text.length];
-	const from = start > BEFORE && start < text.length ? text.indexOf(" ", start - BEFORE) + 1 : 0;
-	el.appendText(`${from > 0 ? "…" : ""}${shown(text.slice(from, start))}`);
-	if (start < end) {
-		el.createEl("mark", { text: shown(text.slice(start, end)) });
-		el.appendText(shown(text.slice(end)));
+function drawMention(el: HTMLElement, { text, highlights: [[start, end]] }: Mention): void {
+	const characters = Array.from(text);
+	const from = start > BEFORE ? characters.indexOf(" ", start - BEFORE) + 1 : 0;
+	const skipped = from > 0 ? from - 1 : 0;
+	appendMarked(el, (from > 0 ? "…" : "") + characters.slice(from).join(""), [[start - skipped, end - skipped]]);
+}
+
+/** Return where a line has the name of a mention: its beginning and its end. Null if the text around it is another. */
+function placeIn(line: string, { text, highlights: [[start, end]] }: Mention): [number, number] | null {
+	const characters = Array.from(text);
+	const length = (from: number, to?: number): number => characters.slice(from, to).join("").length;
+	const around = text.replace(/^…/, "");
+	const at = line.indexOf(around);
+	if (at < 0 || at !== line.lastIndexOf(around)) {
+		return null;
 	}
+	const first = at + around.length - length(start);
+	return [first, first + length(start, end)];
 }
 
 /**
@@ -91,7 +99,7 @@ export async function linkMention(
 	linked.file = file;
 	const view = await openPassage(context.app, context.flash, { file, line, firstLine: line, lastLine: line }, "tab");
 	const text = view && line <= view.editor.lineCount() ? view.editor.getLine(line - 1) : "";
-	const span = mentionIn(text, mention.name);
+	const span = placeIn(text, mention);
 	if (!view || !span) {
 		new Notice("That line has changed since it was indexed; link it by hand.");
 		return false;

@@ -17,16 +17,21 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
     A word boundary is required only between letters and digits, and never in scripts without spaces: ``rope``
     is not in ``europe``, but ``c++`` is in ``c++17``, and any substring counts in Chinese.
     """
+    return find(text, words, prefix=prefix) >= 0
+
+
+def find(text: str, words: str, *, prefix: bool = False) -> int:
+    """Return where ``text`` contains ``words`` first, -1 for nowhere."""
     if not words:
-        return True
+        return 0
     start = text.find(words)
     while start >= 0:
         end = start + len(words)
         inside = start > 0 and _joined(text[start - 1], words[0])
         if not inside and (prefix or end == len(text) or not _joined(words[-1], text[end])):
-            return True
+            break
         start = text.find(words, start + 1)
-    return False
+    return start
 
 
 def comparable(value: object) -> str | None:

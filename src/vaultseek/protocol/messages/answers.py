@@ -511,6 +511,9 @@ class Mention(About):
     line: int
     name: str
     text: str
+    """The line; of a long one, the part around the name, after ``…`` if it is not the beginning."""
+    highlights: list[list[int]]
+    """Range ``[start, end)`` of the name's characters in ``text``."""
 
 
 class Unlinked(OfNote, Counted):
