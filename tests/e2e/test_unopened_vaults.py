@@ -1,10 +1,12 @@
 """A vault that cannot be opened says why, keeps no other shut, and is opened as soon as it can be."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from vaultseek.base import paths
+from worlds import write_files
 
 
 @pytest.fixture
@@ -59,6 +61,45 @@ def test_a_vault_that_is_not_mounted_answers_from_its_index(daemon, two, eventua
     (two / "b.md").write_text("basalt")
     eventually(lambda: daemon.paths("basalt", "--vault", "bad", "--mode", "keyword") == ["b.md"])
     assert states(daemon)["bad"] == "ready"
+
+
+@pytest.fixture
+def disk(daemon, tmp_path):
+    """The folder of the vaults ``near`` and ``beside``; a third one, ``far``, is elsewhere."""
+    (tmp_path / "disk").mkdir()
+    for root in ("disk/near", "disk/beside", "far"):
+        daemon.run("vault", "add", str(write_files(tmp_path / root, {"a.md": "granite"})))
+        daemon.indexed(tmp_path / root)
+    return tmp_path / "disk"
+
+
+def break_disk(disk: Path) -> None:
+    """Move the folder away, and have every look below it fail with an error other than "no such file"."""
+    disk.rename(disk.with_name("away"))
+    disk.symlink_to("x" * 300)
+
+
+def test_vaults_that_cannot_be_reached_stop_no_other_one(daemon, disk, eventually):
+    daemon.stop()
+    break_disk(disk)
+    assert daemon.paths("granite", "--vault", "far") == ["a.md"]
+    assert daemon.paths("granite", "--vault", "near") == ["a.md"], "its index answers"
+    eventually(lambda: states(daemon) == {"near": "vault_missing", "beside": "vault_missing", "far": "ready"})
+    listed = daemon.json("vault", "list")["vaults"]
+    assert {each["name"]: each["state"] for each in listed} == states(daemon)
+    assert daemon.run("vault", "remove", "beside").returncode == 0
+    examined = daemon.run("doctor")
+    assert "no folder at" in examined.stdout
+    assert "Traceback" not in examined.stderr
+    disk.unlink()
+    disk.with_name("away").rename(disk)
+    eventually(lambda: states(daemon) == {"near": "ready", "far": "ready"})
+
+
+def test_a_vault_that_can_no_longer_be_reached_is_missing(daemon, disk, eventually):
+    break_disk(disk)
+    eventually(lambda: states(daemon)["near"] == "vault_missing")
+    assert daemon.paths("granite", "--vault", "near") == ["a.md"]
 
 
 @pytest.mark.shared_daemon

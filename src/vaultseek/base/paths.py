@@ -161,6 +161,14 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
     return value
 
 
+def is_folder(path: str | Path) -> bool:
+    """True if there is a folder that can be reached.
+
+    ``Path.is_dir`` raises instead if a mount is broken, or if a folder above is closed.
+    """
+    return os.path.isdir(path)
+
+
 def folder_bytes(path: Path) -> int:
     """Return the size of all files in a folder and its subfolders; files that vanish meanwhile count 0."""
     sizes = 0

@@ -107,7 +107,7 @@ async def index_vault(
     Raises VaultMissing, or WorkerUnavailable if the model cannot be used.
     """
     root = vault.options.root
-    if not root.is_dir():
+    if not paths.is_folder(root):
         raise VaultMissing(f"no vault at {root}: no such folder; use --vault DIR")
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0

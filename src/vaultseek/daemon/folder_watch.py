@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from vaultseek.base.paths import is_folder
 from vaultseek.content.files.settle import Hints
 from vaultseek.content.files.watch import Watcher
 
@@ -79,7 +80,7 @@ class FolderWatch:
                 self.request_rescan("the rescan interval has passed")
 
     async def _check_folder(self, now: float) -> None:
-        is_there = self._root.is_dir()
+        is_there = is_folder(self._root)
         self._missing_since = None if is_there else self._missing_since or now
         if not is_there:
             if not self._is_missing():

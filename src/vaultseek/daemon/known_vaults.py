@@ -44,13 +44,13 @@ class KnownVaults:
             if vault.name == name:
                 return vault
         path = Path(name).expanduser()
-        if not path.is_absolute() and folder and (Path(folder) / path).is_dir():
+        if not path.is_absolute() and folder and paths.is_folder(Path(folder) / path):
             path = Path(folder) / path
         if not path.is_absolute():
             like = _similar(name, self.names().values())
             advice = f"{like}{self.choices()}"
             raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
-        if not path.is_dir() and Path(os.path.realpath(path)) not in self.names():
+        if not paths.is_folder(path) and Path(os.path.realpath(path)) not in self.names():
             problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
             raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
         return self.at(path)

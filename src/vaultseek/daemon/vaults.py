@@ -206,7 +206,8 @@ class VaultRegistry:
         configured = {entry.path for entry in self.settings.vaults}
         for follower in self.followers:
             root = follower.vault.options.root
-            if root not in configured and follower.missing_seconds() >= MISSING_SECONDS and not root.is_dir():
+            is_gone = follower.missing_seconds() >= MISSING_SECONDS and not paths.is_folder(root)
+            if root not in configured and is_gone:
                 log.info("closing %s: its folder has been missing for a while", follower.vault.name)
                 await self.close_vault(root)
 

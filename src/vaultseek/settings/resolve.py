@@ -142,7 +142,7 @@ def _folder(path: Path, key: Location, origin: Origin, expected: str) -> Path:
     try:
         full = origin.file.parent / path.expanduser()
         root = Path(os.path.realpath(full))
-        if root.is_dir():
+        if paths.is_folder(root):
             return root
     except (OSError, RuntimeError, ValueError):  # unknown user in ~user, a NUL, a name too long
         full, root = path, None

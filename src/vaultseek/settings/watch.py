@@ -43,7 +43,7 @@ class SettingsFile:
             if vault.name.casefold() not in names
             and vault.path not in roots
             # There is a vault, or its index, which answers while the vault is not mounted.
-            and (vault.path.is_dir() or paths.vault_data_directory(vault.path).is_dir())
+            and any(map(paths.is_folder, (vault.path, paths.vault_data_directory(vault.path))))
         )
         return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})
 

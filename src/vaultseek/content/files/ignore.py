@@ -63,10 +63,7 @@ class Ignore:
 
     def is_nested_vault(self, path: str) -> bool:
         """True if a folder is a vault of its own."""
-        try:
-            return has_obsidian(self._root / path)
-        except OSError:
-            return False  # listing the folder will report the problem
+        return has_obsidian(self._root / path)
 
     def skips_file(self, path: str) -> bool:
         """True if a file is skipped, given that its folder is not."""

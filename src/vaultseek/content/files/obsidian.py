@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.base.limits import APP_SETTINGS_BYTES
+from vaultseek.base.paths import is_folder
 
 OBSIDIAN_FOLDER = ".obsidian"
 APP_FILE = f"{OBSIDIAN_FOLDER}/app.json"
@@ -19,7 +20,7 @@ TYPES_FILE = f"{OBSIDIAN_FOLDER}/types.json"
 
 def has_obsidian(root: Path) -> bool:
     """True for a vault of Obsidian."""
-    return (root / OBSIDIAN_FOLDER).is_dir()
+    return is_folder(root / OBSIDIAN_FOLDER)
 
 
 def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:

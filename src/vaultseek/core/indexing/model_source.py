@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from vaultseek.base.paths import private_directory, read_json, write_atomically
+from vaultseek.base.paths import is_folder, private_directory, read_json, write_atomically
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.read import read_note
 from vaultseek.content.files.scan import scan
@@ -44,7 +44,7 @@ class ModelSource:
         share = kept_share(directory) if self.choice.automatic else 0.0
         if share is None:
             count = self.spec(self.choice.main).count
-            share = share_of_folder(options.root, options.exclude, count) if options.root.is_dir() else None
+            share = share_of_folder(options.root, options.exclude, count) if is_folder(options.root) else None
         return self._usable(share or 0.0)
 
     def of_notes(self, ledger: Ledger, directory: Path) -> VaultModels | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from vaultseek.base.paths import is_folder
 from vaultseek.content.files.diff import Changes, FileState, compare
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.scan import ScannedFile, bad_name, file_stat, scan, skipped_folder, skipped_link
@@ -30,7 +31,7 @@ def compare_vault(
 
     Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
     """
-    if not root.is_dir():
+    if not is_folder(root):
         raise VaultMissing(
             f"the vault's folder {root} is missing; its index is kept until the folder is back"
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vaultseek.base.model import JSON
+from vaultseek.base.paths import is_folder
 from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import check_vault_folder
@@ -177,7 +178,7 @@ class VaultMethods:
         for failed in self._registry.failed:
             if failed.options.root == root:
                 return failed.state
-        if not root.is_dir():
+        if not is_folder(root):
             return "vault_missing"
         return "paused" if root in self._file.registry.paused else "opening"
 
@@ -221,7 +222,7 @@ def _existing_folder(name: str) -> Path:
         folder = Path(name).expanduser()
         if folder.is_file():
             raise UsageError(f"{quote(name)} is a file, expected a folder of notes")
-        if not folder.is_absolute() or not folder.is_dir():
+        if not folder.is_absolute() or not is_folder(folder):
             raise missing
         return Path(os.path.realpath(folder))
     except (OSError, RuntimeError, ValueError):  # a name too long, an unknown user in ~user

@@ -70,7 +70,7 @@ def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) ->
         fault = None
         if vault != "*" and root is None and vault.casefold() not in shards:
             fault = f"there is no vault {quote(vault)}"
-        elif root is not None and folder and not (root / folder).is_dir():
+        elif root is not None and folder and not paths.is_folder(root / folder):
             fault = f"there is no folder {quote(folder)} in {quote(vault)}"
         if fault is not None:
             message = f"the token {quote(token.name)} sees nothing by {quote(each)}: {fault}"

@@ -64,7 +64,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
     for folder in sorted((paths.data_directory() / "vaults").glob("*/vault.json")):
         root = _root_of(folder)
         # An unconfigured vault whose folder is gone is not a problem.
-        if root is not None and root.is_dir():
+        if root is not None and paths.is_folder(root):
             known = KnownVault(root.name, root, settings.index.exclude, settings.index.kinds)
             vaults.setdefault(root, known)
     return list(vaults.values())
@@ -73,7 +73,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
 def check_notes(vault: KnownVault) -> Iterator[Finding]:
     """Check that the vault exists and its notes can be read."""
     check = f"vault {vault.name}"
-    if not vault.root.is_dir():
+    if not paths.is_folder(vault.root):
         advice = "mount or restore it; or remove it from config.toml or with `vaultseek vault remove`"
         yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is missing")
         return
