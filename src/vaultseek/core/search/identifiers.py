@@ -12,10 +12,9 @@ from heapq import nlargest
 from itertools import chain
 
 from vaultseek.base.text import fold
-from vaultseek.content.query.filters import Contains, any_of
 from vaultseek.content.query.profile import find_identifiers
 from vaultseek.content.query.property_text import property_lines
-from vaultseek.core.search.filter import filter_notes, those_within
+from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm
@@ -50,12 +49,13 @@ def notes_with_signs(
         bare = identifier.strip("§() ")
         if bare == identifier or find_identifiers(bare):
             continue
-        spellings = {identifier, identifier.replace("§", "§ ")}
-        matching = filter_notes(any_of(map(Contains, sorted(spellings))), ledger)
-        ids = those_within(matching.ids.tolist() if matching else (), allowed) & keyword.rows.keys()
+        spellings = identifier, identifier.replace("§", "§ ")
+        rows = ledger.select("SELECT note FROM chunks WHERE instr(text, ?) OR instr(text, ?)", *spellings)
+        ids = those_within({row[0] for row in rows} & keyword.rows.keys(), allowed)
         scores = {id: float(keyword.columns.scores[keyword.rows[id]]) for id in ids}
-        if scores:
-            found[identifier] = frozenset(nlargest(parsed.ranked, scores, key=scores.__getitem__))
+        notes = ledger.notes.by_id(nlargest(parsed.ranked, scores, key=scores.__getitem__))
+        if exact := _with_text_like(map(exact_pattern, spellings), notes, ledger):
+            found[identifier] = frozenset(exact)
     return found
 
 
