@@ -283,7 +283,7 @@ def test_a_vault_has_one_cache_wherever_it_is_named_from(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("qrels", "message"),
     [
-        ("1\ta.md\tgood\n1\ta.md\t1", "qrels.tsv:1: expected query, path and grade"),
+        ("1\ta.md\tgood\n1\ta.md\t1", "qrels.tsv:1: the grade is good; expected a whole number"),
         ("1\ta.md\t0.5", "qrels.tsv:1: the grade is 0.5; expected a whole number"),
         ("1\ta.md\t1000000", "qrels.tsv:1: the grade is 1000000"),
         ("1\ta.md\tnan", "qrels.tsv:1: the grade is nan"),

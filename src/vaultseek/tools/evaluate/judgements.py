@@ -1,12 +1,14 @@
 """Reading queries and relevance judgements (qrels) from files: vaultseek's own format, BEIR's and TREC's."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from vaultseek.base import limits
+from vaultseek.base.text import printable
 from vaultseek.content.kinds import kind_of
 from vaultseek.core.search.request import parse_with_fields
 from vaultseek.errors import BadQuery, UsageError
@@ -128,9 +130,10 @@ def _grade(text: str, where: str) -> int:
     try:
         grade = float(text)
     except ValueError:
-        raise UsageError(f"{where}: expected query, path and grade, separated by tabs") from None
+        grade = math.nan
     if not grade.is_integer() or abs(grade) >= limits.GRADE:
-        raise UsageError(f"{where}: the grade is {text}; expected a whole number below {limits.GRADE}")
+        shown = printable(text, 40)
+        raise UsageError(f"{where}: the grade is {shown}; expected a whole number below {limits.GRADE}")
     return int(grade)
 
 
