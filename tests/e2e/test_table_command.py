@@ -92,6 +92,8 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
     assert found["rows"][0]["path"] == "Books/Dune.md"
     assert shelf.run("table", "tag:nothing").returncode == 1
     assert shelf.run("table", "path:Dune.md", "--columns", "title").stdout == "title\nDune\n"
+    figures = ("--summary", "rating=Min", "--summary", "rating=Max")
+    assert "rating: Min 1 · rating: Max 9" in shelf.run("table", "tag:book", *figures).stdout
     excluded = shelf.json("table", "-tag:book", "ext:md", "--columns", "path")["tables"][0]
     assert [row["path"] for row in excluded["rows"]] == ["Frank Herbert.md"]
 

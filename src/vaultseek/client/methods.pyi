@@ -146,9 +146,10 @@ class Methods:
 
     def table(self, *, file: str | None = None, view: str | None = None, this: str | None = None,
         query: str | None = None, columns: list[str] | None = None, sort: list[str] | None = None,
-        group: str | None = None, summaries: dict[str, str] | None = None, limit: int | None = None,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.Tables:
+        group: str | None = None, summaries: dict[str, str | list[str]] | None = None,
+        limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Tables:
         """Return the tables of a file or of a query; ``count`` is the number of all rows."""
 
     def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
@@ -348,9 +349,10 @@ class AsyncMethods:
         timeout: float | None = ...) -> answers.Duplicates: ...
     async def table(self, *, file: str | None = None, view: str | None = None, this: str | None = None,
         query: str | None = None, columns: list[str] | None = None, sort: list[str] | None = None,
-        group: str | None = None, summaries: dict[str, str] | None = None, limit: int | None = None,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.Tables: ...
+        group: str | None = None, summaries: dict[str, str | list[str]] | None = None,
+        limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Tables: ...
     async def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
         source: str | None = None, missing: bool = False, property: str | None = None,
         limit: int | None = None, vault: str | None = None, cwd: str | None = None,

@@ -340,6 +340,22 @@ def test_blocks_and_embeds_of_a_note_are_its_tables(shelf):
     assert paths(mine) == ["Book.md"]
 
 
+def test_a_wrong_view_is_told_before_an_unknown_key_and_an_unread_base_before_a_view(shelf):
+    (shelf.root / "Author.md").write_text("![[Own.base#Nope]]")
+    (shelf.root / "Lists/Own.base").write_text("views: [{name: Main, colour: red}]")
+    with pytest.raises(UsageError, match=r'Own\.base: no view is called "Nope"; use one of "Main"'):
+        tables_of("Author.md", shelf.ledger, shelf.root)
+    (shelf.root / "Lists/Own.base").write_text("views: [")
+    with pytest.raises(UsageError, match=r"Own\.base: the base was not read"):
+        tables_of("Lists/Own.base", shelf.ledger, shelf.root, "Nope")
+
+
+def test_columns_of_a_view_are_read_without_a_complaint():
+    base = read_base("views: [{name: Main, columns: [file.name, rating]}]")
+    assert base.views[0].columns == ("file.name", "rating")
+    assert base.problems == ()
+
+
 def test_a_base_file_is_found_by_its_name_and_its_views_by_theirs(shelf):
     ledger, root = shelf.ledger, shelf.root
     assert base_path("Own.base", ledger, root) == "Lists/Own.base"

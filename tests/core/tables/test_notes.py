@@ -52,6 +52,26 @@ def test_groups_and_summaries(world):
     assert answer["group"] == "status"
 
 
+def test_a_column_has_as_many_figures_as_are_asked_for(world):
+    answer = table(world, "title", summaries={"rating": ["min", "Max"], "price": "Sum"})
+    assert [(each["column"], each["name"], each["value"]) for each in answer["summaries"]] == [
+        ("rating", "min", 7),
+        ("rating", "Max", 9),
+        ("price", "Sum", 20.5),
+    ]
+
+
+def test_a_property_is_a_column_whatever_signs_its_name_has(tmp_path):
+    text = '---\n"cost €": 1\n"it\'s": 2\n"emoji😀": 3\n"a, b": 4\n---\n'
+    here = World(write_files(tmp_path / "vault", {"a.md": text}), tmp_path)
+    for number, name in enumerate(("cost €", "it's", "emoji😀", "a, b"), start=1):
+        assert list(table(here, name)["rows"][0]["cells"].items()) == [(name, number)]
+    answer = table(here, "title, cost €", sort=["-cost €, title"])
+    assert [column["id"] for column in answer["columns"]] == ["title", "cost €"]
+    assert answer["problems"] == []
+    here.close()
+
+
 def test_what_no_note_has_is_named_and_what_is_no_expression_an_error(world):
     answer = table(world, "titel, raiting")
     assert answer["problems"] == [

@@ -1,7 +1,7 @@
 """Bases: the YAML of a ``.base`` file or of a block in a note, read into values. Never raises.
 
 Problems say what is not understood. Spellings of the first versions of Bases are read as well: ``display``
-for names of columns, ``column`` for ``property`` in a sort.
+for names of columns, ``columns`` for ``order`` in a view, ``column`` for ``property`` in a sort.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Base:
 
 _BOUNDS = Bounds(BASE_DEPTH, BASE_KEYS)
 _KEYS = frozenset({"filters", "formulas", "properties", "display", "summaries", "views"})
-_VIEW_KEYS = frozenset({"type", "name", "filters", "order", "sort", "groupBy", "limit", "summaries"})
+_VIEW_KEYS = frozenset(
+    {"type", "name", "filters", "order", "columns", "sort", "groupBy", "limit", "summaries"}
+)
 _LOOKS = frozenset(
     {
         *("columnSize", "rowHeight", "cardSize", "image", "imageFit", "imageAspectRatio", "columnWidth"),

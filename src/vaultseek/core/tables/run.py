@@ -64,9 +64,11 @@ def tables_of(
     if not bases:
         raise NotFound(f"{printable(path)} has no base; write one in a block that begins with ```base")
     chosen = [(placed, _view(placed, view)) for placed in bases]
-    if view is not None and not any(each for _, each in chosen):
+    shown = [
+        (placed, each) for placed, each in chosen if each is not None or view is None or not placed.base.views
+    ]
+    if not shown:
         raise UsageError(f"no view is called {quote(view, 40)}; use one of {_names(bases)}")
-    shown = [(placed, each) for placed, each in chosen if each is not None or view is None]
     alone = len(shown) == 1
     return [_table(placed, each, vault, around, most, alone=alone) for placed, each in shown]
 
@@ -82,9 +84,9 @@ def _table(
 ) -> JSON:
     try:
         if view is None:
-            problems = [problem.message for problem in placed.base.problems]
+            unread = next((problem.message for problem in placed.base.problems), None)
             wanted = f"no view is called {quote(placed.view, 40)}; use one of {_names([placed])}"
-            raise UsageError(f"{printable(placed.path)}: {problems[0] if problems else wanted}")
+            raise UsageError(f"{printable(placed.path)}: {wanted if placed.base.views else unread}")
         filters = Group("and", tuple(filter(None, (placed.base.filter, view.filter))))
         narrowed = narrowings(filters, partial(has_property, vault, around.budget))
         table = evaluate(placed.base, view, vault.all(narrowed), vault, around, most=most)
@@ -186,7 +188,7 @@ def table_of_notes(
     columns: Sequence[str] = (),
     sort: Sequence[str] = (),
     group: str | None = None,
-    summaries: Mapping[str, str] | None = None,
+    summaries: Mapping[str, str | Sequence[str]] | None = None,
     ranked: bool = False,
     remarks: Iterable[str] = (),
     most: int,
@@ -198,13 +200,17 @@ def table_of_notes(
     """
     vault = VaultFiles(ledger, root)
     files = vault.notes(ids, by_path=not ranked)
-    shown = tuple(dict.fromkeys(each for column in columns for each in _split(column))) or _common(files)
+    shown = tuple(dict.fromkeys(_each(columns, vault))) or _common(files)
     view = View(
         name="",
         columns=shown,
-        sort=tuple(_sort(each) for column in sort for each in _split(column)),
+        sort=tuple(map(_sort, _each(sort, vault))),
         group=_sort(group) if group else None,
-        summaries=tuple((summaries or {}).items()),
+        summaries=tuple(
+            (column, name)
+            for column, names in (summaries or {}).items()
+            for name in ([names] if isinstance(names, str) else names)
+        ),
     )
     base = Base(problems=tuple(Problem("query", remark) for remark in remarks))
     around = Surroundings(present(), budget or Budget())
@@ -212,11 +218,16 @@ def table_of_notes(
     return {**table, "path": None, "line": None, "views": []}
 
 
-def _split(columns: str) -> list[str]:
-    try:
-        return split_expressions(columns)
-    except BadExpression as error:
-        raise UsageError(f"the columns {quote(columns)} cannot be used: {error}") from None
+def _each(lists: Iterable[str], vault: VaultFiles) -> Iterator[str]:
+    """Yield the columns of lists; a name of a property may have a comma and signs that no expression has."""
+    for columns in map(str.strip, lists):
+        if vault.has_property(columns.removeprefix("-")):
+            yield columns
+            continue
+        try:
+            yield from split_expressions(columns)
+        except BadExpression:  # the signs are of a name, or `_column` tells which column is wrong
+            yield from filter(None, map(str.strip, columns.split(",")))
 
 
 def _sort(column: str) -> Sort:

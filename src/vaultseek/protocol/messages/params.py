@@ -230,8 +230,8 @@ class TableParams(VaultParams):
     """Of a query: columns to sort by; ``-rating`` is descending."""
     group: str | None = None
     """Of a query: column to group by."""
-    summaries: dict[str, str] = Field(default_factory=dict)
-    """Of a query: name of the summary of a column, such as ``Average``."""
+    summaries: dict[str, str | list[str]] = Field(default_factory=dict)
+    """Of a query: names of the summaries of each column, such as ``Average``, one or a list."""
     limit: int | None = Field(default=None, ge=1, le=limits.LISTED_ITEMS_MOST)
     """Maximum number of rows of a table; by default that of a list, or of a search by words."""
 

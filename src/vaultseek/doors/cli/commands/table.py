@@ -324,7 +324,10 @@ def table(
     else:
         params |= {"query": text, "view": view, "this": this, "group": group and unescaped(group)}
         params |= {"columns": list(columns) or None, "sort": list(map(unescaped, sort)) or None}
-        params["summaries"] = dict(map(_assigned, summary)) or None
+        summaries: dict[str, list[str]] = {}
+        for column, name in map(_assigned, summary):
+            summaries.setdefault(column, []).append(name)
+        params["summaries"] = summaries or None
     answer = call_vault(invocation, "vault/table", **params)
     for lane in answer["partial"]:
         print_error(f"rows may be missing: {lane['reason']}")
