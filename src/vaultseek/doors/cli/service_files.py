@@ -68,6 +68,11 @@ def systemd_units(
     return {f"{LABEL}.service": _ini(daemon), f"{LABEL}.socket": _ini(listening)}
 
 
+def is_sandboxed(unit: str) -> bool:
+    """True if the text of the daemon's unit has the sandbox."""
+    return f"\nPrivateTmp={_SANDBOX['PrivateTmp']}\n" in unit
+
+
 def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
     variables = [_quoted(f"{name}={value}") for name, value in environment.items()]
     return {

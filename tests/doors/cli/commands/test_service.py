@@ -1,5 +1,6 @@
 """``vaultseek service`` with a recording service manager: files, commands and messages."""
 
+import json
 import os
 import stat
 import subprocess
@@ -110,6 +111,28 @@ def test_an_engine_on_another_machine_can_be_reached_from_the_sandbox(run: Run) 
     shown = run("install", "--print", "--sandbox").stdout
     assert "ProtectSystem=strict" in shown
     assert "PrivateNetwork" not in shown
+
+
+def test_a_unit_that_was_written_for_other_settings_is_named(run: Run, tmp_path: Path) -> None:
+    def findings() -> list[str]:
+        done = run_alone(tmp_path, "doctor", "--no-worker", "--json")
+        return [each["message"] for each in json.loads(done.stdout)["findings"] if each["check"] == "service"]
+
+    for option in ("--sandbox", "--no-sandbox"):
+        run("install", option)
+        assert "writes now" not in run("status").stdout
+        assert findings() == []
+    run("install", "--sandbox")
+    config = Path(os.environ["XDG_CONFIG_HOME"]) / "vaultseek" / "config.toml"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('[team]\nlisten = "127.0.0.1:7447"\n')
+    warning = "the unit is not what `vaultseek service install` writes now (PrivateNetwork)"
+    assert f"{warning}: run that again" in run("status").stdout
+    assert findings() == [warning]
+    run("install", "--sandbox")
+    assert findings() == []
+    config.write_text("[team\n")
+    assert "writes now" not in run("status").stdout
 
 
 def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:

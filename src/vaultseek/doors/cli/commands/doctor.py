@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -47,7 +48,10 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
 
     if invocation.json and report_:
         raise UsageError("--json and --report cannot be combined; use one of them")
-    checks = examine(invocation.config, start_worker=not no_worker, audited=audit)
+    checks = chain(
+        _check_service(invocation),
+        examine(invocation.config, start_worker=not no_worker, audited=audit),
+    )
     at_once = invocation.json or report_
     findings = list(checks) if at_once else _print_each(checks, invocation.out)
     broken = any(finding.status == BROKEN for finding in findings)
@@ -56,6 +60,16 @@ def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) 
     elif report_:
         print(report(findings, invocation.config))
     return _BROKEN_EXIT if broken else SUCCESS
+
+
+def _check_service(invocation: Invocation) -> Iterator[Finding]:
+    """Yield a warning if the unit of the service was written for other settings, or by another version."""
+    from vaultseek.doors.cli.commands.service import OUTDATED, outdated_keys
+    from vaultseek.tools.doctor.finding import WARNING, Finding
+
+    if keys := outdated_keys(invocation):
+        message = f"{OUTDATED} ({', '.join(keys)})"
+        yield Finding("service", WARNING, message, "run `vaultseek service install` again")
 
 
 def _as_json(findings: list[Finding], *, broken: bool) -> JSON:

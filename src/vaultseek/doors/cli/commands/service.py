@@ -93,8 +93,8 @@ def remove() -> None:
 
 
 @service.command()
-@shared_options
-def status() -> int:
+@local_options
+def status(invocation: Invocation) -> int:
     """Show whether the service is installed and running. Exit code 3 if it is not."""
     from vaultseek.protocol.wire import reach
 
@@ -109,6 +109,8 @@ def status() -> int:
         lines = result.stdout.splitlines() if result else []
         state = " · ".join(line.strip() for line in lines if line.strip())
         print(f"{manager.name}: {clean(state) or 'no answer'}")
+    if keys := outdated_keys(invocation):
+        print(f"{OUTDATED} ({', '.join(keys)}): run that again")
     pid = reach.holder()
     print("no daemon is running" if pid is None else f"a daemon is running: pid {pid or '?'}")
     return SUCCESS if files and pid is not None else UNAVAILABLE
@@ -157,6 +159,25 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     has_engine = settings.index.backend != "embedded"
     network = any((*asked, has_engine, settings.team.listen, settings.team.metrics, settings.daemon.tcp))
     return systemd_units(command, paths.socket_file(), folders, writable, sandbox=sandboxed, network=network)
+
+
+OUTDATED = "the unit is not what `vaultseek service install` writes now"
+
+
+def outdated_keys(invocation: Invocation) -> list[str]:
+    """Return the keys of the installed unit that `install` would write otherwise now."""
+    manager = service_manager()
+    unit = manager.folder / _UNITS[1]
+    if unit not in manager.files or not is_ours(unit):
+        return []
+    installed = unit.read_text(encoding="utf-8")
+    try:
+        text = _files(invocation, sandbox=service_files.is_sandboxed(installed))[unit.name]
+    except ConfigError:  # what the unit needs is not known
+        return []
+    changed = {*installed.splitlines()} ^ {*text.splitlines()}
+    # Another shell may set the same folders by other variables, or by none.
+    return sorted({line.partition("=")[0] for line in changed} - {"Environment"})
 
 
 def _read_end(log: Path) -> str:
