@@ -155,18 +155,30 @@ def test_addresses(text, address):
     assert address_of(text) == address
 
 
+@pytest.mark.parametrize("metrics", ["127.0.0.1:7447", "[127.0.0.1]:7447"])
+def test_two_servers_at_one_address_are_refused(metrics):
+    with pytest.raises(ValidationError, match="another address than listen"):
+        TeamSettings(listen="127.0.0.1:7447", metrics=metrics)
+    assert TeamSettings(listen="127.0.0.1:0", metrics="127.0.0.1:0").metrics, "the system chooses two ports"
+
+
 def test_the_doctor_names_tokens_that_see_nothing_and_open_addresses(tmp_path: Path):
     (tmp_path / "wiki" / "A").mkdir(parents=True)
     vaults = (VaultSettings(name="wiki", path=tmp_path / "wiki"),)
 
-    def messages(listen: str, *sees: str) -> list[str]:
+    def messages(listen: str, *sees: str, running: JSON | None = None) -> list[str]:
         team = TeamSettings(listen=listen, tokens=(token(*sees),))
-        return [each.message for each in check_team(Settings(vaults=vaults, team=team), ["Shard"])]
+        settings = Settings(vaults=vaults, team=team)
+        return [each.message for each in check_team(settings, ["Shard"], running)]
 
-    assert messages("127.0.0.1:7447", "wiki/A", "*") == ["listens on 127.0.0.1:7447 for 1 tokens"]
-    assert messages("127.0.0.1:7447", "shard/B") == ["listens on 127.0.0.1:7447 for 1 tokens"]
-    assert "no folder" in messages("127.0.0.1:7447", "wiki/B")[0]
-    assert "no vault" in messages("127.0.0.1:7447", "wik")[0]
+    place = "127.0.0.1:7447"
+    assert messages(place, "wiki/A", "*") == [f"{place} for 1 token"]
+    assert messages(place, "shard/B") == [f"{place} for 1 token"]
+    assert messages(place, "wiki", running={place: None}) == [f"listens on {place} for 1 token"]
+    assert messages(place, "wiki", running={place: "it is taken"}) == ["it is taken"]
+    assert messages(place, "wiki", running={}) == [f"the daemon does not listen on {place} yet"]
+    assert "no folder" in messages(place, "wiki/B")[0]
+    assert "no vault" in messages(place, "wik")[0]
     assert "without encryption" in messages("0.0.0.0:7447", "wiki")[0]
     assert "not set" in messages("", "wiki")[0]
     assert list(check_team(Settings())) == []

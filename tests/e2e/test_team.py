@@ -273,6 +273,28 @@ def test_limits_audit_metrics_and_a_token_that_is_withdrawn(server, daemon):
 
 
 @pytest.mark.fault("F8", "K4", "K5")
+def test_an_address_that_is_taken_is_named_and_the_other_one_answers(server, daemon):
+    port = free_port()
+    place = f"127.0.0.1:{port}"
+    config = server.config.read_text()
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        listen = config.index("listen")
+        start, end = config[:listen], config[config.index("\n", listen) :]
+        server.config.write_text(f'{start}listen = "{place}"{end}')
+        assert daemon.run("start", "--restart").returncode == 0
+        assert f"{place} cannot be used" in eventually(
+            lambda: daemon.json("status")["daemon"]["addresses"].get(place)
+        )
+        assert place in daemon.run("status").stdout
+        assert fetch(f"{server.metrics}/health")[0] in (200, 503), "the other address is open"
+        findings = [
+            each for each in daemon.json("doctor", "--no-worker")["findings"] if each["check"] == "team"
+        ]
+        assert [(each["status"], place in each["message"]) for each in findings] == [("broken", True)]
+
+
 def test_silent_clients_keep_nobody_out_and_delay_nobody(server, daemon):
     metrics = int(server.metrics.rpartition(":")[2])
     with contextlib.ExitStack() as silent:

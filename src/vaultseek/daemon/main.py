@@ -25,7 +25,7 @@ from vaultseek.daemon.shards import Role, check_role
 from vaultseek.daemon.shutdown import STOP_SECONDS, Shutdown, report_crashes
 from vaultseek.daemon.systemd import ServiceManager
 from vaultseek.daemon.team.grants import TeamVerifier
-from vaultseek.daemon.team.metrics import Metrics
+from vaultseek.daemon.team.metrics import Metrics, metrics_server
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Unavailable, VaultseekError
 from vaultseek.protocol.wire.auth import Authenticator, LoopbackVerifier, TokenVerifier
@@ -119,7 +119,7 @@ async def _run(
     try:
         async with (
             _loopback(endpoint.path, server, enabled=settings.daemon.tcp),
-            _team(settings.team, server, methods.verifier, metrics),
+            _team(settings.team, server, methods, metrics),
         ):
             await methods.stop.wait()
     finally:
@@ -170,24 +170,44 @@ async def _authenticated(
 
 @contextlib.asynccontextmanager
 async def _team(
-    settings: TeamSettings, server: Server, verifier: TeamVerifier, metrics: Metrics | None
+    settings: TeamSettings, server: Server, methods: Methods, metrics: Metrics | None
 ) -> AsyncIterator[None]:
     """Accept clients with a token of the settings, and serve metrics; go on without what cannot be opened."""
-    async with contextlib.AsyncExitStack() as parts:
-        try:
-            if (address := address_of(settings.listen)) is not None:
-                listening = parts.enter_context(contextlib.closing(listen(*address)))
-                await parts.enter_async_context(_authenticated(server, listening, verifier))
-                log.info("listening for a team on %s", settings.listen)
-                if not is_of_this_machine(address[0]):
-                    log.warning("%s can be reached from other machines, without encryption", settings.listen)
-            if metrics is not None and (address := address_of(settings.metrics)) is not None:
-                from vaultseek.daemon.team.metrics import metrics_server
-
-                await parts.enter_async_context(metrics_server(*address, metrics))
-        except Unavailable as error:
-            log.error("%s", error)
+    of_clients = partial(_team_server, server, methods.verifier)
+    async with contextlib.AsyncExitStack() as servers:
+        await servers.enter_async_context(_open_address(settings.listen, of_clients, methods.addresses))
+        if metrics is not None:
+            of_metrics = partial(metrics_server, metrics)
+            await servers.enter_async_context(_open_address(settings.metrics, of_metrics, methods.addresses))
         yield
+
+
+@contextlib.asynccontextmanager
+async def _open_address(
+    text: str,
+    serve_at: Callable[[str, int], contextlib.AbstractAsyncContextManager[None]],
+    addresses: dict[str, str | None],
+) -> AsyncIterator[None]:
+    """Serve at an address of the settings; note in ``addresses`` why that cannot be, or None, and go on."""
+    async with contextlib.AsyncExitStack() as stack:
+        if (address := address_of(text)) is not None:
+            try:
+                await stack.enter_async_context(serve_at(*address))
+                addresses[text] = None
+            except Unavailable as error:
+                log.error("%s", error)
+                addresses[text] = str(error)
+        yield
+
+
+@contextlib.asynccontextmanager
+async def _team_server(server: Server, verifier: TeamVerifier, host: str, number: int) -> AsyncIterator[None]:
+    with contextlib.closing(listen(host, number)) as listening:
+        log.info("listening for a team on %s:%d", host, number)
+        if not is_of_this_machine(host):
+            log.warning("%s:%d can be reached from other machines, without encryption", host, number)
+        async with _authenticated(server, listening, verifier):
+            yield
 
 
 def _vault_metrics(follower: VaultFollower) -> JSON:

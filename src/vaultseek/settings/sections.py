@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from vaultseek.base import limits
 from vaultseek.semantic.models.choice import AUTO
@@ -143,6 +143,14 @@ class TeamSettings(Section):
     def _address(cls, text: str) -> str:
         if text and address_of(text) is None:
             raise ValueError('an address and a port, as "127.0.0.1:7447"')
+        return text
+
+    @field_validator("metrics")
+    @classmethod
+    def _another_address(cls, text: str, info: ValidationInfo) -> str:
+        address = address_of(text)
+        if address is not None and address[1] and address == address_of(info.data.get("listen", "")):
+            raise ValueError("another address than listen")
         return text
 
     @field_validator("tokens")

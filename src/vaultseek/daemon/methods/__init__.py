@@ -52,6 +52,8 @@ class Methods:
     ) -> None:
         """``metrics`` counts the requests, if they are wanted."""
         self.stop = asyncio.Event()
+        self.addresses: dict[str, str | None] = {}
+        """The addresses of a team's server, and why one cannot be used, or None."""
         self._file = file
         self._registry = registry
         self._socket = socket
@@ -153,6 +155,7 @@ class Methods:
             "memory_bytes": memory_bytes(os.getpid()) or peak_bytes(),
             "config": str(self._file.path) if self._file.path.exists() else None,
             "socket": self._socket,
+            "addresses": self.addresses,
             "shards_problem": str(self._registry.shards_problem or "") or None,
             "worker": {
                 "status": worker.status,

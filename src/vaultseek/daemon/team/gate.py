@@ -207,6 +207,7 @@ def _daemon(daemon: JSON) -> JSON:
         "memory_bytes": 0,
         "config": None,
         "socket": "",
+        "addresses": {},
         "shards_problem": None,
         "worker": {**_pick(worker, "status", "model", "computing", "sends"), **general_json(worker)},
     }

@@ -80,7 +80,7 @@ _GAUGES = {
 
 
 @asynccontextmanager
-async def metrics_server(host: str, number: int, metrics: Metrics) -> AsyncIterator[None]:
+async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncIterator[None]:
     """Serve the ``metrics`` at this address for as long as the context lasts. Raises Unavailable."""
     from vaultseek.protocol.wire.http import serving_http  # a server of HTTP takes long to import
 

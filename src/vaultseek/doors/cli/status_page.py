@@ -78,6 +78,8 @@ def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
         yield from terminal.listed([f"model: {model}", *rest])
         if worker.get("sends"):
             yield from terminal.wrapped(terminal.paint(clean(worker["sends"]), "yellow"))
+    for problem in filter(None, (daemon.get("addresses") or {}).values()):
+        yield from terminal.wrapped(terminal.paint(f"team: {clean(problem)}", "red"))
     for key in ("config", "socket"):
         if daemon.get(key):
             yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))

@@ -1029,6 +1029,8 @@ class DaemonStatus(Answer):
     memory_bytes: int
     config: str | None
     socket: str
+    addresses: dict[str, str | None]
+    """The addresses of a team's server in the settings, and why one cannot be used, or None."""
     shards_problem: str | None
     """The reason why a searcher cannot list the vaults of the engine, or None."""
     worker: WorkerStatus

@@ -61,7 +61,8 @@ def examine(
     pid = answer["daemon"].get("pid")
     yield from _guarded("inotify", lambda: check_inotify(count_folders(vaults), len(vaults), pid))
     shards = [str(each["name"]) for each in answer["vaults"]]
-    yield from _guarded("team", lambda: check_team(settings, shards))
+    addresses = answer["daemon"].get("addresses")
+    yield from _guarded("team", lambda: check_team(settings, shards, addresses))
     yield from _guarded("model", lambda: check_models(settings))
     if start_worker:
         yield from _guarded("worker", lambda: check_worker(settings))

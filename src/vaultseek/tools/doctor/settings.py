@@ -1,10 +1,10 @@
 """Checking the configuration, the environment and the settings of a team."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from vaultseek.base import paths
-from vaultseek.base.text import quote
+from vaultseek.base.text import count, quote
 from vaultseek.errors import ConfigError
 from vaultseek.protocol.wire.loopback import is_of_this_machine
 from vaultseek.settings.load import examine
@@ -40,26 +40,43 @@ def _public(problem: SettingProblem) -> str:
     return f"wrong or unknown: {'.'.join(known) or 'a key'}"
 
 
-def check_team(settings: Settings, shards: Collection[str] = ()) -> Iterator[Finding]:
-    """Check that every token sees something, and that no address is open to other machines.
+def check_team(
+    settings: Settings,
+    shards: Collection[str] = (),
+    addresses: Mapping[str, str | None] | None = None,
+) -> Iterator[Finding]:
+    """Check that every token sees something, and that each address is in use and closed to other machines.
 
-    ``shards`` are names of vaults that the daemon has of an engine.
+    ``shards`` are names of vaults that the daemon has of an engine, ``addresses`` those that it was to open,
+    each with the reason why it did not; None if no daemon runs.
     """
     team = settings.team
-    if not team.listen and not team.tokens:
-        return
+    closed = False
     for key in ("listen", "metrics"):
-        address = address_of(getattr(team, key))
-        if address is not None and not is_of_this_machine(address[0]):
+        text = getattr(team, key)
+        if (address := address_of(text)) is None:
+            continue
+        if not is_of_this_machine(address[0]):
             message = f"team.{key} can be reached from other machines, without encryption"
             yield Finding("team", WARNING, message, "use 127.0.0.1 and a proxy with TLS; see docs/team.md")
+        if addresses is not None and text not in addresses:
+            closed = True
+            message = f"the daemon does not listen on {text} yet"
+            yield Finding("team", WARNING, message, "run `vaultseek start --restart`")
+        elif addresses is not None and (problem := addresses[text]) is not None:
+            closed = True
+            advice = f"correct team.{key} and run `vaultseek start --restart`"
+            yield Finding("team", BROKEN, problem, advice)
+    if not team.listen and not team.tokens:
+        return
     for token in team.tokens:
         yield from _token(token, settings, {name.casefold() for name in shards})
     if not team.listen or not team.tokens:
         missing = "tokens, but team.listen is not set" if team.tokens else "team.listen, but no token"
         yield Finding("team", WARNING, f"there are {missing}", "see docs/team.md")
-    else:
-        yield Finding("team", OK, f"listens on {team.listen} for {len(team.tokens)} tokens")
+    elif not closed:
+        message = f"{team.listen} for {count(len(team.tokens), 'token')}"
+        yield Finding("team", OK, message if addresses is None else f"listens on {message}")
 
 
 def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) -> Iterator[Finding]:
