@@ -16,7 +16,7 @@ PLACES = ["ingest.read", "ledger.commit", "keyword.applied"]
 def hang(daemon, root, place, eventually):
     """Start a daemon that hangs at a step of the first index; return its process."""
     daemon.environment["VAULTSEEK_FAILPOINTS"] = f"{place}=spin@1"
-    assert daemon.run("vault", "add", str(root)).returncode == 0
+    assert daemon.run("vault", "add", str(root)).returncode in (0, 2), "2: it is a vault already"
     process = psutil.Process(daemon.pid())
     eventually(lambda: daemon.json("status")["vaults"], "the vault is open")
     before = process.cpu_times().user
@@ -50,6 +50,18 @@ def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
     ended(process)
     assert "stopped in the middle of its work" in daemon.log()
     daemon.run("index", "--wait", "--vault", str(root))
+    assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
+
+
+@pytest.mark.fault("A14")
+def test_stopping_it_while_it_reads_a_note_does_not_count_against_the_note(daemon, vault, eventually):
+    root = vault(NOTES)
+    for _ in range(2):
+        process = hang(daemon, root, "note.read n3.md", eventually)
+        daemon.run("stop")
+        ended(process)
+    daemon.run("index", "--wait", "--vault", str(root))
+    assert daemon.json("status")["vaults"][0]["problems"] == []
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
 
 

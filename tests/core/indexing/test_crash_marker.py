@@ -48,6 +48,19 @@ def test_a_clean_end_is_no_crash(tmp_path):
     assert not CrashMarker(file).is_blocked("b.md", b"1")
 
 
+def test_a_process_that_is_told_to_end_is_no_crash(tmp_path):
+    file = tmp_path / "reading"
+    for path in ("a.md", "b.md", "b.md", "b.md"):
+        marker = CrashMarker(file)
+        with marker.parsing("a.md", b"1"):
+            marker.abandon()
+        STARTED.append(marker.parsing(path, b"1"))
+        STARTED[-1].__enter__()
+    after = CrashMarker(file)
+    assert not after.is_blocked("a.md", b"1")
+    assert not after.is_blocked("b.md", b"1")
+
+
 def test_a_damaged_file_is_begun_anew(tmp_path):
     file = tmp_path / "reading"
     file.with_name("reading.json").write_bytes(b"\xff{")

@@ -29,6 +29,7 @@ class CrashMarker:
     """The notes that crashed the process, and the one that is being parsed. Raises OSError on disk errors."""
 
     def __init__(self, file: Path) -> None:
+        self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._crashes = _read_crashes(self._crashes_file)
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -42,6 +43,11 @@ class CrashMarker:
     def close(self) -> None:
         """Close the marker file."""
         os.close(self._descriptor)
+
+    def abandon(self) -> None:
+        """Leave no mark from now on, in any thread: if the process ends, it was told to."""
+        with contextlib.suppress(OSError):
+            self._file.unlink()
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if parsing this content has crashed the process too often."""

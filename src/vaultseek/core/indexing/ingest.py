@@ -108,8 +108,12 @@ class Indexer:
         return Ignore(self._reader.root, self._exclude, self._reader.files.switches)
 
     def stop(self) -> None:
-        """Stop all work after the current batch; the rest is done after the next start."""
+        """Stop all work after the current batch; the rest is done after the next start.
+
+        The process may be ended in the middle of that batch, which is not the fault of a note.
+        """
         self._stopped.set()
+        self._crash_marker.abandon()
         self._reader.files.process.stop()
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
