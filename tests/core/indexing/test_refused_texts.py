@@ -1,4 +1,7 @@
-"""A text that a server refused is tried again: after a start, a few times, and whenever its note changes."""
+"""A text without a vector is tried again: after a start, a few times, and whenever its note changes.
+
+A server refused it, or the worker ended at it, which another program may have done.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +11,7 @@ import numpy as np
 import pytest
 
 from semantic_here import WorkerHere
+from vaultseek.core.indexing import unembedded
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import REFUSED_TRIES, EmbeddingSpec
 from vaultseek.semantic.models.catalogue import find_model
@@ -30,12 +34,14 @@ class Refusing(WorkerHere):
         return matrix
 
 
-@pytest.fixture
-def start(vault: Callable[..., Path], tmp_path: Path) -> tuple[Refusing, Path, Callable[[], Any]]:
+@pytest.fixture(params=["served-of-a-test", "local-of-a-test"])
+def start(
+    vault: Callable[..., Path], tmp_path: Path, request: Any
+) -> tuple[Refusing, Path, Callable[[], Any]]:
     """A server, the folder of notes, and a start of the daemon, which returns problems and stored vectors."""
     root, worker = vault(NOTES), Refusing()
     model = find_model("hashing")
-    spec = EmbeddingSpec("served-of-a-test", model.counter(), model.window)
+    spec = EmbeddingSpec(request.param, model.counter(), model.window)
 
     async def step() -> tuple[list[str], int]:
         opened = OpenVault.open(VaultOptions("notes", root), tmp_path / "index", worker, spec)
@@ -94,3 +100,21 @@ async def test_it_is_tried_again_when_its_note_changes(start, moves):
     problems, all_stored = await step()
     assert not problems
     assert all_stored > stored
+
+
+async def test_a_text_that_cannot_be_composed_stays_a_problem(start, monkeypatch):
+    worker, _, step = start
+    worker.refuses = False
+    real = unembedded.passage_text
+
+    def compose(**parts: Any) -> Any:
+        if parts["title"] == "Bad":
+            raise IndexError("a bug")
+        return real(**parts)
+
+    monkeypatch.setattr(unembedded, "passage_text", compose)
+    for _ in range(2):
+        problems, _ = await step()
+        assert problems == ["bad.md"]
+    monkeypatch.undo()
+    assert (await step())[0] == []

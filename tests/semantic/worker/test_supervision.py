@@ -366,6 +366,91 @@ async def test_a_text_that_crashes_the_child_is_identified_and_skipped(workers: 
     assert np.isnan(vectors).all(axis=1).tolist() == [False, False, True, False]
 
 
+@pytest.mark.fault("A9", "A17")
+async def test_two_kills_by_another_program_cost_no_text(workers: Any, tmp_path: Path) -> None:
+    worker = workers.fake(
+        f"""
+        ready()
+        killed = {str(tmp_path)!r} + "/killed"
+        while (frame := pipe.read(incoming)) is not None:
+            times = len(open(killed).read()) if os.path.exists(killed) else 0
+            if times < 3:
+                open(killed, "a").write(".")
+                os.kill(os.getpid(), signal.SIGKILL)
+            vectors(frame)
+        """
+    )
+    texts = ["a", "b", "c"]
+    for _ in range(3):  # at the batch, and twice at the first text alone
+        with pytest.raises(WorkerUnavailable, match="signal 9"):
+            await worker.embed(texts)
+    assert np.isfinite(await worker.embed(texts)).all()
+
+
+@pytest.mark.fault("A17")
+async def test_a_text_for_which_the_system_has_no_memory_is_skipped_after_some_kills(workers: Any) -> None:
+    worker = workers.fake(
+        """
+        ready()
+        while (frame := pipe.read(incoming)) is not None:
+            if "huge" in frame.header["texts"]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            vectors(frame)
+        """
+    )
+    texts = ["a", "b", "huge", "c"]
+    for _ in range(1 + supervisor.CRASH_KILLS):
+        with pytest.raises(WorkerUnavailable, match="signal 9"):
+            await worker.embed(texts)
+    vectors = await worker.embed(texts)
+    assert np.isnan(vectors).all(axis=1).tolist() == [False, False, True, False]
+
+
+@pytest.mark.fault("A10")
+async def test_a_store_is_damaged_after_more_kills_by_another_program_than_crashes(
+    workers: Any, tmp_path: Path
+) -> None:
+    worker = workers.fake(
+        """
+        ready()
+        while (frame := pipe.read(incoming)) is not None:
+            if frame.header["call"] == "query":
+                os.kill(os.getpid(), signal.SIGKILL)
+            send({"id": frame.header["id"], "count": 1})
+        """,
+        stable_seconds=0.0,
+    )
+    for _ in range(supervisor.WORKER_STORE_CRASHES * supervisor.CRASH_KILLS - 1):
+        await worker.ready()
+        with pytest.raises(WorkerUnavailable, match="signal 9"):
+            await worker.query(tmp_path, "x", 5)
+    assert await worker.count(tmp_path, CHUNKS) == 1
+    with pytest.raises(IndexDamaged):
+        await worker.query(tmp_path, "x", 5)
+
+
+async def test_stopping_it_at_a_text_does_not_count_against_the_text(workers: Any, until: Any) -> None:
+    worker = workers.fake(
+        """
+        ready()
+        while (frame := pipe.read(incoming)) is not None:
+            if frame.header["queue"] == "answer":
+                vectors(frame)
+        """
+    )
+    for _ in range(2):
+        await worker.start()
+        await worker.ready()
+        call = asyncio.create_task(worker.embed(["a text"]))
+        await until(lambda: worker.state.doing == "embedding 1 texts")
+        await worker.stop()
+        with pytest.raises(WorkerUnavailable):
+            await call
+    await worker.start()
+    await worker.ready()
+    assert np.isfinite(await worker.embed(["a text"], urgent=True)).all()
+
+
 @pytest.mark.fault("J3")
 async def test_output_of_the_child_goes_to_a_capped_log(
     workers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, until: Any

@@ -34,7 +34,6 @@ from vaultseek.core.indexing.store_migration import StoreMigration, StoreRebuild
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded, try_refused_again
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.semantic.models.service import SERVED
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.semantic.worker.state import VectorKeeper
@@ -92,7 +91,7 @@ class Embedding:
         """The texts for a client that embeds in place of the worker."""
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
-        self._refused_tried = not spec.fingerprint.startswith(SERVED)
+        self._refused_tried = self._space is not ledger.space  # only of the first space they are known
         self._queue = EmbeddingQueue(ledger, self.unembedded)
 
     async def step(self) -> bool:
@@ -105,7 +104,7 @@ class Embedding:
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
-                await self._in_writer(try_refused_again, self._ledger, self.unembedded)
+                await self._in_writer(try_refused_again, self._ledger)
                 self._refused_tried = True
             if await self._store_batch():
                 return True

@@ -33,7 +33,6 @@ PAGE_TEXTS = 1000
 
 REFUSED_TRIES = 5
 """Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
-REFUSED_PAGE_NOTES = 200
 
 LEAST_OUTDATED = 2_000
 """Computed vectors from which there may be too many."""
@@ -238,23 +237,20 @@ def _composed(compose: Callable[[], EmbeddingText]) -> EmbeddingText | None:
         return None
 
 
-def try_refused_again(ledger: Ledger, unembedded: Unembedded) -> int:
-    """Queue the texts again that the model failed to embed; return the number of their notes.
+def try_refused_again(ledger: Ledger) -> int:
+    """Queue the notes again with a text that the model failed to embed; return their number.
 
-    A server of the user's own may change its mind. Runs in the writer thread, once after a start.
+    A server of the user's own may change its mind, and another program may have ended the worker. Runs in the
+    writer thread, once after a start.
     """
     before = ledger.problems.tries()
     refused = ledger.problems.paths(NOT_EMBEDDED)
     tries = {path: before.get(path, 0) + 1 for path in refused}
     again = [path for path in refused if tries[path] <= REFUSED_TRIES]
-    numbers = list(ledger.notes.numbers(again).values())
-    for start in range(0, len(numbers), REFUSED_PAGE_NOTES):
-        page = numbers[start : start + REFUSED_PAGE_NOTES]
-        items = [item for item in unembedded.of_notes(page) if item.text is not None and not item.vector]
-        ledger.space.add(
-            [item.chunk for item in items if item.chunk is not None],
-            [item.note for item in items if item.chunk is None],
-        )
+    notes = list(ledger.notes.numbers(again).values())
+    for start in range(0, len(notes), PAGE_NOTES):
+        page = notes[start : start + PAGE_NOTES]
+        ledger.space.add([row.number for row in ledger.chunks.rows(page)], page)
     for path in again:
         ledger.problems.remove(path, NOT_EMBEDDED)
     if tries != before:

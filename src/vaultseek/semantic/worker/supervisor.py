@@ -3,7 +3,8 @@
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
 immediately, and the child is restarted after a growing pause. After several consecutive failures the pause is
 the longest one (the circuit breaker), but much shorter if another program ended the child or it was idle. A
-request ends a long pause. A store on which the child crashes twice is treated as corrupt.
+request ends a long pause. A store on which the child crashes twice is treated as corrupt. A kill by another
+program counts for less than a crash: the system ends what takes its last memory, whoever took the rest.
 
 A child without requests for long is ended, which frees its memory; the next request starts another one.
 """
@@ -25,6 +26,8 @@ from vaultseek.semantic.worker.state import Status, WorkerSettings, WorkerState
 WORKER_BREAKER_FAILURES = 5
 WORKER_STORE_CRASHES = 2
 """Worker crashes on one store operation before the store is treated as corrupt."""
+CRASH_KILLS = 3
+"""Kills by another program that count as one crash."""
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +59,8 @@ class Supervisor:
         self._changed = asyncio.Event()
         self._wanted = asyncio.Event()
         self.poison_texts = PoisonTexts()
-        self._crashes: dict[tuple[str, str], int] = {}
+        self._kills: dict[tuple[str, str], int] = {}
+        """The weight of the crashes on an operation of a store, in kills."""
         self._damaged: set[str] = set()
 
     @property
@@ -147,13 +151,13 @@ class Supervisor:
 
     def record_success(self, call: str, store: str | None) -> None:
         """Clear the crash count of ``call`` on ``store`` after a success."""
-        self._crashes.pop((call, store or ""), None)
+        self._kills.pop((call, store or ""), None)
 
     def clear_crashes(self, store: Path) -> None:
         """Clear the crash counts of ``store``, which is about to be dropped."""
         self._damaged.discard(str(store))
-        for key in [key for key in self._crashes if key[1] == str(store)]:
-            del self._crashes[key]
+        for key in [key for key in self._kills if key[1] == str(store)]:
+            del self._kills[key]
 
     async def _supervise(self) -> None:
         while True:
@@ -228,21 +232,22 @@ class Supervisor:
         if self._status == "ready" and not self._is_asleep:
             exit.idle = not exit.pending
             self._set_status("down", _reason(exit))
-        for pending in exit.current:
-            self._record_crash(pending.request)
+        if not self._stopped:
+            for pending in exit.current:
+                self._record_crash(pending.request, 1 if exit.outside else CRASH_KILLS)
         for pending in exit.pending:
             if pending in exit.current and pending.request.store in self._damaged:
                 pending.fail(IndexDamaged(_CRASHES))
             else:
                 pending.fail(WorkerUnavailable(f"the semantic worker is down: {exit.reason}"))
 
-    def _record_crash(self, request: WorkerRequest) -> None:
+    def _record_crash(self, request: WorkerRequest, kills: int) -> None:
         if request.call == "embed":
-            self.poison_texts.record_crash(request.header["texts"])
-        elif request.store is not None and request.call != "drop":
+            self.poison_texts.record_crash(request.header["texts"], kills)
+        elif request.store is not None and request.call != "drop" and request.store not in self._damaged:
             key = (request.call, request.store)
-            self._crashes[key] = self._crashes.get(key, 0) + 1
-            if self._crashes[key] == WORKER_STORE_CRASHES:
+            self._kills[key] = self._kills.get(key, 0) + kills
+            if self._kills[key] >= WORKER_STORE_CRASHES * CRASH_KILLS:
                 self._damaged.add(request.store)
                 self._failures -= 1  # the store is set aside, so this crash does not count
 
@@ -276,26 +281,31 @@ class PoisonTexts:
     """A record of the texts on which the worker crashed, for as long as the daemon runs."""
 
     def __init__(self) -> None:
-        self._suspected: set[int] = set()
-        self._poison: set[int] = set()
+        self._kills: dict[int, int] = {}
+        """The weight of the crashes on each suspected text alone, in kills, by the hash of the text."""
 
-    def record_crash(self, texts: Sequence[str]) -> None:
-        """Record that the worker crashed on this batch. A suspected text that was alone in it is poison."""
-        if max(len(self._suspected), len(self._poison)) > WORKER_POISON_TEXTS:
-            self._suspected.clear()
-            self._poison.clear()
+    def record_crash(self, texts: Sequence[str], kills: int) -> None:
+        """Record that the worker ended at this batch, which counts for ``kills``.
+
+        A suspected text is poison once those on it alone are a crash.
+        """
+        if len(self._kills) > WORKER_POISON_TEXTS:
+            self._kills.clear()
         hashes = [hash(text) for text in texts]
-        if len(hashes) == 1 and hashes[0] in self._suspected:
-            self._poison.add(hashes[0])
-        self._suspected.update(hashes)
+        if len(hashes) == 1 and hashes[0] in self._kills:
+            self._kills[hashes[0]] += kills
+        for digest in hashes:
+            self._kills.setdefault(digest, 0)
 
     def batches(self, texts: Sequence[str], size: int) -> Iterator[list[int]]:
         """Yield indexes of the texts in batches of similar length: suspected texts alone, poison never."""
         single: list[int] = []
         batched: list[int] = []
         for i in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
-            if (digest := hash(texts[i])) not in self._poison:
-                (single if digest in self._suspected else batched).append(i)
+            if (kills := self._kills.get(hash(texts[i]))) is None:
+                batched.append(i)
+            elif kills < CRASH_KILLS:
+                single.append(i)
         for start in range(0, len(batched), size):
             yield batched[start : start + size]
         for i in single:
