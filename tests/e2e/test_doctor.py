@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from vaultseek.base import paths
+from vaultseek.base.model import NOT_EMBEDDED, Problem
 from vaultseek.semantic.vectors.index import VectorIndex
 from vaultseek.semantic.vectors.port import VectorBatch
+from vaultseek.store.ledger import Ledger
 from vaultseek.tools.doctor import system
 from vaultseek.tools.doctor.finding import Finding
 from vaultseek.tools.doctor.report import report
@@ -117,6 +119,24 @@ def test_damaged_vectors_are_reported_and_the_advice_repairs_them(
     daemon.run("index", "--wait", "--vault", str(root))
     finding = doctor("--no-worker")[1]["vectors of vault"]
     assert finding["message"] == "2 passages and 2 notes by meaning"
+
+
+def test_a_text_without_a_vector_is_a_finding_until_it_is_embedded(daemon, doctor, vault):
+    root = daemon.indexed(vault(NOTES))
+    daemon.stop()
+    directory = data_directory(root)
+    (store,) = (directory / "semantic").iterdir()
+    lose_a_passage(store)
+    ledger = Ledger(directory / "ledger.sqlite")
+    ((path,),) = ledger.select("SELECT path FROM notes n JOIN chunks c ON c.note = n.id WHERE c.number = 1")
+    ledger.problems.add(path, Problem(NOT_EMBEDDED, "it could not be embedded"))
+    ledger.close()
+    finding = doctor("--no-worker")[1]["vectors of vault"]
+    message = "1 passage and 2 notes by meaning, but 1 note with a text that could not be embedded"
+    assert (finding["status"], finding["message"]) == ("warning", message)
+    daemon.run("index", "--wait", "--vault", str(root))
+    finding = doctor("--no-worker")[1]["vectors of vault"]
+    assert (finding["status"], finding["message"]) == ("ok", "2 passages and 2 notes by meaning")
 
 
 def test_a_broken_configuration_is_a_finding_and_the_other_checks_run(doctor, file, vault):

@@ -58,6 +58,15 @@ def test_everything_at_a_glance() -> None:
     ]
 
 
+def test_a_vault_with_texts_that_could_not_be_embedded() -> None:
+    problems = [
+        {"path": "a.md", "code": "not_embedded", "message": "a passage could not be embedded"},
+        {"path": "b.md", "code": "too_large", "message": "larger than 2 MiB"},
+    ]
+    text = page(status(vault(problems=problems)), Terminal(), now=NOW)
+    assert "6,210 passages · all embedded except in 1 note" in text
+
+
 def test_how_vectors_are_computed() -> None:
     about = status()
     about["daemon"]["worker"]["computing"] = "float32 by onnxruntime"

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vaultseek import __version__
+from vaultseek.base.model import JSON, NOT_EMBEDDED
 from vaultseek.doors.cli.progress import percent
 from vaultseek.doors.cli.terminal import Terminal, age, clean, count, duration, size
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from vaultseek.base.model import JSON
 
 PROBLEMS_SHOWN = 5
 
@@ -58,7 +55,9 @@ def _progress(vault: JSON) -> list[str]:
         if vault.get("eta_seconds"):
             parts.append(f"{duration(vault['eta_seconds'])} left")
     elif chunks:
-        parts.append("all embedded")
+        problems = vault.get("problems") or ()
+        refused = sum(each.get("code") == NOT_EMBEDDED for each in problems)
+        parts.append(f"all embedded except in {count(refused, 'note')}" if refused else "all embedded")
     return parts
 
 

@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
+from vaultseek.base.model import NOT_EMBEDDED
 from vaultseek.errors import IndexDamaged
 from vaultseek.store.ledger.rows import Counts
 from vaultseek.store.ledger.schema import SCHEMA_VERSION
 from vaultseek.store.ledger.vectors import FIRST
 
 _PENDING = f"FROM unsynced WHERE space = {FIRST} AND gone = 0"
+_REFUSED = f"FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = '{NOT_EMBEDDED}'"
 
 
 def examine(file: Path) -> Counts:
@@ -34,8 +36,9 @@ def examine(file: Path) -> Counts:
         raise IndexDamaged(f"ledger: {error}") from None
 
 
-def examine_stored(file: Path) -> tuple[str, int]:
-    """Return the name of the ledger's vector store, and the least number of passages it has to hold.
+def examine_stored(file: Path) -> tuple[str, int, int]:
+    """Return the name of the ledger's vector store, the least number of passages it has to hold, and the
+    number of notes with a text that could not be embedded.
 
     The name is empty if there is none yet. Raises sqlite3.DatabaseError.
     """
@@ -44,10 +47,11 @@ def examine_stored(file: Path) -> tuple[str, int]:
         # Passages that could not be embedded count as stored, or they would be tried for ever.
         least = connection.execute(
             "SELECT count(*) FROM chunks WHERE note NOT IN"
-            " (SELECT n.id FROM notes n JOIN problems p ON p.path = n.path WHERE p.code = 'not_embedded')"
+            f" (SELECT n.id {_REFUSED})"
             f" AND number NOT IN (SELECT number {_PENDING} AND of_note = 0)"
         ).fetchone()
-    return (str(name[0]) if name else ""), int(least[0])
+        refused = connection.execute(f"SELECT count(*) {_REFUSED}").fetchone()
+    return (str(name[0]) if name else ""), int(least[0]), int(refused[0])
 
 
 def read_vectors(file: Path, keys: Sequence[str]) -> dict[str, bytes]:

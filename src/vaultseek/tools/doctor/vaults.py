@@ -41,6 +41,7 @@ _REMEDIES = {
     "unreadable_note": _READABLE,
 }
 """Remedies for problems of files; the others are about their names."""
+_REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
 _REBUILD = "stop the daemon and start it again: it is rebuilt from the notes"
 
 
@@ -131,7 +132,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
     directory = paths.vault_data_directory(vault.root)
     ledger = directory / "ledger.sqlite"
     try:
-        name, passages = examine_stored(ledger)
+        examined = name, passages, refused = examine_stored(ledger)
     except sqlite3.DatabaseError:
         return  # there is no ledger, or it has been reported as damaged
     if not name:
@@ -152,11 +153,16 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
     if version != name:
         message = "the vector store is not the one that the ledger names"
         yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
-    elif stored < passages and examine_stored(ledger) == (name, passages):
+    elif stored < passages and examine_stored(ledger) == examined:
         message = f"the vector store holds {count(stored, 'passage')}, {passages:,} were put into it"
         yield Finding(check, BROKEN, message, advice)
     else:
-        yield Finding(check, OK, f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning")
+        message = f"{count(stored, 'passage')} and {count(of_notes, 'note')} by meaning"
+        if refused:
+            lacking = f"{message}, but {count(refused, 'note')} with a text that could not be embedded"
+            yield Finding(check, WARNING, lacking, _REFUSED)
+        else:
+            yield Finding(check, OK, message)
 
 
 def audit_vault(vault: KnownVault) -> Iterator[Finding]:
