@@ -115,6 +115,12 @@ def test_spans_name_the_blocks_of_the_body() -> None:
     ("text", "expected"),
     [
         ("in the year\n2031. that was", ["paragraph 1-2"]),
+        ("a\n2. b\n3. c\n4. d\n5. e\n   f\n6. g", ["paragraph 1-7"]),
+        ("a\n2. b\n3. c\n1. d\n3. e", ["paragraph 1-3", "list 4-5", "list_item 4-4", "list_item 5-5"]),
+        ("a\n2. b\n\n3. c", ["paragraph 1-2", "list 4-4", "list_item 4-4"]),
+        ("a\n    > b\n\t> c", ["paragraph 1-3"]),
+        ("a\n\n    > b", ["paragraph 1-1", "code 3-3"]),
+        ("> a\n>     > b", ["quote 1-2"]),
         ("- a\n2. b", ["list 1-1", "list_item 1-1", "list 2-2", "list_item 2-2"]),
         ("- a\n- 5. b", ["list 1-2", "list_item 1-1", "list_item 2-2"]),
         ("a\n    `b`\n    ]c", ["paragraph 1-3"]),

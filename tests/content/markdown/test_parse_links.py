@@ -48,6 +48,11 @@ def compact(link: Link) -> str:
         ("[a](N.md#^k) [b](#h) [c](#)", ["m:N.md ^k |a @1", "m: #h |b @1"]),
         ("[a](100%.md) [b](%ff.md) [c](x%23y.md)", ["m:100%.md |a @1", "m:%ff.md |b @1", "m:x#y.md |c @1"]),
         ("[a](N (1).md) [b](N(1).md) [c](N\\).md)", ["m:N(1).md |b @1", "m:N).md |c @1"]),
+        (
+            "[a](Q&notes.md) [b](Q&amp;A.md) [c](&#78;.md) [d](&#x4e;.md)",
+            ["m:Q&notes.md |a @1", "m:Q&A.md |b @1", "m:N.md |c @1", "m:N.md |d @1"],
+        ),
+        ("[a](&notes;.md) [b](\\&amp;.md)", ["m:&notes;.md |a @1", "m:&amp;.md |b @1"]),
         ("[a](N.md 't') [b](N.md (t)) [c](N.md \"t)", ["m:N.md |a @1", "m:N.md |b @1"]),
         ("[a](https://x.y/z.md) [b](mailto:x@y) [c](//x/y) ![d](http://x/y.png) <http://x>", []),
         ("[](N.md) [b]() [c](<>)", ["m:N.md @1"]),

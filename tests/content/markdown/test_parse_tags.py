@@ -53,6 +53,10 @@ def tags(text: str) -> list[str]:
         ("> para\n    #lazy", ["lazy"]),
         ("> - para\n\t#lazy", ["lazy"]),
         ("- > para\n      #lazy", ["lazy"]),
+        ("para\n    > #a", ["a"]),
+        ("para\n\t> #a\n\t> #b", ["a", "b"]),
+        ("- item\n\t\t> #a", ["a"]),
+        ("> para\n>     > #a", ["a"]),
         ("para\n2. ```\n#a", ["a"]),
         ("> ```\n> code\n\n#a", ["a"]),
         ("para\n    ```\n#lazy", ["lazy"]),
@@ -103,6 +107,7 @@ def test_tags(text: str, expected: list[str]) -> None:
         "[k]: x.md#no",
         "> quoted\n>\n    #no",
         "> quoted\n\n    #no",
+        "para\n\n    > #no",
     ],
 )
 def test_syntax_that_hides_tags(text: str) -> None:

@@ -57,11 +57,21 @@ def _repaired(
         if not structure.misread:
             break
         for row in structure.misread:
-            words = skeleton[row].lstrip(" \t>")
-            skeleton[row] = skeleton[row].removesuffix(words) + "x"
+            skeleton[row] = _as_text(skeleton[row])
         structure = _walk(skeleton, lines, masked)
     return structure
 
+
+def _as_text(line: str) -> str:
+    """Return a line of the paragraph before, with the markers of the quotes that it is in."""
+    quotes = _QUOTES.match(line)
+    assert quotes
+    rest = line[quotes.end() :]
+    # What is indented further than a marker of a quote is text, whatever it begins with.
+    return quotes[0] + rest.removesuffix(rest.lstrip(" \t>")).replace(">", "x") + "x"
+
+
+_QUOTES = re.compile(r"(?:[ ]{0,3}>[ ]?)*")
 
 # -- the walk
 
@@ -155,7 +165,7 @@ class _Walker:
         start, end = node.start_point[0] - 1, node.end_point[0] - 2
         footnote = name != "block_quote" and FOOTNOTE.match(self.lines[start]) is not None
         if name == "list" and not footnote and not self.opens and self.follows_paragraph(start):
-            self.check_number(node, start)
+            self.check_numbers(node, start)
         if self.nesting == 0:
             self.footnotes = footnote
             if not footnote:
@@ -173,11 +183,16 @@ class _Walker:
             and self.depth_of_last == self.nesting
         )
 
-    def check_number(self, node: tree_sitter.Node, row: int) -> None:
-        """Mark a list that interrupts a paragraph as misread unless it starts with 1."""
-        number = _NUMBER.match(self.lines[row], node.start_point[1])
-        if number and int(number[1]) != 1:
+    def check_numbers(self, node: tree_sitter.Node, row: int) -> None:
+        """Mark the items that continue a paragraph as misread: only one with the number 1 ends it."""
+        for item in node.children:
+            number = _NUMBER.match(self.lines[row], item.start_point[1])
+            if item.start_point[0] - 1 != row or not number or int(number[1]) == 1:
+                break
             self.structure.misread.append(row)
+            if [part.type for part in item.children[1:]] != ["paragraph"]:
+                break
+            row = item.children[1].end_point[0] - 1
 
     def check_code(self, block: Block) -> None:
         """Mark indented code as misread: it never interrupts a paragraph."""

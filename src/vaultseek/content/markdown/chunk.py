@@ -48,7 +48,7 @@ UNCOUNTED_CHARS = 64 * KIB
 """A longer block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 8
+CHUNKER_VERSION = 9
 """Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
 
 Path = tuple[str, ...]

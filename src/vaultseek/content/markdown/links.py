@@ -2,6 +2,7 @@
 
 import html
 import re
+from html.entities import html5
 from urllib.parse import unquote
 
 from vaultseek.base.model import Link, LinkKind, Place
@@ -34,7 +35,7 @@ def markdown_link(
     """Return the link to a raw Markdown ``destination``; None if it is empty or outside the vault."""
     if _EXTERNAL.match(destination):
         return None
-    plain = html.unescape(_ESCAPED.sub(r"\1", destination))
+    plain = _ESCAPED.sub(_character, destination)
     return _link(kind, plain, alias or None, line, prop, places, decode=True)
 
 
@@ -79,7 +80,15 @@ def _within(whole: Place | None, start: int, end: int) -> Place | None:
 _WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
 _WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
 _EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
-_ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_ESCAPED = re.compile(
+    r"\\([!-/:-@\[-`{-~])|&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|([a-zA-Z][a-zA-Z0-9]{1,31}));"
+)
+
+
+def _character(match: re.Match[str]) -> str:
+    """Return what is escaped by a backslash or written as a reference, which ends with a semicolon."""
+    escaped, name = match.groups()
+    return escaped or (html5.get(f"{name};", match[0]) if name else html.unescape(match[0]))
 
 
 def _link(
