@@ -383,8 +383,9 @@ def test_a_block_is_opened_at_its_line(daemon, vault):
 
 
 @pytest.mark.shared_daemon
-def test_a_bare_word_is_a_vault_or_else_a_folder_here(daemon, vault):
-    root = vault(GARDEN)
+def test_a_bare_word_is_a_vault_or_else_a_folder_here(daemon, tmp_path):
+    root = tmp_path / "plot"  # no vault has this name
+    root.mkdir()
     daemon.run("vault", "add", str(root), "--name", "allotment", check=True)
     for command in ("pause", "resume", "remove"):
         done = daemon.run("vault", command, root.name, cwd=root.parent)
