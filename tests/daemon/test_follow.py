@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from semantic_here import WorkerHere
-from vaultseek.core.indexing import embed
+from vaultseek.core.indexing import embed, reconcile
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import folder_source, sources
@@ -105,6 +105,31 @@ async def test_a_request_of_a_client_ends_the_pause_after_a_failure(follow, monk
     await follower.rescan()
     assert follower.state == "ready"
     assert follower.vault.ledger.counts().notes == len(NOTES)
+
+
+async def test_only_the_settings_that_are_read_have_the_whole_vault_compared(follow, monkeypatch):
+    follower = follow(WorkerHere(), NOTES | {".obsidian/app.json": "{}"})
+    root = follower.vault.options.root
+    await until(lambda: follower.state == "ready")
+    compared = Mock(side_effect=reconcile.compare_vault)
+    monkeypatch.setattr(reconcile, "compare_vault", compared)
+    (root / ".obsidian/workspace.json").write_text("{}")
+    for count, name in enumerate(("c.md", "d.md"), 3):
+        (root / name).write_text("# Rope")
+        await until(lambda count=count: follower.vault.ledger.counts().notes == count)
+    assert not compared.called
+    (root / ".obsidian/app.json").write_text('{"userIgnoreFilters": ["b.md"]}')
+    await until(lambda: follower.vault.ledger.counts().notes == 3)
+
+
+async def test_a_folder_becomes_a_vault_of_its_own_and_ceases_to_be_one(follow):
+    follower = follow(WorkerHere(), {"a.md": "# Pump", "sub/inner/b.md": "# Valve"})
+    await until(lambda: follower.state == "ready" and follower.vault.ledger.counts().notes == 2)
+    settings = follower.vault.options.root / "sub/inner/.obsidian"
+    settings.mkdir()
+    await until(lambda: follower.vault.ledger.counts().notes == 1)
+    settings.rmdir()
+    await until(lambda: follower.vault.ledger.counts().notes == 2)
 
 
 class DamagedStore(WorkerHere):

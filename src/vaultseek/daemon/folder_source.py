@@ -9,6 +9,7 @@ from functools import partial
 
 from vaultseek.base.model import Reason
 from vaultseek.content.files.diff import Changes
+from vaultseek.content.files.obsidian import APP_FILE, OBSIDIAN_FOLDER
 from vaultseek.content.files.settle import HintBatch
 from vaultseek.core.indexing import concepts, embed, reconcile
 from vaultseek.core.indexing.open_vault import OpenVault
@@ -226,7 +227,7 @@ class FolderSource:
     async def _reconcile(self, batch: HintBatch) -> Changes:
         indexer = self._vault.indexer
         if batch.rescan_reason is None:
-            if any(path.startswith(".obsidian") for path in batch.paths):
+            if batch.paths & {OBSIDIAN_FOLDER, APP_FILE}:
                 self._watch.request_rescan("the app's settings changed")
             return await self._vault.in_writer(indexer.reconcile, batch.paths)
         self._requested.clear()

@@ -12,6 +12,7 @@ from typing import TypeVar
 from vaultseek.base.paths import is_folder
 from vaultseek.content.files.diff import Changes, FileState, compare
 from vaultseek.content.files.ignore import Ignore
+from vaultseek.content.files.obsidian import OBSIDIAN_FOLDER
 from vaultseek.content.files.scan import ScannedFile, bad_name, file_stat, scan, skipped_folder, skipped_link
 from vaultseek.errors import Cancelled, VaultMissing
 from vaultseek.store.ledger import Ledger
@@ -58,7 +59,8 @@ def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[st
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()
     scope: list[str] = []
-    for path in _outermost(paths):
+    # A folder with settings of Obsidian in it is a vault of its own, and ceases to be one without them.
+    for path in _outermost(path.removesuffix(f"/{OBSIDIAN_FOLDER}") for path in paths):
         above, _, _ = path.rpartition("/")
         if bad_name(above) is not None:
             continue  # its own event, or the next scan, reports the folder
