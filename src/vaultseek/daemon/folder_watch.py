@@ -1,6 +1,7 @@
 """The watch on a vault's folder: hints of what changed, and requests for rescans."""
 
 import asyncio
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +31,7 @@ class FolderWatch:
         self._root = root
         self._is_missing = is_missing
         self._usual_seconds = rescan_seconds
-        hints = Hints(asyncio.get_running_loop())
+        hints = Hints(asyncio.get_running_loop(), lambda path: os.path.lexists(root / path))
         self.next_batch, self.request_rescan = hints.next_batch, hints.request_rescan
         self._watcher = Watcher(root, hints.add, hints.request_rescan)
         self._missing_since: float | None = None

@@ -30,6 +30,13 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self.now
 
 
+GONE = "gone.md"
+
+
+def exists(path: str) -> bool:
+    return path != GONE
+
+
 def run(scenario: Coroutine[Any, Any, None]) -> None:
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(scenario)
@@ -38,7 +45,7 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
 def test_a_burst_is_one_batch():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
         for path in ("a.md", "b.md", "a.md"):
             hints.add(path)
         began = loop.time()
@@ -52,7 +59,7 @@ def test_a_burst_is_one_batch():
 def test_a_batch_waits_for_the_last_hint_of_a_burst():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
         began = loop.time()
         for number in range(10):
             loop.call_later(number * SETTLE_SECONDS / 2, hints.add, f"{number}.md")
@@ -66,7 +73,7 @@ def test_a_batch_waits_for_the_last_hint_of_a_burst():
 def test_an_endless_burst_is_handed_over_in_parts():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
 
         async def write_for_ever():
             for number in range(10_000):
@@ -85,7 +92,7 @@ def test_an_endless_burst_is_handed_over_in_parts():
 
 def test_a_hint_after_a_batch_makes_another_one():
     async def scenario():
-        hints = Hints(asyncio.get_running_loop())
+        hints = Hints(asyncio.get_running_loop(), exists)
         hints.add("a.md")
         await hints.next_batch()
         waiting = asyncio.ensure_future(hints.next_batch())
@@ -99,11 +106,11 @@ def test_a_hint_after_a_batch_makes_another_one():
 
 def test_a_requested_rescan_says_why_and_is_done_once():
     async def scenario():
-        hints = Hints(asyncio.get_running_loop())
+        hints = Hints(asyncio.get_running_loop(), exists)
         hints.request_rescan("the machine was asleep")
         hints.add("a.md")
         batch = await hints.next_batch()
-        assert (batch.paths, batch.rescan_reason) == ({"a.md"}, "the machine was asleep")
+        assert (batch.paths, batch.rescan_reason) == (frozenset(), "the machine was asleep")
         hints.add("b.md")
         assert (await hints.next_batch()).rescan_reason is None
 
@@ -114,19 +121,18 @@ def test_more_hints_than_are_kept_become_a_rescan(monkeypatch):
     monkeypatch.setattr(settle, "HINTS", 3)
 
     async def scenario():
-        hints = Hints(asyncio.get_running_loop())
+        hints = Hints(asyncio.get_running_loop(), exists)
         for number in range(5):
             hints.add(f"{number}.md")
         batch = await hints.next_batch()
-        assert batch.rescan_reason == "too many changes at once"
-        assert len(batch.paths) == 3
+        assert (batch.paths, batch.rescan_reason) == (frozenset(), "too many changes at once")
 
     run(scenario())
 
 
 def test_a_hint_from_another_thread_wakes_the_consumer():
     async def scenario():
-        hints = Hints(asyncio.get_running_loop())
+        hints = Hints(asyncio.get_running_loop(), exists)
         waiting = asyncio.ensure_future(hints.next_batch())
         await asyncio.to_thread(hints.add, "a.md")
         assert (await waiting).paths == {"a.md"}
@@ -136,7 +142,7 @@ def test_a_hint_from_another_thread_wakes_the_consumer():
 
 def test_a_hint_for_a_closed_loop_is_ignored():
     loop = asyncio.new_event_loop()
-    hints = Hints(loop)
+    hints = Hints(loop, exists)
     loop.close()
     hints.add("a.md")
     hints.request_rescan("late")
@@ -146,7 +152,7 @@ def test_a_hint_for_a_closed_loop_is_ignored():
 def test_a_note_written_all_the_time_is_handed_over_ever_more_rarely():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
         began, taken = loop.time(), []
 
         async def append():
@@ -169,19 +175,29 @@ def test_a_note_written_all_the_time_is_handed_over_ever_more_rarely():
     run(scenario())
 
 
-async def save_until_held(hints: Hints) -> None:
+async def save_until_held(hints: Hints, path: str = "log.md") -> None:
     """Save a note three times in a row, so that its last change is held back."""
     for _ in range(FREE_CHANGES):
-        hints.add("log.md")
-        assert (await hints.next_batch()).paths == {"log.md"}
-    hints.add("log.md")
+        hints.add(path)
+        assert (await hints.next_batch()).paths == {path}
+    hints.add(path)
     await asyncio.sleep(3 * SETTLE_SECONDS)
+
+
+def test_both_ends_of_a_rename_are_handed_over_together_after_many_saves():
+    async def scenario():
+        hints = Hints(asyncio.get_running_loop(), exists)
+        await save_until_held(hints, GONE)
+        hints.add("new.md")
+        assert (await hints.next_batch()).paths == {GONE, "new.md"}
+
+    run(scenario())
 
 
 def test_the_last_change_of_a_note_is_not_lost_and_other_notes_do_not_wait():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
         await save_until_held(hints)
         began = loop.time()
         hints.add("other.md")
@@ -196,7 +212,7 @@ def test_the_last_change_of_a_note_is_not_lost_and_other_notes_do_not_wait():
 def test_a_note_that_was_quiet_is_taken_at_once_again():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
         for _ in range(20):
             hints.add("daily.md")
             began = loop.time()
@@ -210,7 +226,7 @@ def test_a_note_that_was_quiet_is_taken_at_once_again():
 def test_a_comparison_of_everything_leaves_nothing_held_back():
     async def scenario():
         loop = asyncio.get_running_loop()
-        hints = Hints(loop)
+        hints = Hints(loop, exists)
         await save_until_held(hints)
         hints.add("other.md")
         await hints.next_batch()

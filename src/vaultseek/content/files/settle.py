@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from vaultseek.base.limits import HINTS
@@ -22,17 +22,21 @@ LONGEST_PAUSE_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class HintBatch:
-    """The hints of one burst. ``rescan_reason`` says why the whole vault must be compared; None if not."""
+    """The hints of one burst, or a ``rescan_reason``: why the whole vault must be compared."""
 
     paths: frozenset[str]
     rescan_reason: str | None
 
 
 class Hints:
-    """A thread-safe queue of hints: any thread adds, one task on ``loop`` awaits ``next_batch``."""
+    """A thread-safe queue of hints: any thread adds, one task on ``loop`` awaits ``next_batch``.
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    ``exists`` tells whether there is something at a path now.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, exists: Callable[[str], bool]) -> None:
         self._loop = loop
+        self._exists = exists
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan_reason: str | None = None
@@ -63,7 +67,7 @@ class Hints:
     async def next_batch(self) -> HintBatch:
         """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``; return all hints.
 
-        A path that keeps changing is handed over at the pace of ``Pace``.
+        A file that keeps changing is handed over at the pace of ``Pace``.
         """
         while True:
             await self._something_due()
@@ -93,16 +97,16 @@ class Hints:
             self._rescan_reason = None
             self._arrived.clear()
         if reason is not None:  # everything is compared, so nothing is left to wait for
-            paths = frozenset(changed | self._held.keys())
             self._held.clear()
-            return HintBatch(paths, reason)
+            return HintBatch(frozenset(), reason)
         return HintBatch(frozenset(self._due(changed)), None)
 
     def _due(self, changed: set[str]) -> Iterator[str]:
         now = self._loop.time()
         for path in changed | self._held.keys():
             due = self._pace.due(path, now)
-            if due > now:
+            # A file that is gone may have moved, which is seen only if both of its paths are in one batch.
+            if due > now and self._exists(path):
                 self._held[path] = due
             else:
                 self._held.pop(path, None)
