@@ -1,6 +1,7 @@
 """The reports of a followed vault, and its recovery from failures."""
 
 import asyncio
+import contextlib
 import errno
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -16,7 +17,7 @@ from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.daemon import folder_source, sources
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.errors import IndexDamaged, Unavailable, VaultMissing, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import find_model
 from vaultseek.semantic.worker import SemanticAnswer
 from worlds import until
@@ -130,6 +131,20 @@ async def test_a_folder_becomes_a_vault_of_its_own_and_ceases_to_be_one(follow):
     await until(lambda: follower.vault.ledger.counts().notes == 1)
     settings.rmdir()
     await until(lambda: follower.vault.ledger.counts().notes == 2)
+
+
+@pytest.mark.parametrize(("new", "are_gone"), [(40, True), (1, False)])
+async def test_notes_are_gone_at_once_if_as_many_are_new(follow, new, are_gone):
+    follower = follow(WorkerHere(), {f"old{number}.md": f"# Pump {number}" for number in range(40)})
+    root, ledger = follower.vault.options.root, follower.vault.ledger
+    await until(lambda: follower.state == "ready" and ledger.counts().notes == 40)
+    for file in root.glob("*.md"):
+        file.unlink()
+    for number in range(new):
+        (root / f"new{number}.md").write_text(f"# Valve {number}")
+    with contextlib.nullcontext() if are_gone else pytest.raises(VaultMissing):
+        await follower.rescan()
+    assert ledger.counts().notes == (40 if are_gone else 41)
 
 
 class DamagedStore(WorkerHere):

@@ -1,5 +1,6 @@
 """Lost file events lead to a rescan; a vault that is missing for a while keeps its index."""
 
+import ctypes
 import os
 import shutil
 import signal
@@ -68,6 +69,27 @@ def test_a_mass_deletion_is_applied_only_by_the_index_command(daemon, vault, eve
     daemon.run("index", "--vault", str(root))
     eventually(lambda: state(daemon)["notes"] == 1)
     assert state(daemon)["state"] == "ready"
+
+
+def drop_rights() -> None:
+    """Have root's permissions checked as those of others, in the process that is about to run a command."""
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="root reads every folder")
+def test_a_folder_that_was_closed_is_watched_when_it_can_be_read(daemon, vault, eventually):
+    root = vault({"a.md": "granite", "closed/deep/b.md": "granite"})
+    (root / "closed").chmod(0)
+    assert daemon.run("index", "--wait", "--vault", str(root), preexec_fn=drop_rights).returncode == 0
+    assert skipped(daemon) == {"closed": "unreadable_folder"}
+    (root / "closed").chmod(0o755)
+    eventually(lambda: state(daemon)["notes"] == 2)
+    assert skipped(daemon) == {}
+    (root / "closed/deep/c.md").write_text("basalt")
+    eventually(
+        lambda: daemon.paths("basalt", "--vault", "vault", "--mode", "keyword") == ["closed/deep/c.md"]
+    )
 
 
 @pytest.mark.fault("C1")

@@ -208,11 +208,14 @@ class FolderSource:
     # -- steps -----------------------------------------------------------------------------------------
 
     async def _process(self, batch: HintBatch) -> None:
-        if self._state == "vault_missing" and batch.rescan_reason is None and self._watch.may_scan_again():
-            batch = replace(batch, rescan_reason="the vault may be back")
         changes = await self._reconcile(batch)
+        self._watch.add_unreadable(
+            path for path, problem in changes.problems if problem.code == "unreadable_folder"
+        )
         whole = batch.rescan_reason is not None
-        if (self._state == "vault_missing" and not whole) or self._looks_unmounted(changes, whole=whole):
+        if (self._state == "vault_missing" and not whole) or await self._looks_unmounted(
+            changes, whole=whole
+        ):
             # Only a comparison of everything shows that the vault is complete again.
             await self._apply(self._files.defer(replace(changes, removed=(), attachments_removed=())))
         else:
@@ -238,16 +241,17 @@ class FolderSource:
         self._watch.record_scan(began)
         return changes
 
-    def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
+    async def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
         """True if most notes are gone at once: only the user can say that they were deleted.
 
         ``whole``: everything was compared, which the user waits for who has said so.
         """
+        vault = self._vault
         accepted = whole and self._scans.accepts_loss
-        if accepted or not reconcile.looks_unmounted(
-            changes, self._vault.ledger.counts().notes, self._vault.options.root
+        self._scans.accepts_loss = self._scans.accepts_loss and not whole
+        if accepted or not await vault.in_writer(
+            reconcile.looks_unmounted, changes, vault.ledger, vault.options.root
         ):
-            self._scans.accepts_loss = self._scans.accepts_loss and not whole
             return False
         message = (
             f"{len(changes.removed)} notes are gone at once; the index is kept."

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from vaultseek.base.paths import is_folder
@@ -12,10 +12,8 @@ from vaultseek.content.files.watch import Watcher
 
 LIVENESS_SECONDS = 2.0
 """Interval at which the watcher and the vault's folder are checked."""
-MISSING_RESCAN_SECONDS = 10.0
-"""Rescan interval while the vault's folder is missing."""
 POLL_SECONDS = 5.0
-"""Shortest rescan interval where changes cannot be watched."""
+"""Shortest rescan interval where changes cannot be watched, or while the vault counts as missing."""
 POLL_SHARE = 20
 """There, a rescan may take one part in this many of the time."""
 
@@ -36,7 +34,8 @@ class FolderWatch:
         self._watcher = Watcher(root, hints.add, hints.request_rescan)
         self._missing_since: float | None = None
         self._poll_reason: str | None = None
-        self._scan_seconds = self._scan_ended = 0.0
+        self._scan_seconds = 0.0
+        self._closed_folders: frozenset[str] = frozenset()
 
     async def start(self) -> None:
         """Begin to watch, or begin anew."""
@@ -49,12 +48,11 @@ class FolderWatch:
 
     def record_scan(self, began: float) -> None:
         """Record the duration of a rescan that ``began`` at that time and has just ended."""
-        self._scan_ended = time.monotonic()
-        self._scan_seconds = self._scan_ended - began
+        self._scan_seconds = time.monotonic() - began
 
-    def may_scan_again(self) -> bool:
-        """True if scans take no more than one part in ``POLL_SHARE`` of the time."""
-        return time.monotonic() - self._scan_ended > POLL_SHARE * self._scan_seconds
+    def add_unreadable(self, folders: Iterable[str]) -> None:
+        """Add folders that could not be listed: they are not watched before their permissions change."""
+        self._closed_folders |= {folder for folder in folders if not self._may_enter(folder)}
 
     @property
     def poll_reason(self) -> str | None:
@@ -82,6 +80,7 @@ class FolderWatch:
 
     async def _check_folder(self, now: float) -> None:
         is_there = is_folder(self._root)
+        was_missing = self._missing_since is not None
         self._missing_since = None if is_there else self._missing_since or now
         if not is_there:
             if not self._is_missing():
@@ -89,8 +88,14 @@ class FolderWatch:
         elif not self._watcher.alive():
             await self._watch_again()
             self.request_rescan("the watcher was restarted")
+        elif any(map(self._may_enter, self._closed_folders)):
+            self._closed_folders = frozenset()
+            await self._watch_again()
+            self.request_rescan("a folder can be read again")
         elif self._watcher.may_see_more():
             await self._watch_again()
+        elif was_missing:
+            self.request_rescan("the vault's folder is back")
         self._watcher.look()
         if self._watcher.poll_reason != self._poll_reason:
             self._poll_reason = self._watcher.poll_reason
@@ -100,9 +105,10 @@ class FolderWatch:
         await self.stop()
         await asyncio.to_thread(self._watcher.start)
 
+    def _may_enter(self, folder: str) -> bool:
+        return os.access(self._root / folder, os.R_OK | os.X_OK)
+
     def _rescan_seconds(self) -> float:
-        if self._is_missing():
-            return MISSING_RESCAN_SECONDS
-        if self._watcher.poll_reason is not None:
+        if self._is_missing() or self._watcher.poll_reason is not None:
             return max(POLL_SECONDS, POLL_SHARE * self._scan_seconds)
         return self._usual_seconds

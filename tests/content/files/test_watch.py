@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from vaultseek.content.files import watch
 from vaultseek.content.files.watch import EventHandler, Watcher, _remote_reason
 
 
@@ -119,7 +120,8 @@ MOUNTS = [
 @pytest.mark.parametrize(
     ("root", "reason"),
     [
-        ("/home/me", None),
+        ("/home", "/home/me/notes is a nfs4 file system"),
+        ("/home/me/note", None),
         ("/home/me/notes", "/home/me/notes is a nfs4 file system"),
         ("/home/me/notes/work", "/home/me/notes is a nfs4 file system"),
         ("/home/me/notes/local/drafts", None),
@@ -130,6 +132,28 @@ MOUNTS = [
 def test_a_remote_file_system_is_polled(root, reason):
     told = _remote_reason(Path(root), MOUNTS)
     assert told is None if reason is None else told is not None and told.startswith(reason)
+
+
+def test_a_file_system_mounted_below_is_another_folder(watched, monkeypatch):
+    root = watched.root.with_name("with space")
+    watched.root.rename(root)
+    watcher = Watcher(root, watched.hints.append, watched.reasons.append)
+    table = ["/dev/sda1 / ext4 rw 0 0"]
+    monkeypatch.setattr(watch, "mounts", lambda: table)
+    place = str(root).replace(" ", "\\040")
+    try:
+        watcher.start()
+        table.append(f"/dev/sdb1 {place}-2 ext4 rw 0 0")
+        assert watcher.alive()
+        table.append(f"/dev/sdc1 {place}/private ext4 rw 0 0")
+        assert not watcher.alive()
+        watcher.stop()
+        watcher.start()
+        assert watcher.alive()
+        del table[-1]
+        assert not watcher.alive()
+    finally:
+        watcher.stop()
 
 
 def test_a_folder_that_vanishes_is_no_lack_of_watches(watched):

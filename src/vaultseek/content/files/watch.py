@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 RESTART_SECONDS = 10.0
 """Time after which watching is begun anew if something could not be watched and now might."""
@@ -30,7 +30,7 @@ class Watcher:
         self._on_rescan = on_rescan
         self._observer: Any = None
         self._overflow = _OverflowHandler(on_rescan)
-        self._identity: tuple[int, int] | None = None
+        self._identity: _Identity | None = None
         self._started = 0.0
         self._remote = False
         self.poll_reason: str | None = None
@@ -78,7 +78,7 @@ class Watcher:
             self._observer = None
 
     def alive(self) -> bool:
-        """True while hints can arrive; false after the vault's folder was replaced by another."""
+        """True while hints can arrive; false after the folder, or a mount below it, was replaced."""
         observer = self._observer
         if _identity(self._root) != self._identity:
             return False
@@ -144,12 +144,20 @@ class _OverflowHandler(logging.Handler):
         self._on_rescan(record.getMessage())
 
 
-def _identity(root: Path) -> tuple[int, int] | None:
+class _Identity(NamedTuple):
+    """The folder at a path, and the mounts below it, which come and go without an event."""
+
+    device: int
+    inode: int
+    mounts: tuple[str, ...]
+
+
+def _identity(root: Path) -> _Identity | None:
     try:
         status = root.stat()
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return _Identity(status.st_dev, status.st_ino, _mounts_below(root, mounts()))
 
 
 def _failure_reason(error: OSError) -> str:
@@ -189,21 +197,28 @@ def mounts() -> list[str]:
         return []
 
 
+def _mounts_below(root: Path, table: list[str]) -> tuple[str, ...]:
+    return tuple(line for line in table if _mount_point(line).startswith(f"{root}/"))
+
+
+def _mount_point(line: str) -> str:
+    return line.split(" ", 2)[1].replace("\\040", " ")
+
+
 def _remote_reason(root: Path, table: list[str]) -> str | None:
-    """Return a reason if ``root`` is on a file system that reports no changes made by other machines."""
-    remote = remote_file_system(root, table)
-    if remote is None:
-        return None
-    mount_point, kind = remote
-    return f"{mount_point} is a {kind} file system, which reports no changes; comparing often instead"
+    """Return a reason if a file system of the vault reports no changes made by other machines."""
+    for folder in (root, *map(Path, map(_mount_point, _mounts_below(root, table)))):
+        if (remote := remote_file_system(folder, table)) is not None:
+            mount_point, kind = remote
+            return f"{mount_point} is a {kind} file system, which reports no changes; comparing often instead"
+    return None
 
 
 def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None:
     """Return the place and kind of the mounted file system of ``folder`` if it may be another machine's."""
     mount_point = file_system = ""
     for line in table:
-        _, place, kind, *_ = line.split(" ")
-        place = place.replace("\\040", " ")
+        place, kind = _mount_point(line), line.split(" ")[2]
         if len(place) >= len(mount_point) and folder.is_relative_to(place):
             mount_point, file_system = place, kind
     is_remote = file_system in _REMOTE or file_system.startswith("fuse.")

@@ -40,17 +40,22 @@ def compare_vault(
     return compare(files, ledger.notes.file_states(), ledger.attachments.paths())
 
 
-def looks_unmounted(changes: Changes, notes: int, root: Path) -> bool:
-    """True if so many of ``notes`` are gone at once that the vault is probably unmounted, not emptied.
+def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
+    """True if so many notes are gone at once that the vault is probably unmounted, not emptied.
 
-    Those that are still in the folder ``root`` were excluded, which somebody wanted.
+    Those that are still in the folder ``root`` were excluded, which somebody wanted. New ones count as notes:
+    another branch has others, an empty mount point has none.
     """
+    notes = ledger.counts().notes
 
     def are_many(count: int) -> bool:
         return count >= VANISHED_NOTES and count > notes * VANISHED_SHARE
 
     removed = set(changes.removed).difference(changes.attachments_added)
-    return are_many(len(removed)) and are_many(sum(not os.path.lexists(root / path) for path in removed))
+    if not are_many(len(removed)):
+        return False
+    notes += len(set(changes.read).difference(ledger.notes.file_states()))
+    return are_many(sum(not os.path.lexists(root / path) for path in removed))
 
 
 def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[str]) -> Changes:
