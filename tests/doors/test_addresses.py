@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.doors.addresses import Address, readings, section
+from vaultseek.doors.addresses import Address, part, readings, section
 from vaultseek.errors import NotFound
 
 HEADINGS = [(1, "Pump", 1), (2, "Alarm", 5), (3, "The *loud* one", 7), (2, "C# notes", 9), (2, "Alarm", 12)]
@@ -72,3 +72,9 @@ def test_a_missing_heading_names_those_that_exist():
         section("Valve", NOTE)
     with pytest.raises(NotFound, match="it has no headings"):
         section("Valve", {**NOTE, "headings": []})
+
+
+def test_a_block_is_found_in_any_case():
+    note = {"path": "Log.md", "chunks": [{"start_line": 5, "end_line": 9, "place": None}]}
+    blocks = [{"text": "p12", "line": 2}, {"text": "p1", "line": 7}]
+    assert part("^P1", note, blocks) == Address("Log.md", first=5, last=9, line=7)

@@ -215,7 +215,7 @@ async def test_parts_of_several_notes_are_read_in_one_call(daemon, vault):
             "sub/a b #1.md:1-1 of 1",
         ]
         assert text.count("and [[nowhere]].") == 1
-        block = (await client.call_tool("read_note", {"note": "Log#^heat"})).content[0].text
+        block = (await client.call_tool("read_note", {"note": "Log#^Heat"})).content[0].text
         assert "\n7| Hot. ^heat" in block
         partly = (await client.call_tool("read_note", {"note": ["Tea", "Garten"]})).content[0].text
         assert "Green tea" in partly

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from vaultseek.base.model import JSON, Heading
-from vaultseek.base.text import quote
+from vaultseek.base.text import fold, quote
 from vaultseek.core.notes.anchors import heading_span
 from vaultseek.errors import NotFound
 
@@ -91,7 +91,7 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
     if not chunks and not anchor.startswith("^"):
         return section(anchor, note)
     if not chunks:
-        line = next((item["line"] for item in blocks if item["text"] == anchor[1:]), None)
+        line = next((item["line"] for item in blocks if fold(item["text"]) == fold(anchor[1:])), None)
         if line is None:
             raise NotFound(f"{note['path']} has no block {quote(anchor)}; look for it in the whole note")
         chunks = [chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"]][:1]

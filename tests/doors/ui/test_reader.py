@@ -109,24 +109,44 @@ async def test_a_graph_has_a_bounded_number_of_notes():
     assert all(a < NODES and b < NODES for a, b in graph["edges"])
 
 
-BLOCKS = """# Tea
+BLOCKS = """---
+status: open
+---
+First. ^first
+# Tea
 ## Steep
 Three minutes. ^how
 - one
 - two ^two
-  three
+  - four ^Four
 
 | a | b |
 |---|---|
 | c | d |
 
 ^table
+
+```
+Code. ^late
+```
+
+Late. ^late
 """
 
 
-@pytest.mark.parametrize(("anchor", "lines"), [("^how", (3, 3)), ("^two", (5, 5)), ("^table", (8, 12))])
-def test_a_block_is_what_its_id_ends(anchor, lines):
-    assert part_of(anchor, {"path": "Tea.md"}, BLOCKS.split("\n")) == lines
+@pytest.mark.parametrize(
+    ("anchor", "lines"),
+    [
+        ("^first", (4, 4)),
+        ("^how", (7, 7)),
+        ("^two", (9, 10)),
+        ("^four", (10, 10)),
+        ("^table", (12, 14)),
+        ("^LATE", (22, 22)),
+    ],
+)
+def test_a_block_is_that_of_the_parsed_note(anchor, lines):
+    assert part_of(anchor, {"path": "Tea.md", "text": BLOCKS}) == lines
 
 
 async def test_a_line_that_is_too_long_is_cut_around_the_match():

@@ -1,12 +1,16 @@
 """Places within a note that a link names, a heading or a block, and the places of its tags."""
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from unicodedata import category
 
-from vaultseek.base.model import BlockId, Heading, Note, PlacedTag
+from vaultseek.base.model import BlockId, Heading, Note, PlacedTag, Span
 from vaultseek.base.text import fold
 from vaultseek.content.markdown.frontmatter import placed_tags
+
+ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+"""The beginning of a line that begins a list item."""
 
 
 def heading_span(names: Sequence[str], headings: Sequence[Heading]) -> tuple[int, int] | None:
@@ -60,10 +64,37 @@ def block_lines(note: Note, line: int) -> tuple[int, int]:
     if not inside:
         return line, line
     block = inside[-1]
+    if block.kind == "list_item":
+        return _item_lines(note.lines, line, block)
     if block.start_line == line and note.lines[line - 1].strip().startswith("^"):
         above = [span for span in note.spans if span.end_line < line and span.kind != "list_item"]
         block = above[-1] if above else block
     return block.start_line, block.end_line
+
+
+def _item_lines(lines: Sequence[str], line: int, outermost: Span) -> tuple[int, int]:
+    """Return the lines of the innermost list item around ``line``, with those nested in it."""
+
+    def depth(number: int) -> int:
+        text = lines[number - 1].expandtabs(4)
+        return len(text) - len(text.lstrip())
+
+    first, apart = line, False
+    while first > outermost.start_line and not (
+        ITEM.match(lines[first - 1]) and (first == line or not apart or depth(first) < depth(line))
+    ):
+        first -= 1
+        apart = apart or not lines[first - 1].strip()
+    last = first
+    for number in range(first + 1, outermost.end_line + 1):
+        text = lines[number - 1]
+        if not text.strip():
+            continue
+        begins = ITEM.match(text) or not lines[number - 2].strip()
+        if begins and depth(number) <= depth(first):
+            break
+        last = number
+    return first, last
 
 
 def block_text(lines: Sequence[str], number: int, id: str) -> str:

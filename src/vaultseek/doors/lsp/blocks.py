@@ -1,7 +1,6 @@
 """Blocks without an id, which a link to them needs: the editor inserts the one that is proposed here."""
 
 import itertools
-import re
 from collections.abc import Iterator
 from hashlib import sha256
 from textwrap import dedent
@@ -11,7 +10,7 @@ from lsprotocol import types
 
 from vaultseek.base.text import fold, one_line, printable, remove_hidden
 from vaultseek.content.markdown.parse import parse
-from vaultseek.core.notes.anchors import block_lines
+from vaultseek.core.notes.anchors import ITEM, block_lines
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
 from vaultseek.doors.lsp.session import Session, Spot
@@ -20,7 +19,6 @@ INSERT_ID = "vaultseek.insertBlockId"
 """Command that has the editor insert the id of a block of another note."""
 ID_LETTERS = 6
 WORDS_CHARS = 80
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _INLINE = ("paragraph", "list_item")
 """Kinds of blocks whose id ends their last line; that of the others stands below, on a line of its own."""
 
@@ -46,7 +44,7 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
             continue
         last = span.end_line
         if span.kind == "list_item":
-            below = (n for n in range(span.start_line + 1, last + 1) if _ITEM.match(text.line(n)))
+            below = (n for n in range(span.start_line + 1, last + 1) if ITEM.match(text.line(n)))
             last = next(below, last + 1) - 1
         while last > span.start_line and not text.line(last).strip():
             last -= 1

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +11,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.paths import obsidian_url
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.markdown.frontmatter import read_frontmatter
+from vaultseek.core.notes.anchors import block_lines, find_block
 from vaultseek.doors.addresses import part
 from vaultseek.errors import NotFound, VaultseekError
 
@@ -24,8 +24,6 @@ LINE_CHARS = 60_000
 NOTE = "note"
 PLAIN = frozenset({"text", "org"})
 """Kinds of files that are shown as they are written: Markdown has no part in them."""
-_HEADING = re.compile(r" {0,3}#{1,6}\s")
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 
 Ask = Callable[[str, JSON], Awaitable[JSON]]
 
@@ -49,10 +47,10 @@ async def read_note(
     answer = await ask("note/get", {"vault": vault, "note": note})
     lines = answer["text"].split("\n")
     body = Part(min(read_frontmatter(lines).body_line, len(lines) + 1), len(lines))
-    whole = part_of(anchor, answer, lines) if anchor else body
+    whole = await asyncio.to_thread(part_of, anchor, answer) if anchor else body
     if at:
         with suppress(NotFound):
-            line = part_of(at, answer, lines).first
+            line = (await asyncio.to_thread(part_of, at, answer)).first
     window = _window(lines, whole, line)
     targets = await _targets(ask, vault, answer["path"])
     shown = lines[window.first - 1 : window.last]
@@ -85,29 +83,19 @@ def _address(answer: JSON) -> str:
     return obsidian_url(os.path.join(vault, answer["path"])) if vault else ""  # noqa: PTH118
 
 
-def part_of(anchor: str, note: JSON, lines: list[str]) -> Part:
+def part_of(anchor: str, note: JSON) -> Part:
     """Return the lines of a heading, of the block with the ``^id``, or of a page or card. Raises NotFound."""
     if not anchor.startswith("^"):
         address = part(anchor, note)
-        return Part(address.first, address.last or len(lines))
-    for number, line in enumerate(lines, start=1):
-        if line.rstrip().endswith(f" {anchor}") or line.strip() == anchor:
-            return Part(_beginning(lines, number, alone=line.strip() == anchor), number)
-    raise NotFound(f"{note['path']} has no block {anchor}; check the link")
+        return Part(address.first, address.last or int(note["lines"]))
+    # Loads the parser, which nothing else here needs.
+    from vaultseek.content.markdown.parse import parse
 
-
-def _beginning(lines: list[str], last: int, *, alone: bool) -> int:
-    """Return the first line of the block that ends in ``last``, or above it if its id is ``alone`` there."""
-    first = last
-    if alone:
-        while first > 1 and not lines[first - 2].strip():
-            first -= 1
-        first = max(1, first - 1)
-    while first > 1 and lines[first - 2].strip() and not _HEADING.match(lines[first - 2]):
-        if not alone and _ITEM.match(lines[first - 1]):
-            break
-        first -= 1
-    return first
+    parsed = parse(note["text"], note["path"])
+    block = find_block(anchor[1:], parsed.blocks)
+    if block is None:
+        raise NotFound(f"{note['path']} has no block {anchor}; check the link")
+    return Part(*block_lines(parsed, block.line))
 
 
 def piece_of(line: str, column: int) -> str:

@@ -253,7 +253,7 @@ function lineOf(anchor, note, article) {
   const part = note.places.find((each) => each.place === anchor);
   if (part) return part.line;
   if (anchor.startsWith("^")) {
-    const block = article.querySelector(`[data-block="${CSS.escape(anchor.slice(1))}"]`)?.closest("[data-line]");
+    const block = article.querySelector(`[data-block="${CSS.escape(anchor.slice(1))}" i]`)?.closest("[data-line]");
     return Number(block?.dataset.line ?? 0);
   }
   const last = plain(anchor.split("#").pop());
