@@ -69,9 +69,11 @@ WINCH = f"""# Winch
 {"oil " * 12_000}needleword{" rope" * 6_000}
 """
 FLEET = """filters: file.inFolder("Projects")
+formulas: {people: "8336817.25", third: 1 / 3, tiny: 1 / 8192, here: this.file.name}
 views:
   - {type: table, name: All, order: [file.name]}
   - {type: table, name: Pumps, order: [file.name, status], filters: 'status == "open"'}
+  - {type: table, name: Formulas, order: [formula.people, formula.third, formula.tiny, formula.here]}
 """
 BLOCK = """# Fleet
 
@@ -311,6 +313,10 @@ def test_bases_are_tables_and_what_notes_embed_is_shown(reader):
     reader.sees("#note .embedded img.page[src]")
     reader.page.locator("#note .embedded .base select").select_option("Pumps")
     reader.expect(reader.page.locator("#note .embedded .base td")).to_have_text(["Pump", "open"])
+    reader.page.locator("#note .embedded .base select").select_option("Formulas")
+    reader.expect(reader.page.locator("#note .embedded .base td")).to_have_text(
+        ["8336817.25", "0.3333", "0.0001220703125", "Fleet"]
+    )
     reader.page.locator("#note .embedded .base td a").click()
     reader.sees("#note h1", "Pump")
     reader.page.goto(reader.served.root + "/?note=fleet.base&of=vault&at=Pumps")

@@ -44,14 +44,15 @@ export async function showNote(place, page) {
     around("Backlinks", "links/backlinks", place, page, (answer) => answer.links.map((link) => [link, link.text])),
     around("Mentions without a link", "links/unlinked", place, page, (answer) => answer.mentions.map((each) => [each, each.text])),
     around("Related", "note/related", place, page, (answer) => answer.results.map((each) => [each, each.preview])));
-  wire(article, { vault: place.of, path: note.path }, page);
+  const here = { vault: place.of, path: note.path };
+  wire(article, here, page);
   if (note.kind !== "base") showPlaces(article, note);
   if (note.kind === "pdf") showPages(article, place.of, note.path);
   const line = lineOf(place.anchor, note, article) || place.line;
   mark(article, page.passage(place, note.path), line, page.words(place.of, note.path));
   const budget = { left: EMBEDS };
   fillPictures(article, place.of);
-  fillEmbeds(article, place.of, page, 1, budget);
+  fillEmbeds(article, here, page, 1, budget);
   fillBases(article, place.of, note.path, page);
 }
 
@@ -327,14 +328,16 @@ function forgetPictures() {
   pictures = [];
 }
 
-async function fillEmbeds(root, vault, page, depth, budget) {
+/** Show what the note at `here` embeds in `root`. */
+async function fillEmbeds(root, here, page, depth, budget) {
+  const { vault } = here;
   for (const place of root.querySelectorAll("span.embed")) {
     if (budget.left-- <= 0) return;
     const target = { note: place.dataset.note, of: vault, line: 0, anchor: place.dataset.anchor ?? "" };
     const title = el("a", { href: page.address(target), onclick: page.follow(target) }, place.textContent);
     const embedded = (...parts) => place.replaceWith(el("div", { class: "embedded" }, el("p", { class: "from" }, title), ...parts));
     if (target.note.endsWith(".base")) {
-      embedded(baseTable(vault, target.note, target.anchor, page));
+      embedded(baseTable(vault, target.note, target.anchor, page, here.path));
       continue;
     }
     if (target.note.endsWith(".pdf")) {
@@ -353,9 +356,10 @@ async function fillEmbeds(root, vault, page, depth, budget) {
     const text = el("div", { class: "text" });
     text.innerHTML = policy ? policy.createHTML(note.html) : note.html;
     for (const block of text.querySelectorAll("[data-line]")) block.removeAttribute("data-line");
-    wire(text, { vault, path: note.path }, page);
+    const there = { vault, path: note.path };
+    wire(text, there, page);
     fillPictures(text, vault);
     embedded(text);
-    if (depth < EMBED_DEPTH) await fillEmbeds(text, vault, page, depth + 1, budget);
+    if (depth < EMBED_DEPTH) await fillEmbeds(text, there, page, depth + 1, budget);
   }
 }

@@ -9,18 +9,18 @@ const LINK = /\[\[([^[\]|]+)(?:\|([^[\]]*))?\]\]/g;
 function cellText(value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
-  if (typeof value === "number") return String(Number(value.toPrecision(6)));
+  if (typeof value === "number") return String(Math.abs(value) >= 1e-3 ? Number(value.toFixed(4)) : value);
   if (Array.isArray(value)) return value.map(cellText).join(", ");
   if (typeof value === "object") return Object.entries(value).map(([name, each]) => `${name}: ${cellText(each)}`).join(", ");
   return value.replace(LINK, (_, target, words) => words || target.split("#")[0].split("/").pop() || target);
 }
 
-/** Return a place that shows the view of a base, by default its first, and offers the others. */
-export function baseTable(vault, path, view, page) {
+/** Return a place that shows the view of a base, by default its first, and offers the others; `note` embeds it. */
+export function baseTable(vault, path, view, page, note = path) {
   const place = el("div", { class: "base" });
   const show = async (wanted) => {
     try {
-      const { tables: [table] } = await call("vault/table", { vault, file: path, ...(wanted ? { view: wanted } : {}) });
+      const { tables: [table] } = await call("vault/table", { vault, file: path, this: note, ...(wanted ? { view: wanted } : {}) });
       const names = el("select", { "aria-label": "View", onchange: () => show(names.value) },
         table.views.map(({ name }) => el("option", { value: name, selected: name === table.name }, name)));
       place.replaceChildren(...(table.views.length > 1 ? [names] : []), drawn(table, vault, page));
