@@ -51,7 +51,8 @@ _TERM = st.one_of(
     st.sampled_from(["path", "file", "heading", "alias", "line", "section", "block", "content", "task-todo"])
     .flatmap(lambda name: WORDS.map(lambda word: f'{name}:"{word}"')),
     st.sampled_from(["tag:work", "tag:strasse", "path:strasse/", "link:b", "link:kiwi", "link:x", "ext:m",
-                     "task:kiwi", "line:(kiwi -file)", "line:(kiwi OR grün)", "before:2020", "after:2020"]),
+                     "task:kiwi", "line:(kiwi -file)", "line:(kiwi OR grün)", "before:2020", "after:2020",
+                     "heading:/^ki|gr/", "tag:/^w|ß/", "path:/^a|e\\./", "alias:/^k./", "[n:/^5|o/]"]),
     PROPERTY.map(lambda p: f"[{p[0]}:{p[1].strip('[]')}]"),
     st.sampled_from(["[status]", "[grösse:null]", "[n:>4]", "[n:<2026-04]"]),
 )  # fmt: skip

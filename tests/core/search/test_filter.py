@@ -198,3 +198,38 @@ def test_lines_sections_and_blocks_are_those_of_the_file(structure, query, expec
 def test_a_phrase_in_a_script_without_spaces_is_found_wherever_passages_end(structure):
     missed = [at for at in range(0, len(CHINESE) - 4, 2) if not paths(f'"{CHINESE[at : at + 4]}"', structure)]
     assert missed == []
+
+
+NAMED = {
+    "Daily/a.md": "---\ndue date: 2031-03-09\nkinds: [ab, cd]\n---\n"
+    "# **Bold** text and [[Target|see]] it\n#work/Pumps",
+    "b.md": "# Plain text\n#home",
+}
+
+
+@pytest.fixture(scope="module")
+def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
+    home = tmp_path_factory.mktemp("named")
+    with closing(World(write_files(home / "vault", NAMED), home)) as here:
+        yield here.ledger
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('heading:"bold text"', {"Daily/a.md"}),
+        ('heading:"text and see it"', {"Daily/a.md"}),
+        ('heading:"**bold** text"', {"Daily/a.md"}),
+        ("heading:/^(bold|plain) text/", {"Daily/a.md", "b.md"}),
+        ("-heading:/^plain/", {"Daily/a.md"}),
+        ("-path:/a\\.md$|x/", {"b.md"}),
+        ("path:/^daily/ OR file:/^b/", {"Daily/a.md", "b.md"}),
+        ("path:/daily/", {"Daily/a.md"}),
+        ("tag:/^work.pumps$/", {"Daily/a.md"}),
+        ('["due date":/^2031/]', {"Daily/a.md"}),
+        ("-[kinds:/^d/]", {"Daily/a.md", "b.md"}),
+        ("[kinds:/^c/ OR x]", {"Daily/a.md"}),
+    ],
+)
+def test_regular_expressions_and_shown_headings(query: str, expected: set[str], named: Ledger) -> None:
+    assert paths(query, named) == expected

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.base.model import JSON, Link, Note, Place, PlacedTag, Problem
 from vaultseek.content.markdown.links import property_link
+from vaultseek.content.query.compare import iso_date
 
 if TYPE_CHECKING:
     from vaultseek.content.markdown.yamlcore import Document, Scalar
@@ -201,17 +202,8 @@ def file_name_time(path: str) -> float | None:
 
 def _moment(value: object) -> float | None:
     """Return the Unix time of an ISO 8601 date, which may be a link to the note of a day or lack zeros."""
-    text = str(value).strip() if isinstance(value, str | int) else ""
-    if link := _LINK_TO_DAY.fullmatch(text):
-        text = link[1]
-    if match := _LOOSE_DATE.fullmatch(text):
-        year, month, day, hour, rest = match.groups("")
-        text = f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
+    text = iso_date(str(value)) if isinstance(value, str | int) else ""
     try:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
-
-
-_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
-_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")

@@ -49,7 +49,8 @@ class NoteFacts(Protocol):
         """Paths of the notes that link to this one."""
 
     @property
-    def headings(self) -> Collection[str]: ...
+    def headings(self) -> Collection[str]:
+        """Headings as they are written, and as they are shown."""
 
     @property
     def tasks(self) -> Sequence[Task]: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,10 +20,10 @@ from vaultseek.base.model import Task
 from vaultseek.base.text import fold
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.query import expression
-from vaultseek.content.query.compare import comparable, contains, is_named, number_of
+from vaultseek.content.query.compare import comparable, contains, is_named, iso_date, number_of
 from vaultseek.content.query.dates import Period, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
-from vaultseek.content.query.property_text import named_lines, property_lines
+from vaultseek.content.query.property_text import named_lines, property_lines, value_text
 
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
@@ -117,7 +118,7 @@ class Matches:
 
     def holds(self, passage: str) -> bool:
         """True if ``passage`` has a match. Raises BadQuery if that takes too long to tell."""
-        return expression.find(self.pattern, passage) is not None
+        return _has_match(self.pattern, passage)
 
     def __str__(self) -> str:
         return f"text like /{self.pattern}/"
@@ -199,6 +200,35 @@ class HasName:
 
     def __str__(self) -> str:
         return _NAMES[self.of][2].format(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class NameMatches:
+    """Notes with a match of the regular expression in their path, file name, or an alias, heading or tag."""
+
+    of: Written
+    pattern: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        texts = _WRITTEN[self.of][1](facts)
+        return any(_has_match(self.pattern, text) for text in texts)
+
+    def stored(self) -> Stored:
+        return _WRITTEN[self.of][0], []
+
+    def __str__(self) -> str:
+        return f"{self.of} like /{self.pattern}/"
+
+
+Written = Literal["path", "file name", "alias", "heading", "tag"]
+_WRITTEN: Mapping[Written, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
+    "path": ("path", lambda facts: (facts.path,)),
+    "file name": ("path", lambda facts: (_base_name(facts.path),)),
+    "alias": ("aliases", lambda facts: facts.aliases),
+    "heading": ("headings", lambda facts: facts.headings),
+    "tag": ("tags", lambda facts: facts.tags),
+}
+"""The fact that has what a regular expression may be matched with, and how it is read."""
 
 
 def _is_in_folder(facts: NoteFacts, folder: str) -> bool:
@@ -296,12 +326,30 @@ class PropertyEquals:
 
 
 @dataclass(frozen=True, slots=True)
+class PropertyMatches:
+    """Notes whose property, or an element of it, has a match of the regular expression."""
+
+    name: str
+    pattern: str
+
+    def matches(self, facts: NoteFacts) -> bool:
+        texts = (value_text(element) for element in _elements(facts, self.name) if element is not None)
+        return any(_has_match(self.pattern, text) for text in texts)
+
+    def stored(self) -> Stored:
+        return "properties", [self.name]
+
+    def __str__(self) -> str:
+        return f"property {self.name} like /{self.pattern}/"
+
+
+@dataclass(frozen=True, slots=True)
 class PropertyCompare:
     """Notes whose property, or an element of it, is less or greater than ``value``.
 
     Numbers compare as numbers. ISO dates, also partial ones (``2026`` or ``2026-03``), compare by when they
-    begin; one within the other is greater, and ``<=`` takes in all of a month or a day. A number never
-    matches other text.
+    begin; one within the other is greater, and ``<=`` takes in all of a month or a day. A date may lack zeros
+    or be a link to the note of a day. A number never matches other text.
     """
 
     name: str
@@ -312,17 +360,18 @@ class PropertyCompare:
         return any(self._fits(element) for element in _elements(facts, self.name))
 
     def _fits(self, element: object) -> bool:
-        number, bound_number = number_of(element), number_of(self.value)
+        number, bound_number = number_of(element), _number_like(self.value)
         if number is not None and bound_number is not None:
             return _COMPARE[self.comparison](number, bound_number)
-        text = comparable(element) or ""
+        text = fold(iso_date(element)) if isinstance(element, str) else ""
         value = _period(text) if _DATE.match(text) else None
-        bound = _period(fold(self.value))
+        bound_text = fold(iso_date(self.value))
+        bound = _period(bound_text)
         if value is None or bound is None:
             return False
         if self.comparison == "<=":
             return bound.end is None or value.start < bound.end
-        is_within = value.start == bound.start and len(text) > len(self.value)
+        is_within = value.start == bound.start and len(text) > len(bound_text)
         if self.comparison == ">":
             return value.start > bound.start or is_within
         return _COMPARE[self.comparison](value.start, bound.start)
@@ -355,8 +404,8 @@ class Dated:
         return " ".join([self.field, *bounds])
 
 
-PropertyFilter = HasProperty | PropertyEquals | PropertyCompare
-OfOneFact = HasTask | HasName | PropertyFilter
+PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
+OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
 """Conditions on one fact, which their ``stored`` names."""
 Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | OfOneFact
 
@@ -441,8 +490,8 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 def is_bound(value: str) -> bool:
     """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year alone."""
-    text = fold(value)
-    return number_of(value) is not None or bool(_date(text) and parse_period(text, _LOCAL))
+    text = fold(iso_date(value))
+    return _number_like(value) is not None or bool(_date(text) and parse_period(text, _LOCAL))
 
 
 def _date(text: str) -> re.Match[str] | None:
@@ -478,12 +527,21 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _number_like(text: str) -> float | None:
+    """Return the number that a value of a query spells, as YAML reads it."""
     return float(text) if _NUMBER_LIKE.fullmatch(text) else None
 
 
 _EXACT = 2**53
 """From here on, floating-point numbers stand for several integers."""
-_NUMBER_LIKE = re.compile(r"\s*[+-]?[0-9]{1,300}(?:\.[0-9]{0,300})?(?:[eE][+-]?[0-9]{1,3})?\s*")
+_NUMBER_LIKE = re.compile(
+    r"\s*[+-]?(?:[0-9]{1,300}(?:\.[0-9]{0,300})?|\.[0-9]{1,300})(?:[eE][+-]?[0-9]{1,3})?\s*"
+)
+
+
+def _has_match(pattern: str, text: str) -> bool:
+    # A query is composed; a note or a file name may be decomposed.
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    return expression.find(pattern, composed) is not None
 
 
 def _base_name(path: str) -> str:

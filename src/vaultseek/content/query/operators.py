@@ -19,53 +19,81 @@ from vaultseek.content.query.filters import (
     HasProperty,
     HasTask,
     Linked,
+    NameMatches,
     PropertyCompare,
     PropertyEquals,
+    PropertyMatches,
     Tag,
     TaskState,
     Within,
+    Written,
     any_of,
     is_bound,
 )
-from vaultseek.content.query.tree import Condition, Node, text_filter, to_filter
+from vaultseek.content.query.tree import Condition, Expression, Node, Phrase, Word, text_filter, to_filter
 
 Operator = Callable[[Node, datetime], Condition | None]
 """Makes a condition from a value and the current time; None for an invalid value."""
 
 
-def property_filter(inside: str) -> tuple[Filter, tuple[str, ...]]:
+def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
     """Return the filter of ``[inside]``: a property's name, or its name and values with OR between them.
 
-    The second value has a note for each malformed comparison, which is read as a plain value.
+    The second value has a note for each value that looks like more than text, and is read as text.
+    ``problem_of`` tells what is wrong with a regular expression.
     """
     match = _PROPERTY.fullmatch(inside)
     name, values = (_unquoted(match[1]), match[2]) if match else (inside.strip(), None)
     values = (values or "").strip()
     inner = values[1:-1] if values.startswith("(") and values.endswith(")") else values
-    options = [option.strip() for option in _OPTIONS.split(inner)]
+    options = [option for part in _OPTIONS.split(inner) if (option := part.strip())]
+    remarks = {option: _remark(option, problem_of) for option in options}
     notes = tuple(
-        f"[{name[:SHOWN_CHARS]}:{option}] {_MALFORMED}" for option in map(_malformed, options) if option
+        f"[{name[:SHOWN_CHARS]}:{option[:SHOWN_CHARS]}] was taken as text to be equal to; {remark}"
+        for option, remark in remarks.items()
+        if remark
     )
-    return any_of(_option(name, option) for option in options if option) or HasProperty(name), notes
+    parts = (_equal(name, option) if remarks[option] else _option(name, option) for option in options)
+    return any_of(parts) or HasProperty(name), notes
 
 
 _PROPERTY = re.compile(r'\s*("[^"]*"|[^:]*)(?:\s*:(.*))?')
 _OPTIONS = re.compile(r'\sOR\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
-_MALFORMED = "was taken as text to be equal to; expected a number or a date such as 2026-01-31 after < or >"
 _COMPARISON = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
+_EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/")
+_QUOTED = re.compile(r'"[^"]*"')
+_EXCLUDED = re.compile(r"(?:^|\s)-[^\W\d]")
 
 
 def _option(name: str, text: str) -> Filter:
-    match = _COMPARISON.fullmatch(text)
-    if match and is_bound(match[2]):
+    if match := _COMPARISON.fullmatch(text):
         return PropertyCompare(name, cast(Comparison, match[1]), match[2])
-    return HasProperty(name, is_null=True) if text == "null" else PropertyEquals(name, _unquoted(text))
+    if match := _EXPRESSION.fullmatch(text):
+        return PropertyMatches(name, _pattern(match))
+    return HasProperty(name, is_null=True) if text == "null" else _equal(name, text)
 
 
-def _malformed(option: str) -> str | None:
-    match = _COMPARISON.fullmatch(option)
-    malformed = option.startswith(("<", ">")) and not (match and is_bound(match[2]))
-    return option[:SHOWN_CHARS] if malformed else None
+def _equal(name: str, text: str) -> Filter:
+    return PropertyEquals(name, _unquoted(text))
+
+
+def _remark(option: str, problem_of: Callable[[str], str | None]) -> str | None:
+    """Return what to write instead of a value that looks like more than text, but is not."""
+    if option.startswith(("<", ">")):
+        match = _COMPARISON.fullmatch(option)
+        expected = "expected a number or a date such as 2026-01-31 after < or >"
+        return None if match and is_bound(match[2]) else expected
+    if match := _EXPRESSION.fullmatch(option):
+        problem = problem_of(_pattern(match))
+        return f"as a regular expression it is wrong: {problem}" if problem else None
+    words = _QUOTED.sub("", option)
+    if words.count("(") != words.count(")"):
+        return "expected one pair of parentheses around all values"
+    return "to exclude a value, write the - before the bracket" if _EXCLUDED.search(words) else None
+
+
+def _pattern(match: re.Match[str]) -> str:
+    return match[1].replace("\\/", "/")
 
 
 def _unquoted(text: str) -> str:
@@ -73,12 +101,22 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
-def _of_each(make: Callable[[str], Filter | None]) -> Operator:
+def _of_each(make: Callable[[str], Filter | None], written: Written | None = None) -> Operator:
+    def leaf_filter(leaf: Word | Phrase | Expression) -> Filter | None:
+        if not isinstance(leaf, Expression) or written is None:
+            return make(leaf.text)
+        if written == "path" and _FOLDER.fullmatch(leaf.text):
+            return path_filter(f"/{leaf.text}/")
+        return NameMatches(written, leaf.text)
+
     def condition(value: Node, now: datetime) -> Condition | None:
-        filter = to_filter(value, lambda leaf: make(leaf.text))
+        filter = to_filter(value, leaf_filter)
         return Condition(filter) if filter else None
 
     return condition
+
+
+_FOLDER = re.compile(r"[\w\s/-]*")
 
 
 def _within(scope: Scope) -> Operator:
@@ -136,13 +174,13 @@ def _link_target(text: str) -> Filter | None:
 
 
 OPERATORS: Mapping[str, Operator] = {
-    "tag": _of_each(Tag),
-    "path": _of_each(path_filter),
-    "file": _of_each(partial(HasName, "file name")),
+    "tag": _of_each(Tag, "tag"),
+    "path": _of_each(path_filter, "path"),
+    "file": _of_each(partial(HasName, "file name"), "file name"),
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
-    "alias": _of_each(partial(HasName, "alias")),
-    "heading": _of_each(partial(HasName, "heading")),
+    "alias": _of_each(partial(HasName, "alias"), "alias"),
+    "heading": _of_each(partial(HasName, "heading"), "heading"),
     "link": _of_each(_link_target),
     "content": _within("content"),
     "section": _within("section"),
@@ -158,8 +196,11 @@ OPERATORS: Mapping[str, Operator] = {
 }
 """Operators by name, in lower case. ``before`` and ``after`` refer to the modification date."""
 
-TEXT_OPERATORS = frozenset({"content", "section", "line", "block", "task", "task-todo", "task-done"})
-"""Operators whose value is looked for in a text, and may be a regular expression."""
+EXPRESSION_OPERATORS = frozenset(
+    {"content", "section", "line", "block", "task", "task-todo", "task-done"}
+    | {"tag", "path", "file", "alias", "heading"}
+)
+"""Operators whose value may be a regular expression."""
 
 EXTENSIONS = (
     *("md", "markdown", "mdx", "txt", "canvas", "base", "excalidraw", "csv", "docx", "xlsx", "pptx", "pdf"),

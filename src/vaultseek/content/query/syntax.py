@@ -11,7 +11,7 @@ from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.query.expression import FLAGS
 from vaultseek.content.query.filters import HasName
-from vaultseek.content.query.operators import EXTENSIONS, OPERATORS, TEXT_OPERATORS, property_filter
+from vaultseek.content.query.operators import EXPRESSION_OPERATORS, EXTENSIONS, OPERATORS, property_filter
 from vaultseek.content.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
 from vaultseek.errors import BadQuery
 
@@ -28,11 +28,14 @@ def parse_tree(text: str, now: datetime) -> tuple[Node, tuple[str, ...]]:
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
 _OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
 _OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
-_NO_VALUE = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?=\s+\S)")
+_NO_VALUE = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?=\s+\S|\s*$)")
 _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
-_BRACKETED = re.compile(r'\[((?:"[^"]*"|\[\[[^\[\]]*\]\]|[^\]])*+)(\]?)')
+# A regular expression in brackets may have brackets of its own.
+_BRACKETED = re.compile(
+    r'\[((?:"[^"]*"|\[\[[^\[\]]*\]\]|(?<=[:\s(])/(?:\\.|\[(?:\\.|[^\]\\])*\]|[^/\\\[\]])+/(?=[\s)\]])|[^\]])*+)(\]?)'
+)
 
 
 class _Parser:
@@ -129,6 +132,15 @@ class _Parser:
         self.position = match.end()
         return Expression(pattern)
 
+    def _problem(self, pattern: str) -> str | None:
+        """Return what is wrong with a regular expression. Raises BadQuery if it is too large."""
+        try:
+            return pattern_error(pattern, FLAGS)
+        except PatternTooLarge as error:
+            raise BadQuery(
+                f"character {self.position}: the regular expression is too large; {error}"
+            ) from None
+
     def _group(self) -> Node:
         if self.depth == limits.QUERY_DEPTH:
             deepest = limits.QUERY_DEPTH
@@ -157,7 +169,7 @@ class _Parser:
         self.position = match.end()
         if not match[2]:
             self.notes.append("a bracket without an end was read to the end")
-        condition, notes = property_filter(match[1])
+        condition, notes = property_filter(match[1], self._problem)
         self.notes += notes
         return Condition(condition)
 
@@ -181,7 +193,7 @@ class _Parser:
             self._note_unknown_operator(match)
             return None
         start, self.position = self.position, match.end()
-        outer, self.in_text = self.in_text, match[1].lower() in TEXT_OPERATORS
+        outer, self.in_text = self.in_text, match[1].lower() in EXPRESSION_OPERATORS
         condition = operator(self._value(), self.now)
         self.in_text = outer
         if condition is None:
@@ -202,6 +214,9 @@ class _Parser:
             self._note_space_after_operator()
             return
         term = self.text[self.position :].split(maxsplit=1)[0][:SHOWN_CHARS]
+        if match[1].lower() in _OF_CASE:
+            self.notes.append(f"{term} was taken as a word; case does not matter in a search")
+            return
         close = get_close_matches(match[1].lower(), OPERATORS, 1, _SIMILARITY)
         if close:
             self.notes.append(f"{term} was taken as a word; did you mean {close[0]}: ?")
@@ -240,6 +255,7 @@ class _Parser:
 
 
 _SIMILARITY = 0.75
+_OF_CASE = ("match-case", "ignore-case")  # operators of Obsidian
 _A_VALUE = "something to look for after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"

@@ -14,9 +14,7 @@ from vaultseek.content.kinds import file_type, is_markdown
 from vaultseek.content.query.compare import is_file_name, is_named
 from vaultseek.content.query.filters import (
     Filter,
-    HasProperty,
-    PropertyCompare,
-    PropertyEquals,
+    PropertyFilter,
     Tag,
     leaves,
 )
@@ -135,11 +133,10 @@ def _likeness(typed: str, name: str) -> float:
 def unknown_names(condition: Filter | None, completer: VaultCompleter) -> Iterator[str]:
     """Yield a sentence for each tag and property of a filter that no note has, with the one most like it."""
     for leaf in dict.fromkeys(leaves(condition)):
-        match leaf:
-            case Tag(name):
-                yield from _unknown("tag", name.strip("#/"), completer)
-            case HasProperty(name) | PropertyEquals(name=name) | PropertyCompare(name=name):
-                yield from _unknown("property", name, completer)
+        if isinstance(leaf, Tag):
+            yield from _unknown("tag", leaf.name.strip("#/"), completer)
+        elif isinstance(leaf, PropertyFilter):
+            yield from _unknown("property", leaf.name, completer)
 
 
 def _unknown(kind: Literal["tag", "property"], name: str, completer: VaultCompleter) -> Iterator[str]:

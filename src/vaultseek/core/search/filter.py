@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
+from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.query.compare import is_named
 from vaultseek.content.query.expression import is_spent, literal_of, too_slow
 from vaultseek.content.query.facts import Scope, pieces
@@ -29,9 +30,11 @@ from vaultseek.content.query.filters import (
     Filter,
     Linked,
     Matches,
+    NameMatches,
     Not,
     OfOneFact,
     Or,
+    PropertyMatches,
     Tag,
     Within,
     conjuncts,
@@ -44,6 +47,7 @@ from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger import Ledger
 
 Ids = set[int]
+_Row = TypeVar("_Row")
 
 CACHED_FILTERS = 16
 """Filters whose notes are kept until the next commit: a filter stays while the words beside it are typed."""
@@ -175,11 +179,10 @@ def _link_stem(name: str) -> str:
 
 def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     column, texts = part.stored()
-    if column == "path":
-        rows = _select_containing(ledger, "SELECT id, path FROM notes", column, *texts)
-        return {row[0] for row in rows if part.matches(SingleFact("path", row[1]))}
     sql = f"SELECT id, {column} FROM notes WHERE {column} NOT IN ('[]', '{{}}')"
-    rows = _select_containing(ledger, sql, column, *texts)
+    rows: Iterable[Any] = _select_containing(ledger, sql, column, *texts)
+    if isinstance(part, NameMatches | PropertyMatches):
+        rows = _in_time(rows, part.pattern)
     read = READ[column]
     return {note for note, value in rows if part.matches(SingleFact(column, read(value)))}
 
@@ -206,7 +209,7 @@ def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids |
     return {number for number, facts in notes if part.matches(facts)}
 
 
-def _in_time(notes: Iterator[tuple[int, LedgerFacts]], pattern: str) -> Iterator[tuple[int, LedgerFacts]]:
+def _in_time(notes: Iterable[_Row], pattern: str) -> Iterator[_Row]:
     """Yield the notes. Raise BadQuery when matching them has taken too long."""
     deadline = time.monotonic() + EXPRESSIONS_SECONDS
     for note in notes:
@@ -265,7 +268,8 @@ COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified
 
 
 def _headings(value: str) -> list[str]:
-    return [text for _, text, _ in json.loads(value)]
+    written = [text for _, text, _ in json.loads(value)]
+    return [*written, *(shown for text in written if (shown := shown_heading(text)) != text)]
 
 
 def _tasks(value: str) -> list[Task]:
@@ -273,12 +277,14 @@ def _tasks(value: str) -> list[Task]:
 
 
 READ: Mapping[str, Any] = {
+    "path": str,
     "aliases": json.loads,
+    "tags": json.loads,
     "headings": _headings,
     "tasks": _tasks,
     "properties": json.loads,
 }
-"""Functions that read a fact from its column, where that is no plain text or number."""
+"""Functions that read a fact from its column."""
 
 
 class LedgerFacts:
