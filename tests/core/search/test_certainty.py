@@ -116,3 +116,21 @@ def test_one_common_word_of_several_is_a_weak_answer(ask):
     assert ask(query, settings=settings, mode="keyword")["results"]
     assert ask(query, settings=settings, mode="keyword")["weak"]
     assert not ask("pump", settings=settings, mode="keyword")["weak"]
+
+
+def test_a_filter_makes_no_words_likely_but_an_identifier_is_certain_wherever_it_is(ask):
+    filtered = ask("tag:work zeppelin pump observatory nebula", mode="keyword")
+    assert filtered["weak"]
+    assert filtered["results"][0]["certainty"] <= certainty.WEAK_CERTAINTY
+    assert not ask("tag:work pump", mode="keyword")["weak"]
+    both = ask("E-4710 E-4071")
+    assert not both["weak"]
+    assert both["results"][0]["certainty"] > certainty.WEAK_CERTAINTY
+
+
+def test_words_that_stand_in_for_others_are_named(ask):
+    answer = ask("accumulatr", mode="keyword")
+    assert answer["interpreted"]["notes"] == [
+        'no note has "accumulatr"; words like it were searched for instead'
+    ]
+    assert not ask("accumulator pressur", mode="keyword")["interpreted"]["notes"]

@@ -196,9 +196,14 @@ def _remarks(trace: Trace) -> Iterator[str]:
     if trace.ranking.with_identifier == set() and trace.results:
         wanted = " or ".join(trace.parsed.profile.identifiers)
         yield f"{which} has {wanted} itself; what is shown is like it"
-    if trace.retrieval.continued and keyword is not None and trace.results:
-        word = next(term.word for term in reversed(keyword.terms) if term.df)
-        yield f"{which} has {quote(word)}; words that begin with it were searched for instead"
+    if keyword is None or not trace.results:
+        return
+    known = [term for term in keyword.terms if term.df]
+    if trace.retrieval.continued:
+        yield f"{which} has {quote(known[-1].word)}; words that begin with it were searched for instead"
+    elif known and all(term.fuzzy for term in known):
+        wanted = " or ".join(quote(term.word) for term in known)
+        yield f"{which} has {wanted}; words like it were searched for instead"
 
 
 def _via(candidate: Candidate, trace: Trace) -> JSON | None:

@@ -21,7 +21,8 @@ NO_SCORE = 0.005
 class Selection:
     """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match.
 
-    ``weak`` says that none of the best has many of the query's words or is near to it in meaning.
+    ``weak`` says that none of the best has an identifier of the query, many of its words or is near to it in
+    meaning.
     """
 
     results: Sequence[Candidate]
@@ -46,7 +47,7 @@ def select_results(
     complete = indexed and not (retrieval.partial or ranking.partial)
     best = results[:JUDGED_NOTES]
     are_near = any(each.note in ranking.near for each in best)
-    weak = parsed.query.filter is None and bool(best) and not are_near
+    weak = bool(best) and not are_near and not ranking.with_identifier
     if not complete or allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
     least = parsed.request.settings.nothing_below

@@ -75,11 +75,11 @@ def share_read(text: str, count: Callable[[str], int], fluent_pieces: float = DE
     """Return how well a model reads ``text``, in [0, 1]; ``count`` counts the pieces of a word.
 
     The share of letters that it knows at all, if ``count`` has ``unknown_letters``, times ``fluent_pieces``
-    to the pieces per word if there are more. A text without letters and digits is read.
+    to the pieces per word if there are more. Of a text without letters and digits nothing is read.
     """
     letters = sum(map(len, _WORD.findall(text)))
     if not letters:
-        return 1.0
+        return 0.0
     unspaced = len(_UNSPACED.findall(text))
     spaced = len(_WORD.findall(_UNSPACED.sub(" ", text)))
     words = spaced + -(-unspaced // CHARACTERS_PER_WORD)
