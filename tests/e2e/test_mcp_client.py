@@ -317,6 +317,9 @@ def test_it_serves_on_a_port_to_those_who_have_the_token(daemon, vault):
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
     assert daemon.run("mcp", "--port", "7000").returncode == 2
+    nowhere = daemon.run("mcp", "--http", "--port", "0", "--vault", "nope")
+    assert (nowhere.returncode, nowhere.stdout) == (3, "")
+    assert "no vault named 'nope'" in nowhere.stderr
 
 
 async def use(address: str, token: str) -> None:

@@ -64,6 +64,8 @@ async def test_a_client_with_the_token_uses_the_tools():
         ({"Authorization": "Bearer wrong"}, 401),
         ({"Authorization": f"Basic {TOKEN}"}, 401),
         ({"Authorization": "Bearer "}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": TOKEN}, 401),
         (ALLOWED | {"Host": "notes.example:7467"}, 421),
         (ALLOWED | {"Host": "127.0.0.1"}, 421),
         (ALLOWED | {"Host": "127.0.0.1:80"}, 421),
@@ -85,8 +87,8 @@ async def test_others_get_no_answer(method, headers, status):
 
 async def test_the_same_request_with_all_that_is_needed_is_answered():
     async with application() as http:
-        for name in ("127.0.0.1", "localhost"):
-            headers = ACCEPT | ALLOWED | {"Host": f"{name}:7467"}
+        for name, scheme in (("127.0.0.1", "Bearer"), ("localhost", "bearer")):
+            headers = ACCEPT | {"Host": f"{name}:7467", "Authorization": f"{scheme} {TOKEN}"}
             answer = await http.post(ADDRESS, json=HELLO, headers=headers)
             assert answer.status_code == 200
             assert answer.json()["result"]["serverInfo"]["name"] == "vaultseek"

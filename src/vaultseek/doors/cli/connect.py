@@ -51,6 +51,12 @@ def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> 
     return call_vault(invocation, method, note=file or note, **params)
 
 
+def vault_folder(invocation: Invocation) -> str:
+    """Return the folder of the vault that a request means. Raises the errors of the daemon."""
+    answer = call_vault(invocation, "search", query="ext:md", limit=1, mode="keyword", brief=True)
+    return str(answer["vault_path"])
+
+
 def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
     """Report that results are opened, each with its query and its vault's folder; a failure is no matter."""
     from contextlib import suppress

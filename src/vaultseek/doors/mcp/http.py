@@ -67,12 +67,13 @@ class _TokenGate:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._expected = f"Bearer {token}".encode()
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            sent = Headers(scope=scope).get("authorization", "").encode("utf-8", "replace")
-            if not hmac.compare_digest(sent, self._expected):
+            scheme, _, sent = Headers(scope=scope).get("authorization", "").partition(" ")
+            is_right = hmac.compare_digest(sent.strip(" ").encode("utf-8", "replace"), self._token)
+            if scheme.lower() != "bearer" or not is_right:
                 message = 'the header "Authorization: Bearer TOKEN" is missing or wrong'
                 refusal = PlainTextResponse(message, 401, {"WWW-Authenticate": "Bearer"})
                 await refusal(scope, receive, send)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from vaultseek.base.extras import require_extra
-from vaultseek.doors.cli.connect import ensure_running
+from vaultseek.doors.cli.connect import ensure_running, vault_folder
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options
@@ -49,6 +49,8 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
     if http:
         from vaultseek.doors.mcp.http import serve_http
 
+        if invocation.vault is not None:
+            vault_folder(invocation)  # so that one that does not exist is refused before it is announced
         number = DEFAULT_PORT if port is None else port
 
         def announce(address: str, token_file: Path) -> None:

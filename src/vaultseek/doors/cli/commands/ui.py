@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from vaultseek.base import limits
-from vaultseek.doors.cli.connect import connect, ensure_running
+from vaultseek.doors.cli.connect import call_daemon, ensure_running, vault_folder
 from vaultseek.doors.cli.editor import open_window, user_editor
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
@@ -67,15 +66,12 @@ def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: b
 
 def _first_vault(invocation: Invocation) -> str | None:
     """Return the folder of the vault that the page searches first; None for all of them."""
-    params = invocation.params(query="ext:md", limit=1, mode="keyword", brief=True)
-    with connect(invocation) as client:
-        try:
-            return str(client.call("search", params, timeout=limits.CALL_SECONDS)["vault_path"])
-        except (UsageError, NotFound):
-            vaults = client.call("vault/list", {}, timeout=limits.CALL_SECONDS)["vaults"]
-            if invocation.vault is not None or not vaults:
-                raise
-            return None
+    try:
+        return vault_folder(invocation)
+    except (UsageError, NotFound):
+        if invocation.vault is not None or not call_daemon(invocation, "vault/list", {})["vaults"]:
+            raise
+        return None
 
 
 def _editor() -> str | None:
