@@ -92,7 +92,7 @@ def free_port() -> int:
         return int(free.getsockname()[1])
 
 
-def fetch(url: str) -> tuple[int, str]:
+def fetch(url: str | urllib.request.Request) -> tuple[int, str]:
     try:
         with urllib.request.urlopen(url, timeout=20) as answer:
             return answer.status, answer.read().decode()
@@ -269,6 +269,10 @@ def test_limits_audit_metrics_and_a_token_that_is_withdrawn(server, daemon):
     assert 'vaultseek_requests_total{method="search",outcome="ok",token="slow"} 2.0' in metrics
     assert 'vaultseek_vault_notes{vault="wiki"} 4.0' in metrics
     assert fetch(f"{server.metrics}/else")[0] == 404
+    assert fetch(f"{server.metrics.replace('127.0.0.1', 'localhost')}/health")[0] == 200
+    of_web_page = urllib.request.Request(f"{server.metrics}/metrics", headers={"Host": "page.example"})
+    assert fetch(of_web_page) == (421, "")
+    assert fetch(urllib.request.Request(f"{server.metrics}/health", data=b""))[0] == 405
     assert "Traceback" not in daemon.log()
 
 

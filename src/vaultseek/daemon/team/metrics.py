@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import Any
 
 from vaultseek.base.model import JSON
-from vaultseek.protocol.wire.loopback import listen
+from vaultseek.protocol.wire.loopback import NAMES, is_of_this_machine, listen
 
 HEALTH, METRICS = "/health", "/metrics"
 
@@ -89,16 +89,40 @@ async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncItera
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         loop = asyncio.get_running_loop()
-        status, kind, body = await loop.run_in_executor(thread, _answer, metrics, scope["path"])
+        if (refusal := _refusal(scope, hosts)) is not None:
+            status, kind, body = refusal, "text/plain", b""
+        else:
+            status, kind, body = await loop.run_in_executor(thread, _answer, metrics, scope["path"])
         headers = [(b"content-type", kind.encode()), (b"content-length", str(len(body)).encode())]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
+    listening = listen(host, number)
+    hosts = _own_hosts(host, listening.getsockname()[1])
     try:
-        async with serving_http(app, listen(host, number)):
+        async with serving_http(app, listening):
             yield
     finally:
         thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _own_hosts(host: str, port: int) -> frozenset[bytes]:
+    """Return the names that requests to an address of this machine may have; none for other addresses.
+
+    A web page can point a name of its own at this machine, and read the answer.
+    """
+    if not is_of_this_machine(host):
+        return frozenset()
+    names = (*NAMES, f"[{host}]" if ":" in host else host)
+    return frozenset(f"{name}:{port}".encode() for name in names)
+
+
+def _refusal(scope: Any, hosts: Collection[bytes]) -> int | None:
+    """Return the status of a refusal; None if the request names one of ``hosts``, if any, and only reads."""
+    named = [value.lower() for name, value in scope["headers"] if name == b"host"]
+    if hosts and (len(named) != 1 or named[0] not in hosts):
+        return 421
+    return None if scope["method"] in ("GET", "HEAD") else 405
 
 
 def _answer(metrics: Metrics, path: str) -> tuple[int, str, bytes]:
