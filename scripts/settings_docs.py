@@ -88,7 +88,8 @@ def _searches_table() -> str:
     lines += ["```toml", "[searches]", f"{name} = {format_value(query)}", "```", ""]
     lines.append(
         f"`vaultseek search @{name} boiler` searches the notes that match for *boiler*. "
-        f"`{ENV_PREFIX}SEARCHES__{name.upper()}` sets one, `{ENV_PREFIX}SEARCHES` all of them as JSON."
+        f"`{ENV_PREFIX}SEARCHES__{name.upper()}` of the daemon's environment sets one, "
+        f"`{ENV_PREFIX}SEARCHES` all of them as JSON."
     )
     return "\n".join(lines) + "\n"
 

@@ -89,7 +89,7 @@ def sources(path: Path | None = None) -> Callable[[Location], str]:
 
 def check_environment() -> None:
     """Raise ConfigError if an environment variable has a value that its setting does not allow."""
-    problems = _unknown_variables()
+    problems = [problem for problem in _unknown_variables() if problem.fatal]
     try:
         Settings.model_validate(environment())
     except ValidationError as error:
@@ -139,14 +139,20 @@ def _also(other: str) -> str:
 
 def _unknown_variables() -> list[SettingProblem]:
     problems = []
+    keys = [key.upper() for key, _ in describe.keys(Settings) if "." in key]
+    mistaken = {key.replace(".", "_"): ENV_PREFIX + key.replace(".", ENV_DELIMITER) for key in keys}
     for variable in sorted(os.environ):
-        section, nested, _ = variable.upper().removeprefix(ENV_PREFIX).partition(ENV_DELIMITER)
-        if not nested or not variable.upper().startswith(ENV_PREFIX):
+        if not variable.upper().startswith(ENV_PREFIX):
             continue
-        if section.lower() not in Settings.model_fields:
-            source = f"environment variable {printable(variable)}"
+        name = variable.upper().removeprefix(ENV_PREFIX)
+        section, nested, _ = name.partition(ENV_DELIMITER)
+        source = f"environment variable {printable(variable)}"
+        if nested and section.lower() not in Settings.model_fields:
             message = f"unknown section, expected one of {', '.join(Settings.model_fields)}"
             problems.append(SettingProblem(source, (), message))
+        elif name in mistaken:
+            message = f"no setting; did you mean {mistaken[name]}?"
+            problems.append(SettingProblem(source, (), message, fatal=False))
     return problems
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -169,6 +169,20 @@ def with_saved_searches(query: str, searches: Mapping[str, str]) -> str:
         return query
     # Without parentheses an OR would take in the words beside it.
     return parts[0] if len(parts) == 1 else " ".join([*(f"({text})" for text in saved), *parts[len(saved) :]])
+
+
+def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the name of each saved search that does not work as it is written, with what is wrong."""
+    names = {name.casefold() for name in searches}
+    for name, text in searches.items():
+        if (match := _NAME.match(text)) and match[1].casefold() in names:
+            yield name, "a saved search inside another one is a word; write it out"
+        try:
+            # In brackets, an operator at the end is not taken for one that is being typed.
+            notes = parse_with_fields(text, {}).notes or parse_with_fields(f"({text} )", {}).notes
+            yield from ((name, note) for note in notes)
+        except BadQuery as error:
+            yield name, str(error)
 
 
 def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:

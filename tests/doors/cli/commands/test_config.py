@@ -40,6 +40,29 @@ def test_init_writes_a_file_that_is_sound_and_never_writes_over_one(run: Run, fi
     assert file.read_text() == "# mine\n"
 
 
+def test_check_names_saved_searches_that_do_not_work(run: Run, file: Path) -> None:
+    file.parent.mkdir(parents=True)
+    file.write_text('[searches]\na = "tag:"\nb = "@b"\nc = "[due:<nope"\nd = "tag:x @b"\n')
+    done = run("config", "check", "--json")
+    problems = json.loads(done.stdout)["problems"]
+    assert done.returncode == 2
+    assert [(each["key"], each["line"]) for each in problems] == [
+        ("searches.a", 2),
+        ("searches.b", 3),
+        ("searches.c", 4),
+        ("searches.c", 4),
+    ]
+    assert "inside another one" in problems[1]["message"]
+
+
+def test_a_variable_with_a_single_underscore_is_named(run: Run) -> None:
+    done = run("config", "check", VAULTSEEK_SEARCH_LIMIT="2", VAULTSEEK_SEARCH_RECENCY_ENABLED="true")
+    assert done.returncode == 2
+    assert "VAULTSEEK_SEARCH_LIMIT: no setting; did you mean VAULTSEEK_SEARCH__LIMIT?" in done.stderr
+    assert "did you mean VAULTSEEK_SEARCH__RECENCY__ENABLED?" in done.stderr
+    assert run("config", "show", VAULTSEEK_SEARCH_LIMIT="2").returncode == 0, "it did no harm before"
+
+
 def test_init_may_name_a_vault(run: Run, file: Path, vault: Callable[..., Path]) -> None:
     root = vault({"a.md": "A"})
     assert run("config", "init", "--vault", str(root)).returncode == 0

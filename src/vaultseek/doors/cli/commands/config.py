@@ -75,6 +75,7 @@ def check(invocation: Invocation) -> int:
     vaultseek config check
     vaultseek config check --config ~/dotfiles/vaultseek.toml
     """
+    from vaultseek.core.search.request import search_problems
     from vaultseek.settings.load import examine
     from vaultseek.settings.resolve import Origin, access_problems
 
@@ -82,7 +83,11 @@ def check(invocation: Invocation) -> int:
     try:
         settings, wrong = examine(invocation.config)
         origin = Origin(file)
-        problems = _problems((*wrong, *access_problems(settings, origin)), file)
+        of_searches = [
+            origin.problem(("searches", name), message)
+            for name, message in search_problems(settings.searches)
+        ]
+        problems = _problems((*wrong, *access_problems(settings, origin), *of_searches), file)
     except ConfigError as error:
         problems = [{"where": str(file), "line": None, "key": None, "message": str(error)}]
     if invocation.json:
