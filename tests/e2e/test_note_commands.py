@@ -77,6 +77,11 @@ def test_read_returns_a_note_or_some_of_its_lines(garden):
     assert garden.run("read", "Tea").stdout.startswith("Green tea")
     assert garden.json("read", "Pump.md:6-8")["text"] == note["text"], "as an agent's list names lines"
     assert garden.json("read", "Pump.md:6")["text"] == "# Pump"
+    for beyond in (["Pump", "--lines", "9-12"], ["Pump", "--lines", "9"], ["Pump.md:9-12"]):
+        done = garden.run("read", *beyond)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert '"Pump.md" has 8 lines' in done.stderr
+    assert garden.run("read", "Pump", "--lines", "-1").stdout == "---\n"
 
 
 def test_links_in_both_directions_with_their_lines(garden):

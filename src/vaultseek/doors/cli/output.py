@@ -78,9 +78,17 @@ def print_paths(answer: JSON, key: str = "results") -> None:
 
 
 def print_remarks(answer: JSON) -> None:
-    """Print remarks on a query on standard error, where they do not mix with results for programs."""
+    """Print remarks on a query, and what was left out of its answer, on standard error.
+
+    There they do not mix with results for programs.
+    """
     for remark in (answer.get("interpreted") or {}).get("notes") or ():
         print_error(str(remark))
+    if lanes := answer.get("partial"):
+        from vaultseek.doors.cli.search_page import missing_lane
+
+        for lane in lanes:
+            print_error(missing_lane(lane, answer.get("mode")))
 
 
 def print_places(answer: JSON) -> None:

@@ -189,7 +189,12 @@ class CompleteCall:
             self.property = name if colon else self.property
 
     def run(self, invocation: Invocation) -> int:
-        """Ask the daemon, print its answer and return the exit code. Raises the errors of the daemon."""
+        """Ask the daemon, print its answer and return the exit code.
+
+        Raises UsageError for values of no property, and the errors of the daemon.
+        """
+        if self.kind == "value" and not self.property:
+            raise UsageError("--kind value needs a property; add --property NAME")
         answer = call_vault(
             invocation,
             "complete",

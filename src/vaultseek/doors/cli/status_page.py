@@ -20,9 +20,9 @@ _STATES = {
 }
 
 
-def page(answer: JSON, terminal: Terminal, *, now: float) -> str:
-    """Return the answer to ``index/status`` as text."""
-    lines = [*_daemon(answer.get("daemon") or {}, terminal)]
+def page(answer: JSON, terminal: Terminal, *, now: float, settings_problem: str = "") -> str:
+    """Return the answer to ``index/status`` as text, with a problem of the settings if there is one."""
+    lines = [*_daemon(answer.get("daemon") or {}, terminal, settings_problem)]
     for vault in answer.get("vaults") or ():
         lines += ["", *_vault(vault, terminal, now)]
     if not answer.get("vaults"):
@@ -61,7 +61,7 @@ def _progress(vault: JSON) -> list[str]:
     return parts
 
 
-def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
+def _daemon(daemon: JSON, terminal: Terminal, settings_problem: str) -> Iterator[str]:
     parts = [f"pid {daemon.get('pid', '?')}"]
     if daemon.get("uptime_seconds") is not None:
         parts.append(f"up {duration(daemon['uptime_seconds'])}")
@@ -82,6 +82,9 @@ def _daemon(daemon: JSON, terminal: Terminal) -> Iterator[str]:
     for key in ("config", "socket"):
         if daemon.get(key):
             yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))
+        if key == "config" and settings_problem:
+            advice = "`vaultseek config check` lists all"
+            yield from terminal.wrapped(terminal.paint(f"{clean(settings_problem)}; {advice}", "red"))
 
 
 def _worker(worker: JSON) -> list[str]:

@@ -286,6 +286,24 @@ def test_lines_in_the_wrong_order_are_refused_with_the_right_one(run: Run) -> No
     )
 
 
+@pytest.mark.parametrize("lines", ["0-3", "0", "3-0"])
+def test_there_is_no_line_zero(run: Run, lines: str) -> None:
+    code, _, problem = run(FakeDaemon(), "read", "a", "--lines", lines)
+    assert (code, problem) == (2, f"vaultseek: --lines {lines}: lines are counted from 1; use --lines 1-10\n")
+
+
+def test_values_of_no_property_are_refused_with_the_option(run: Run) -> None:
+    code, _, problem = run(FakeDaemon(), "complete", "--kind", "value", "op")
+    assert (code, problem) == (2, "vaultseek: --kind value needs a property; add --property NAME\n")
+
+
+def test_a_long_value_is_cut_where_all_properties_are_listed(run: Run) -> None:
+    value = {"value": "long " * 50, "count": 1}
+    listed = {"name": "abstract", "count": 1, "types": ["text"], "values": [value]}
+    daemon = FakeDaemon(**{"vault/properties": {"properties": [listed], "count": 1, "total": 1}})
+    assert len(run(daemon, "properties")[1].splitlines()[1]) < 60
+
+
 @pytest.mark.parametrize("command", [[], ["search"], ["vault", "add"]])
 def test_help_is_a_command_too(run: Run, command: list[str]) -> None:
     assert run(FakeDaemon(), "help", *command) == run(FakeDaemon(), *command, "--help")
@@ -317,6 +335,16 @@ def test_what_was_not_understood_is_said_beside_paths_and_places(run: Run) -> No
         _, out, err = run(daemon, "search", "before:x", *arguments)
         assert out.startswith("a.md")
         assert err == "vaultseek: before:x was left out; expected a date\n"
+
+
+def test_an_index_that_is_not_read_yet_is_said_beside_paths_and_places(run: Run) -> None:
+    reason = "still reading, 75 of 1,100 notes"
+    partial = [{"lane": "vault", "code": "being_read", "reason": reason}]
+    for arguments in (["--paths"], ["--format", "vimgrep"]):
+        code, out, err = run(
+            FakeDaemon(search={"results": [], "partial": partial}), "search", "x", *arguments
+        )
+        assert (code, out, err) == (1, "", f"vaultseek: {reason}: there may be more\n")
 
 
 def test_notes_of_one_name_are_told_apart_in_completions(run: Run) -> None:
@@ -434,6 +462,18 @@ def test_status_of_everything_or_of_one_vault(run: Run, tmp_path: Path) -> None:
     one = FakeDaemon()
     assert json.loads(run(one, "status", "--json", "--vault", "notes")[1]) == STATUS
     assert one.calls == [("index/status", {"vault": "notes", "cwd": str(tmp_path)})]
+
+
+@pytest.mark.parametrize("text", ["[search]\nlimits = 5\n", "[search\n"])
+def test_status_names_what_is_wrong_with_the_file_of_a_running_daemon(
+    run: Run, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    daemon = FakeDaemon(**{"index/status": {**STATUS, "daemon": {**STATUS["daemon"], "config": str(file)}}})
+    shown = " ".join(run(daemon, "status")[1].split())
+    assert f"config: {file} {file}: " in shown
+    assert "`vaultseek config check` lists all" in shown
 
 
 def test_start_finds_the_daemon_that_runs(run: Run) -> None:

@@ -9,7 +9,7 @@ from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import call_vault
 from vaultseek.doors.cli.invocation import Invocation, environment_settings, naming_the_variable
 from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, json_option, unescaped
-from vaultseek.doors.cli.output import print_answer, print_error, print_remarks
+from vaultseek.doors.cli.output import print_answer, print_remarks
 from vaultseek.doors.cli.search_page import no_match
 from vaultseek.doors.cli.terminal import Terminal, clean
 
@@ -47,8 +47,6 @@ def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> i
         answer = call_vault(invocation, "search/context", **params)
     if not invocation.json:
         print_remarks(answer)
-        for lane in answer["partial"]:
-            print_error(f"{lane['lane']} search did not take part: {lane['reason']}")
     return print_answer(answer, invocation, "passages", _text)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import click
 
@@ -12,6 +13,7 @@ from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import json_option, local_options, shared_options, vault_option
 from vaultseek.doors.cli.output import print_json, print_result
+from vaultseek.errors import ConfigError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,5 +97,17 @@ def status(invocation: Invocation) -> int:
     if invocation.json:
         print_json(answer)
     else:
-        invocation.show(page(answer, invocation.out, now=time.time()))
+        problem = _settings_problem(answer["daemon"].get("config"))
+        invocation.show(page(answer, invocation.out, now=time.time(), settings_problem=problem))
     return SUCCESS
+
+
+def _settings_problem(file: str | None) -> str:
+    """Return the first problem of the daemon's configuration file, as a running daemon keeps its settings."""
+    from vaultseek.settings.load import examine
+
+    try:
+        _, problems = examine(Path(file) if file else None)
+    except ConfigError as error:
+        return str(error)
+    return str(problems[0]) if problems else ""

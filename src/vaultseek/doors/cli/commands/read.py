@@ -4,7 +4,7 @@ import re
 
 import click
 
-from vaultseek.base.text import quote
+from vaultseek.base.text import count, quote
 from vaultseek.doors.cli.connect import call_note, find_part
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import daemon_options, json_option, note_argument
@@ -37,6 +37,9 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
             raise UsageError(f"{quote(note)} names a part of a note; leave out that or --lines") from None
         lines_of_part = {"start_line": part.first, "end_line": part.last}
         answer = call_note(invocation, "note/get", found["path"], **lines_of_part)
+    if answer["start_line"] > max(1, answer["lines"]):
+        lines_there = count(answer["lines"], "line")
+        raise UsageError(f"{quote(answer['path'])} has {lines_there}; use a range within them")
     if invocation.json:
         print_json(answer)
     else:
@@ -47,10 +50,12 @@ def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
     match = _RANGE.fullmatch(lines or "-")
     if match is None:
         raise UsageError(f"--lines {lines}: expected A-B, such as 10-20")
-    if match[3]:
-        line = max(1, int(match[3]))
+    numbers = [int(text) if text else None for text in match.groups()]
+    if 0 in numbers:
+        raise UsageError(f"--lines {lines}: lines are counted from 1; use --lines 1-10")
+    start, end, line = numbers
+    if line is not None:
         return line, line
-    start, end = int(match[1] or 1) or 1, int(match[2]) or 1 if match[2] else None
-    if end is not None and end < start:
+    if end is not None and end < (start or 1):
         raise UsageError(f"--lines {lines}: the last line is before the first; use --lines {end}-{start}")
     return start, end

@@ -10,11 +10,14 @@ from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import remaining
 from vaultseek.doors.cli.options import completed_by, daemon_options, json_option
 from vaultseek.doors.cli.output import print_answer
-from vaultseek.doors.cli.terminal import Terminal, clean, count, table
+from vaultseek.doors.cli.terminal import Terminal, clean, count, cut, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.base.model import JSON
+
+VALUE_COLUMNS = 40
+"""Most columns of a value in the overview of all properties."""
 
 
 @click.command()
@@ -60,7 +63,9 @@ def _properties(answer: JSON, terminal: Terminal) -> str:
     for item in sorted(answer["properties"], key=lambda item: (-item["count"], item["name"])):
         kinds = ", ".join(item["types"])
         head = f"{terminal.paint(clean(item['name']), 'bold')}  {count(item['count'], 'note')} · {kinds}"
-        values = ", ".join(f"{clean(value['value'])} ({value['count']})" for value in item["values"])
+        values = ", ".join(
+            f"{cut(clean(value['value']), VALUE_COLUMNS)} ({value['count']})" for value in item["values"]
+        )
         lines += [head, *([f"  {terminal.fit(values, terminal.width - 2)}"] if values else [])]
     return "\n".join(lines) + remaining(answer)
 
