@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.core.notes.links import backlinks, neighbours, orphans, outgoing, unresolved
 from vaultseek.core.notes.lookup import vault_path
-from vaultseek.core.notes.mentions import names_of, unlinked
+from vaultseek.core.notes.mentions import mentions_of, names_of, unlinked
 from vaultseek.core.notes.read import note
 from vaultseek.core.notes.targets import problems
 from vaultseek.errors import BadPath, NotFound, Unavailable, UsageError
@@ -260,6 +260,27 @@ def test_the_place_of_a_mention_is_in_the_text_as_it_is_written(world, name, tex
     (item,) = unlinked(here.note("x.md"), here.ledger)
     ((start, end),) = item["highlights"]
     assert item["text"][start:end] == written
+
+
+def test_the_mentions_of_many_notes_are_those_of_each(world):
+    here = world(
+        {
+            "Pump.md": "---\naliases: [Bilge Pump]\n---\nThe valve and the pump.",
+            "Valve.md": "A PUMP, the bilge pump; a valve.\n\n`pump` [[Pump]]",
+            "Strasse.md": "# Große Straße\n\n[[Valve]] #valve",
+            "log.md": "In der GROSSEN STRASSE: grosse strasse, valve and\npump\n\n```\npump\n```\n",
+            "x.md": "",
+        }
+    )
+    rows = list(here.ledger.notes.by_id(here.ledger.notes.ids()).values())
+    together = {(each.named, each.note, each.line, each.name) for each in mentions_of(rows, here.ledger)}
+    alone = {
+        (row.id, here.note(item["path"]).id, item["line"], item["name"])
+        for row in rows
+        for item in unlinked(row, here.ledger)
+    }
+    assert together == alone
+    assert len(alone) == 5
 
 
 def test_names_too_short_to_mean_a_note_are_not_looked_for(world):

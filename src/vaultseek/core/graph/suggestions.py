@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.notes.mentions import unlinked
+from vaultseek.core.notes.mentions import mentions_of
 from vaultseek.core.notes.read import about
 from vaultseek.core.notes.related import alike
 from vaultseek.core.search.name_mentions import named_in
@@ -104,9 +104,18 @@ def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
     return dict(zip(evidence, (reciprocal_ranks(features) @ WEIGHTS).tolist(), strict=True))
 
 
-async def suggestions(row: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> list[JSON]:
-    """Return at most ``limit`` notes that the note may want to link, the most likely first, with reasons."""
-    evidence = await collect_evidence(row, vault, graph)
+async def suggestions(
+    row: NoteRow,
+    vault: SearchedVault,
+    graph: Graph,
+    limit: int,
+    mentions: Mapping[int, int] | None = None,
+) -> list[JSON]:
+    """Return at most ``limit`` notes that the note may want to link, the most likely first, with reasons.
+
+    ``mentions`` are the lines of other notes that name it, if they are known.
+    """
+    evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
     best = sorted(evidence, key=lambda other: (-scored[other], other))[:limit]
     notes = await asyncio.to_thread(vault.ledger.notes.by_id, best)
@@ -126,21 +135,24 @@ async def recent_suggestions(vault: SearchedVault, graph: Graph, limit: int) -> 
     """Return the most likely missing links of the notes that changed last, each with its ``source``."""
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
     rows = await asyncio.to_thread(vault.ledger.notes.by_id, ids)
+    mentions = await asyncio.to_thread(_first_mentions, list(rows.values()), vault.ledger)
     best: dict[frozenset[str], JSON] = {}
     for id in ids:
         if id in rows:
             source = {"path": rows[id].path, "title": rows[id].title}
-            for item in await suggestions(rows[id], vault, graph, limit):
+            for item in await suggestions(rows[id], vault, graph, limit, mentions[id]):
                 pair = frozenset((rows[id].path, item["path"]))
                 if pair not in best or best[pair]["score"] < item["score"]:
                     best[pair] = {**item, "source": source}
     return sorted(best.values(), key=lambda item: (-item["score"], item["source"]["path"]))[:limit]
 
 
-async def collect_evidence(row: NoteRow, vault: SearchedVault, graph: Graph) -> dict[int, Evidence]:
+async def collect_evidence(
+    row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
+) -> dict[int, Evidence]:
     """Return the evidence for each note that is near in links, in meaning or by name, and not linked yet."""
     cosines, (common, mentioned, mentions) = await asyncio.gather(
-        _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph)
+        _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)
     )
     followed = _followed(cosines, graph)
     linked, linking = graph.neighbours(row.id)
@@ -205,19 +217,24 @@ async def _cosines(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
 
 
 def _links_and_names(
-    row: NoteRow, ledger: Ledger, graph: Graph
+    row: NoteRow, ledger: Ledger, graph: Graph, mentions: Mapping[int, int] | None
 ) -> tuple[Mapping[int, Common], Mapping[int, int], Mapping[int, int]]:
     mentioned: dict[int, int] = {}
     for chunk in ledger.chunks.by_note([row.id])[row.id]:
         for named in named_in(chunk.text.split("\n"), ledger, row.id):
             if len(named.notes) == 1:
                 mentioned.setdefault(named.notes[0], chunk.start_line + named.line)
-    lines: dict[str, int] = {}
-    for item in unlinked(row, ledger):
-        lines.setdefault(item["path"], item["line"])
-    rows = (ledger.notes.by_path(path) for path in lines)
-    mentions = {other.id: lines[other.path] for other in rows if other is not None}
+    if mentions is None:
+        mentions = _first_mentions([row], ledger)[row.id]
     return graph.common(row.id, MOST_NEIGHBOURS), mentioned, mentions
+
+
+def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
+    """Return for each note the first line of each other note that names it."""
+    lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
+    for each in mentions_of(rows, ledger):
+        lines[each.named].setdefault(each.note, each.line)
+    return lines
 
 
 def _is_likely(reasons: Sequence[JSON]) -> bool:

@@ -4,33 +4,60 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
-from vaultseek.base.limits import LINE_CHARS
+from vaultseek.base.limits import LINE_CHARS, SQL_VARIABLES
 from vaultseek.base.model import JSON, Chunk
 from vaultseek.base.text import fold, is_unspaced
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.content.query.compare import find
 from vaultseek.content.query.filters import Contains, any_of
 from vaultseek.core.notes.read import about
-from vaultseek.core.search.filter import filter_notes
+from vaultseek.core.search.filter import text_candidates
 from vaultseek.core.search.name_mentions import MIN_NAME_CHARS, NO_PROSE, labels_in, prose
 from vaultseek.store.ledger import Ledger, NoteRow
 
 
+class Mention(NamedTuple):
+    """A line that names a note in its prose: the ids of both notes, and the columns of the name."""
+
+    named: int
+    note: int
+    line: int
+    text: str
+    name: str
+    start: int
+    end: int
+
+
 def unlinked(row: NoteRow, ledger: Ledger) -> list[JSON]:
     """Return the lines of other notes that name this one in their prose, by path and line."""
-    names = names_of(row)
-    matching = filter_notes(any_of(map(Contains, names)), ledger)
-    if matching is None:
-        return []
-    ids = [id for id in matching.ids.tolist() if id != row.id]
-    notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
-    rows = sorted(notes.values(), key=lambda other: other.path)
+    found = list(mentions_of([row], ledger))
+    notes = ledger.notes.by_id(list({each.note for each in found}))
+    found = sorted((each for each in found if each.note in notes), key=lambda each: notes[each.note].path)
     return [
-        {**about(other), "line": line, "name": name, **_excerpt(text, *span)}
-        for other in rows
-        for line, text, name, span in _lines(chunks[other.id], names)
+        {
+            **about(notes[each.note]),
+            "line": each.line,
+            "name": each.name,
+            **_excerpt(each.text, each.start, each.end),
+        }
+        for each in found
     ]
+
+
+def mentions_of(rows: Sequence[NoteRow], ledger: Ledger) -> Iterator[Mention]:
+    """Yield the lines of other notes that name one of these, those of a note together and in its order."""
+    names = [(row.id, fold(name), name) for row in rows for name in names_of(row)]
+    condition = any_of(Contains(name) for *_, name in names)
+    if condition is None:
+        return
+    # To read every passage once takes less time than a scan of the database for each name of many notes.
+    some = text_candidates(condition, ledger) if len(rows) == 1 else None
+    ids = ledger.notes.ids() if some is None else sorted(some)
+    for start in range(0, len(ids), SQL_VARIABLES):
+        for note, chunks in ledger.chunks.by_note(ids[start : start + SQL_VARIABLES]).items():
+            yield from _mentions_in(note, chunks, [each for each in names if each[0] != note])
 
 
 def _excerpt(line: str, start: int, end: int) -> JSON:
@@ -56,21 +83,33 @@ def names_of(row: NoteRow) -> list[str]:
     return sorted(distinct, key=lambda name: (-len(name), name))
 
 
-def _lines(chunks: Sequence[Chunk], names: Sequence[str]) -> Iterator[tuple[int, str, str, tuple[int, int]]]:
+def _mentions_in(
+    note: int, chunks: Sequence[Chunk], names: Sequence[tuple[int, str, str]]
+) -> Iterator[Mention]:
+    folded = [fold(chunk.text) for chunk in chunks]
+    present = [[each for each in names if each[1] in text] for text in folded]
+    if not any(present):
+        return
     labels = set[str]().union(*(labels_in(chunk.text) for chunk in chunks))
-    for chunk in chunks:
+    for chunk, those in zip(chunks, present, strict=True):
         offset = 0
-        proses = prose(chunk.text, labels).split("\n")
-        for number, text in enumerate(chunk.text.split("\n")):
+        proses = prose(chunk.text, labels).split("\n") if those else []
+        for number, (text, line) in enumerate(zip(chunk.text.split("\n"), proses, strict=False)):
             in_code = any(start <= offset and offset + len(text) <= end for start, end in chunk.code)
             offset += len(text) + 1
             if not in_code:
-                folded = fold(proses[number])
-                found = ((name, find(folded, fold(name))) for name in names)
-                name, place = next((pair for pair in found if pair[1] >= 0), ("", -1))
-                if place >= 0:
-                    span = _written(proses[number], place, place + len(fold(name)))
-                    yield chunk.start_line + number, text, name, span
+                for named, name, (start, end) in _names_in(line, those):
+                    yield Mention(named, note, chunk.start_line + number, text, name, start, end)
+
+
+def _names_in(line: str, names: Sequence[tuple[int, str, str]]) -> Iterator[tuple[int, str, tuple[int, int]]]:
+    """Yield the first name of each note that a line has, and its columns."""
+    folded = fold(line)
+    found = set[int]()
+    for named, key, name in names:
+        if named not in found and (place := find(folded, key)) >= 0:
+            found.add(named)
+            yield named, name, _written(line, place, place + len(key))
 
 
 def _written(text: str, start: int, end: int) -> tuple[int, int]:

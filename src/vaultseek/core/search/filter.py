@@ -198,7 +198,7 @@ def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -
 
 
 def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids | None) -> Ids:
-    candidates = _text_candidates(part, ledger)
+    candidates = text_candidates(part, ledger)
     if remaining is None:
         remaining = set(ledger.notes.ids())
     if candidates is not None:
@@ -227,16 +227,16 @@ def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFact
             yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
 
 
-def _text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
+def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
     """Return a superset of the notes whose text satisfies a test; None if it may be any of them."""
     match part:
         case Within(test=test):
-            return _text_candidates(test, ledger)
+            return text_candidates(test, ledger)
         case And(parts):
-            bounded = [ids for ids in (_text_candidates(inner, ledger) for inner in parts) if ids is not None]
+            bounded = [ids for ids in (text_candidates(inner, ledger) for inner in parts) if ids is not None]
             return set.intersection(*bounded) if bounded else None
         case Or(parts):
-            each = [_text_candidates(inner, ledger) for inner in parts]
+            each = [text_candidates(inner, ledger) for inner in parts]
             return None if None in each else set().union(*(ids for ids in each if ids is not None))
         case Contains(text):
             return _candidates_containing(text, ledger)
