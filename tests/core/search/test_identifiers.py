@@ -86,6 +86,10 @@ OTHERS = {
     "A-12.md": "A-12 is a road. See e 2024 and e 2023.",
     "Ticket.md": "PII-2024-0007 is closed.",
     "Year.md": "In 2024 the PII was safe.",
+    "Release.md": "Since v2.3.1 it is quick, 2 3 1 2 3 1.",
+    "Earlier.md": "Version 7.57 was slow.",
+    "Washer.md": "The WM14 washes, and F21 is its fault.",
+    "Fourteen.md": "14 days, 14 nights, and 21 miles to go.",
 }
 
 
@@ -108,6 +112,11 @@ def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
         ("x-2201", ["Hyphens.md"]),
         ("X\u20112201", ["Hyphens.md"]),
         ("x2201", ["Hyphens.md"]),
+        ("2.3.1", ["Release.md"]),
+        ("v2.3.1", ["Release.md"]),
+        ("v7.57", ["Earlier.md"]),
+        ("WM 14", ["Washer.md"]),
+        ("WM-14", ["Washer.md"]),
         ("978-3-16-148410-0", ["Book.md"]),
         ("978\u20113\u201116\u2011148410\u20110", ["Book.md"]),
     ],
@@ -115,6 +124,18 @@ def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
 def test_an_identifier_is_found_however_its_hyphens_are_written(others, query, expected):
     answer = ask(others, query)
     assert (paths(answer), answer["interpreted"]["notes"]) == (expected, [])
+
+
+@pytest.mark.parametrize("query", ["F 21", "f 21", "wm 14 f 21"])
+def test_letters_and_digits_with_a_space_find_them_together(others, query):
+    first = ask(others, query, mode="keyword")["results"][0]
+    marked = {first["preview"][low:high] for low, high in first["highlights"]}
+    assert (first["path"], "F21" in marked) == ("Washer.md", True)
+
+
+def test_a_version_is_highlighted_as_a_whole(others):
+    first = ask(others, "2.3.1")["results"][0]
+    assert "v2.3.1" in {first["preview"][low:high] for low, high in first["highlights"]}
 
 
 def test_a_few_letters_or_digits_in_common_are_not_like_it(others):

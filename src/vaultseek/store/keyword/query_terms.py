@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Literal
 
 from vaultseek.base.limits import KEYWORD_TERMS
@@ -85,7 +85,8 @@ def parse_query_terms(
             if term.term not in terms or terms[term.term].weight < term.weight:
                 terms[term.term] = term
         last_pair = token if first and first[-1].role == "character" else ""
-    return _weight_by_count(list(terms.values()), counts, stops)[:KEYWORD_TERMS]
+    together = _with_joined(list(terms.values()), stops)
+    return _weight_by_count(together, counts, stops)[:KEYWORD_TERMS]
 
 
 def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
@@ -103,18 +104,39 @@ def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without."""
+    """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without; a
+    version with or without its ``v``."""
     if match := _JOINED.fullmatch(word):
         return ("-".join(match.groups()),)
     if match := _HYPHENATED.fullmatch(word):
         return ("".join(match.groups()),)
+    if _VERSION.match(word):
+        return (word.removeprefix("v") if word[0] == "v" else f"v{word}",)
     joined = word.replace("-", "")
     return (joined,) if joined != word and len(joined) >= LONG_NUMBER and joined[:-1].isdecimal() else ()
 
 
 _JOINED = re.compile(r"([a-z]{1,10})([0-9]+)")
 _HYPHENATED = re.compile(r"([a-z]{1,10})-([0-9]+)")
+_VERSION = re.compile(r"v?[0-9]+\.[0-9]")
 _LETTERS_AND_DIGITS = re.compile(r"([a-z]{2,10})([0-9]{2,})")
+
+
+def _with_joined(terms: list[QueryTerm], stop_words: Collection[str]) -> list[QueryTerm]:
+    """Let letters and the digits after them match what they are together, as ``WM 14`` may be ``WM14``."""
+    joined = list(terms)
+    for at, (letters, digits) in enumerate(pairwise(terms)):
+        word = letters.word + digits.word
+        are_next = letters.kind == digits.kind == "word" and digits.token == letters.token + 1
+        if (
+            are_next
+            and letters.word not in stop_words
+            and _JOINED.fullmatch(word)
+            and digits.word.isdecimal()
+        ):
+            joined[at] = replace(joined[at], also=(*joined[at].also, word))
+            joined[at + 1] = replace(joined[at + 1], also=(*joined[at + 1].also, word))
+    return joined
 
 
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:

@@ -188,7 +188,8 @@ class Searcher:
         for (token, number, first), (next_token, next_number, second) in pairwise(
             sorted(words, key=lambda word: word[0])
         ):
-            if next_token - token <= PAIR_DISTANCE and not set(first.terms) & set(second.terms):
+            together = {first.term.word + second.term.word}
+            if next_token - token <= PAIR_DISTANCE and set(first.terms) & set(second.terms) <= together:
                 both = self._terms.count_both((first.terms, second.terms), first.scores, second.scores)
                 if both:
                     pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
