@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.content.query.dates import parse_period
+from vaultseek.content.query.dates import dates_in_words, dates_of, parse_period
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
@@ -101,3 +101,33 @@ def test_any_text_is_a_period_in_order_or_nothing(text, now):
     if found:
         assert found.start.tzinfo is not None
         assert found.end is None or found.start < found.end
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("12 May 2026", ["2026-05-12"]),
+        ("March 15, 2026", ["2026-03-15"]),
+        ("3rd of September 2026", ["2026-09-03"]),
+        ("november 2023", ["2023-11"]),
+        ("15.03.2026", ["2026-03-15"]),
+        ("2026/03/15", ["2026-03-15"]),
+        ("2026-3-15", ["2026-03-15"]),
+        ("3/15/2026", ["2026-03-15"]),
+        ("4/5/2026", ["2026-05-04", "2026-04-05"]),
+        ("31 June 2026", []),
+        ("31.06.2026", []),
+        ("1.2.3", []),
+        ("15.03/2026", []),
+        ("12 May", []),
+        ("on 12 May 2026", []),
+    ],
+)
+def test_a_text_that_is_a_date(text, expected):
+    assert list(dates_of(text)) == expected
+
+
+def test_dates_in_a_text():
+    text = "between 12 May 2026 and March 2027, not 31 June 2026 or 2026-05-12"
+    found = {date: text[start:end] for date, (start, end) in dates_in_words(text)}
+    assert found == {"2026-05-12": "12 May 2026", "2027-03": "March 2027"}

@@ -147,6 +147,17 @@ def test_a_few_letters_or_digits_in_common_are_not_like_it(others):
 def test_a_month_finds_its_days_first(others):
     assert paths(ask(others, "2023-09"))[:3] == ["Days/2023-09-12.md", "Days/2023-09-30.md", "Review.md"]
     assert "Days/2023-10-01.md" not in paths(ask(others, "2023-09"))
+    in_words = paths(ask(others, "September 2023"))
+    assert in_words[:3] == ["Days/2023-09-12.md", "Days/2023-09-30.md", "Review.md"]
+
+
+@pytest.mark.parametrize("query", ["12 September 2023", "September 12th, 2023", "12.9.2023", "2023/09/12"])
+def test_a_day_in_another_spelling_finds_its_note_first(others, query):
+    answer = ask(others, query)
+    assert paths(answer)[0] == "Days/2023-09-12.md"
+    assert answer["results"][0]["certainty"] > 0.9
+    assert answer["interpreted"]["notes"] == []
+    assert paths(ask(others, f"what was on {query}"))[0] == "Days/2023-09-12.md"
 
 
 def test_the_spellings_of_an_identifier_in_text():

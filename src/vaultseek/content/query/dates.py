@@ -1,9 +1,10 @@
-"""Dates in queries: ISO, with a month's name, or relative to now."""
+"""Dates in queries: ISO, with a month's name, in numbers, or relative to now."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from dateutil.parser import isoparse, parse  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
@@ -25,9 +26,10 @@ def parse_period(text: str, now: datetime) -> Period | None:
     """Return the period that ``text`` names, None if it names none.
 
     ISO: ``2026``, ``2026-01``, ``2026-W05``, ``2026-01-15``, ``2026-01-15T10:30``. By name: ``march 2026``,
-    ``15 march 2026``. Relative: ``7d``, ``2w``, ``3 months``, ``last 30 days``, ``5 days ago``, ``today``,
-    ``yesterday``, ``this week``, ``last month``, ``last year``, ``monday``, ``last friday``. Weeks start on
-    Monday. A naive ``now`` stands for local time; an aware one lends its zone to dates that name none.
+    ``15 march 2026``, ``march 15th, 2026``. Relative: ``7d``, ``2w``, ``3 months``, ``last 30 days``,
+    ``5 days ago``, ``today``, ``yesterday``, ``this week``, ``last month``, ``last year``, ``monday``,
+    ``last friday``. Weeks start on Monday. A naive ``now`` stands for local time; an aware one lends its zone
+    to dates that name none.
     """
     words = " ".join(text.casefold().split())
     clock = now.replace(tzinfo=None)
@@ -143,17 +145,56 @@ _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
     r"|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
+_DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
 _NAMED_MONTH = re.compile(_MONTH + r" [0-9]{4}")
-_NAMED_DAY = re.compile(rf"(?:[0-9]{{1,2}} {_MONTH}|{_MONTH} [0-9]{{1,2}},?) [0-9]{{4}}")
+_NAMED_DAY = re.compile(rf"(?:{_DAY} (?:of )?{_MONTH}|{_MONTH} {_DAY},?) [0-9]{{4}}")
+
+
+_FIRST_DAY = datetime(2000, 1, 1)
+"""Gives the day if only a month is named."""
 
 
 def _named(words: str, now: datetime) -> _Span | None:
-    first = datetime(2000, 1, 1)  # gives the day if only a month is named
     if _NAMED_MONTH.fullmatch(words):
-        return parse(words, default=first), relativedelta(months=1)
+        return parse(words, default=_FIRST_DAY), relativedelta(months=1)
     if _NAMED_DAY.fullmatch(words):
-        return parse(words, default=first), relativedelta(days=1)
+        return parse(words, default=_FIRST_DAY), relativedelta(days=1)
     return None
+
+
+_IN_TEXT = re.compile(rf"\b(?:(?P<day>{_NAMED_DAY.pattern})|{_NAMED_MONTH.pattern})\b", re.IGNORECASE)
+_IN_NUMBERS = (
+    re.compile(r"(?P<year>[0-9]{4})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<day>[0-9]{1,2})"),
+    re.compile(r"(?P<day>[0-9]{1,2})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<year>[0-9]{4})"),
+    re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})"),
+)
+
+
+def dates_in_words(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the days and months that ``text`` names in words, as ISO, ``2026-05-12``, and where they are."""
+    for match in _IN_TEXT.finditer(text):
+        with suppress(ValueError):  # no day of that month
+            day = parse(match[0], default=_FIRST_DAY).date().isoformat()
+            yield day if match["day"] else day[:7], match.span()
+
+
+def dates_in_numbers(word: str) -> tuple[str, ...]:
+    """Return the days, as ISO, that ``word`` may be: ``2026/3/15``, ``15.03.2026``, ``3/15/2026``.
+
+    Between slashes the month may stand before the day: ``4/5/2026`` is two days.
+    """
+    days: dict[str, None] = {}
+    for form in _IN_NUMBERS:
+        if match := form.fullmatch(word):
+            with suppress(ValueError):  # no such day or month
+                days[date(int(match["year"]), int(match["month"]), int(match["day"])).isoformat()] = None
+    return tuple(days)
+
+
+def dates_of(text: str) -> tuple[str, ...]:
+    """Return the days or the month, as ISO, that ``text`` as a whole may be; none if it is something else."""
+    in_words = tuple(date for date, span in dates_in_words(text) if span == (0, len(text)))
+    return in_words or dates_in_numbers(text)
 
 
 def _midnight(moment: datetime) -> datetime:

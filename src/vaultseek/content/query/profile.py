@@ -1,10 +1,10 @@
 """The profile of a query: its identifiers and words, and the weights of the lanes that follow from them.
 
-**Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) among the meaningful
-words; exact names are for the keyword lane. In the profile ``auto`` specificity alone decides; other queries
-begin with equal weights, which the matches of the words adjust later. In ``length`` the weight of meaning
-grows with the number of words, and specificity may only move it towards the keywords. The ``alpha`` of linear
-fusion depends on specificity alone in both.
+**Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) and dates among the
+meaningful words; exact names are for the keyword lane. In the profile ``auto`` specificity alone decides;
+other queries begin with equal weights, which the matches of the words adjust later. In ``length`` the weight
+of meaning grows with the number of words, and specificity may only move it towards the keywords. The
+``alpha`` of linear fusion depends on specificity alone in both.
 """
 
 import re
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from vaultseek.base.text import UNSPACED, fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
+from vaultseek.content.query.dates import dates_in_words
 from vaultseek.content.query.grammar import Query
 from vaultseek.errors import BadQuery
 
@@ -55,8 +56,9 @@ class Profile:
     """Features of a query and the weights that follow from them.
 
     ``words`` counts all words (two characters a word in scripts without spaces); ``specificity`` is in
-    [0, 1]. ``anchors`` are folded texts that boost the notes with them: identifiers, quoted phrases and a
-    lone capitalised name. ``pure_identifier`` is true of identifiers alone, where embeddings do not help.
+    [0, 1]. ``anchors`` are folded texts that boost the notes with them: identifiers, the ISO form of dates in
+    words, quoted phrases and a lone capitalised name. ``pure_identifier`` is true of identifiers alone, where
+    embeddings do not help.
     """
 
     name: str
@@ -78,11 +80,13 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
         raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
     text = plain_hyphens(query.rank_text)
     spans = find_identifiers(text)
+    dates = dict(dates_in_words(text))
     rest = query.rank_text
-    for start, end in spans:
+    for start, end in (*spans, *dates.values()):
         rest = rest[:start] + " " * (end - start) + rest[end:]
+    exact = len(spans) + len(dates)
     meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
-    specificity = len(spans) / (len(spans) + meaningful) if spans else 0.0
+    specificity = exact / (exact + meaningful) if exact else 0.0
     words = count_words(query.rank_text)
     names = tuple(dict.fromkeys(text[start:end] for start, end in spans))
     adaptive, weights = _by_length(words, specificity) if name == "length" else _by_specificity(specificity)
@@ -90,9 +94,9 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
         name=adaptive if name in ADAPTIVE_PROFILES else name,
         words=words,
         identifiers=names,
-        anchors=_anchors(query, names),
+        anchors=_anchors(query, (*names, *dates)),
         specificity=specificity,
-        pure_identifier=bool(spans) and not count_words(rest),
+        pure_identifier=bool(spans) and not dates and not count_words(rest),
         weights=weights if name in ADAPTIVE_PROFILES else FIXED_PROFILES[name],
     )
 
@@ -158,10 +162,10 @@ def _is_identifier(text: str) -> bool:
     return first == text or fold(first) not in STOP_WORDS
 
 
-def _anchors(query: Query, identifiers: tuple[str, ...]) -> tuple[str, ...]:
+def _anchors(query: Query, names: tuple[str, ...]) -> tuple[str, ...]:
     words = query.rank_text.split()
     lone = words if len(words) == 1 and words[0][:1].isupper() and fold(words[0]) not in STOP_WORDS else []
-    return tuple(dict.fromkeys(map(fold, (*identifiers, *query.phrases, *lone))))
+    return tuple(dict.fromkeys(map(fold, (*names, *query.phrases, *lone))))
 
 
 def _by_length(words: int, specificity: float) -> tuple[str, Weights]:

@@ -20,6 +20,7 @@ from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.markdown.frontmatter import file_name_time, property_time
 from vaultseek.content.query.compare import is_file_name
+from vaultseek.content.query.dates import dates_of
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
     EXACT_NAME_CONFIDENCE,
@@ -168,8 +169,9 @@ def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
 
 def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
     by_name = ledger.notes.ids_by_name
-    ids = by_name(parsed.query.rank_text) | by_name(parsed.request.query.strip())
-    return those_within(ids, allowed)
+    text = parsed.query.rank_text
+    names = {text, parsed.request.query.strip(), *dates_of(text)}
+    return those_within(set().union(*map(by_name, names)), allowed)
 
 
 def _notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
@@ -177,9 +179,10 @@ def _notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: 
 
     A month is as good as typed: its days begin with it.
     """
-    notes = parsed.request.prefix_named
-    if not notes and _MONTH.fullmatch(parsed.query.rank_text):
-        notes = _notes_of_month(parsed.query.rank_text, ledger)
+    notes, text = parsed.request.prefix_named, parsed.query.rank_text
+    month = next(filter(_MONTH.fullmatch, (text, *dates_of(text))), None)
+    if not notes and month is not None:
+        notes = _notes_of_month(month, ledger)
     inside = those_within(notes, allowed)
     return [id for id in dict.fromkeys(notes) if id in inside]
 

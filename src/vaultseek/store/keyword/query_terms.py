@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from vaultseek.base.limits import KEYWORD_TERMS
+from vaultseek.content.query.dates import dates_in_numbers, dates_in_words
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
@@ -103,17 +104,24 @@ def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
     ]
 
 
+def days_and_months(text: str) -> list[QueryTerm]:
+    """Return the ISO dates of those that the text has in words: ``2026-05-12`` for ``12 May 2026``."""
+    return [QueryTerm(date, date, "whole", -1) for date in dict(dates_in_words(text))]
+
+
 def _other_spellings(word: str) -> tuple[str, ...]:
     """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without; a
-    version with or without its ``v``."""
+    version with or without its ``v``; the ISO date of a day in numbers."""
+    days = dates_in_numbers(word)
     if match := _JOINED.fullmatch(word):
         return ("-".join(match.groups()),)
     if match := _HYPHENATED.fullmatch(word):
         return ("".join(match.groups()),)
-    if _VERSION.match(word):
+    if _VERSION.match(word) and not days:
         return (word.removeprefix("v") if word[0] == "v" else f"v{word}",)
     joined = word.replace("-", "")
-    return (joined,) if joined != word and len(joined) >= LONG_NUMBER and joined[:-1].isdecimal() else ()
+    long_numbers = (joined,) if len(joined) >= LONG_NUMBER and joined[:-1].isdecimal() else ()
+    return tuple(other for other in (*days, *long_numbers) if other != word)
 
 
 _JOINED = re.compile(r"([a-z]{1,10})([0-9]+)")

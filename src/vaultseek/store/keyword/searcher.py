@@ -13,7 +13,13 @@ from vaultseek.store.keyword.analysis import is_unspaced
 from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
 from vaultseek.store.keyword.bm25f import TermScores, idf
 from vaultseek.store.keyword.proximity import Pair, proximity
-from vaultseek.store.keyword.query_terms import QueryAnalyzer, QueryTerm, parse_query_terms, written_apart
+from vaultseek.store.keyword.query_terms import (
+    QueryAnalyzer,
+    QueryTerm,
+    days_and_months,
+    parse_query_terms,
+    written_apart,
+)
 from vaultseek.store.keyword.segment import NOTE_SHIFT, Bools, Ints, run_indexes, run_starts
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
 from vaultseek.store.keyword.term_index import TermIndex
@@ -68,12 +74,13 @@ class Searcher:
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         apart = [
-            self._score(part)
+            part
             for each in exact
             if each.term.token not in known
             for part in written_apart(each.term, analyzer)
         ]
-        exact += [each for each in apart if each.scores.df]
+        others = [self._score(term) for term in (*apart, *days_and_months(text))]
+        exact += [each for each in others if each.scores.df]
         weighted = [each.with_weight(each.term.token in known) for each in exact]
         if unfinished:
             weighted = [scored for each in weighted for scored in self._continued(each, terms)]
