@@ -200,6 +200,9 @@ def test_why_a_note_is_found_or_lost(daemon, vault):
     below = daemon.json("why", "lettuce", "Garden", "--mode", "keyword", "-n", "1", *here)
     assert below["verdict"] in ("below_limit", "no_lane")
     assert below["lanes"]["keyword"]["rank"] > 1
+    shown = daemon.run("why", "lettuce 7", "n29", "--mode", "keyword", "-n", "1", *here)
+    assert shown.stdout.splitlines()[1].startswith("below limit: ")
+    assert " adds" in shown.stdout, "what the note lacks"
     lost = daemon.json("why", "quicksilver", "Garden", "--mode", "keyword", *here)
     assert lost["verdict"] == "no_lane"
     assert "none of the words" in lost["reason"]

@@ -120,6 +120,8 @@ def test_meaning_has_a_say_about_a_query_of_identifiers_alone(opened):
         row = opened.ledger.notes.by_path("Soup.md")
         return await why(row, SearchRequest("E-4107", SearchSettings()), opened)
 
-    place = asyncio.run(embed_and_ask())["lanes"]["semantic"]
+    answer = asyncio.run(embed_and_ask())
+    place = answer["lanes"]["semantic"]
+    assert answer["reason"].endswith(f"; semantic: {place['reason']}"), "no rank of a lane that did not count"
     assert place["code"] == "not_searched"
     assert 1 <= place["rank"] <= place["of"]

@@ -179,7 +179,7 @@ def _no_rank(reason: Reason) -> JSON:
 
 
 def _placed(name: str, place: JSON) -> str:
-    if place.get("score") is None:
+    if "reason" in place:
         return f"{name}: {place['reason']}"
     rank = f"rank {place['rank']}" if place["rank"] else f"beyond rank {place['of']}"
     return f"{name}: {rank}, score {place['score']:.3g}"

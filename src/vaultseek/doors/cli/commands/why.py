@@ -72,7 +72,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
     yield from terminal.wrapped(f"{label}: {clean(answer['reason'])}")
     for condition in answer.get("filters") or ():
         yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
-    if verdict == "found" and "arithmetic" in answer["result"]:
+    if verdict in ("found", "below_limit") and "arithmetic" in (answer.get("result") or {}):
         yield from lane_table(answer["result"], terminal)
     else:
         yield from (terminal.paint(line, "dim") for line in _lane_table(answer, terminal))
