@@ -90,6 +90,9 @@ OTHERS = {
     "Earlier.md": "Version 7.57 was slow.",
     "Washer.md": "The WM14 washes, and F21 is its fault.",
     "Fourteen.md": "14 days, 14 nights, and 21 miles to go.",
+    "Phones.md": "Call 089 / 123 45 67, or (030) 555-7812.",
+    "Bank.md": "---\niban: DE89 3704 0044 0532 0130 00\n---\nThe bill was 1,212.50 of 15,000.",
+    "Network.md": "The MAC is 3C:2A:F4:01:9B:07, the part KA-12 612 C.",
 }
 
 
@@ -124,6 +127,46 @@ def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
 def test_an_identifier_is_found_however_its_hyphens_are_written(others, query, expected):
     answer = ask(others, query)
     assert (paths(answer), answer["interpreted"]["notes"]) == (expected, [])
+
+
+LIKE = "no note has {} itself; what is shown is like it"
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("E-4199", "Standard.md"),
+        ("E4199", "Standard.md"),
+        ("E-4710", "Standard.md"),
+        ("E-9710", None),
+        ("X-9", None),
+        ("F29", "Washer.md"),
+        ("X2299", "Hyphens.md"),
+        ("H.264", None),
+        ("0891234567", "Phones.md"),
+        ("089-1234567", "Phones.md"),
+        ("0305557812", "Phones.md"),
+        ("DE89370400440532013000", "Bank.md"),
+        ("1212.50", "Bank.md"),
+        ("15000", "Bank.md"),
+        ("KA12612C", "Network.md"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_an_identifier_that_no_note_has_finds_those_like_it(others, query, expected, mode):
+    answer = ask(others, query, mode=mode)
+    found = ([expected], [LIKE.format(query)]) if expected else ([], [])
+    assert (paths(answer), answer["interpreted"]["notes"]) == found
+
+
+def test_separated_digits_are_highlighted_and_filters_are_kept(others):
+    first = ask(others, "0305557812")["results"][0]
+    marked = {first["preview"][low:high] for low, high in first["highlights"]}
+    assert marked == {"030", "555-7812"}
+    assert paths(ask(others, "0305557812 path:Book")) == []
+    row = others.ledger.notes.by_path("Phones.md")
+    request = SearchRequest("0305557812", SearchSettings(), explain=True)
+    assert asyncio.run(why(row, request, others))["verdict"] == "found"
 
 
 @pytest.mark.parametrize("query", ["F 21", "f 21", "wm 14 f 21"])

@@ -6,7 +6,7 @@ never.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
@@ -25,6 +25,12 @@ _OF_WHOLE = ("whole", "word", "prefix")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 TELLING_DIGITS = 4
 """Digits that make a number, unless it is a year, tell an identifier by itself."""
+SEPARATED_CHARACTERS = 6
+"""Letters and digits from which on an identifier is the same with any signs between them."""
+SEPARATORS = " \t\n\xa0./():,'’-"
+"""Signs between the groups of a long number or code."""
+SPELLINGS = 8
+"""Ways to separate one identifier that are searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +71,24 @@ def notes_with_identifier(
     notes: Mapping[int, NoteRow],
     ledger: Ledger,
     with_signs: Mapping[str, frozenset[int]],
+    *,
+    is_known: bool = True,
 ) -> Identified | None:
     """Return those of the ``notes`` that have one of the query's identifiers, or one like them.
 
     None if the query has other words, too, or was not searched by word. ``with_signs`` are the notes with
     those that their signs make identifiers. ``os.path`` is in a note with ``os.path.join``, and ``RFC2119``
-    in one with ``RFC 2119``, which the index does not tell: so notes with all parts of it are read.
+    in one with ``RFC 2119``, which the index does not tell: so notes with all parts of it are read. If the
+    identifier is not ``is_known``, the answer is about :func:`texts_like` it.
     """
     if keyword is None or not parsed.profile.pure_identifier:
         return None
     identifiers = parsed.profile.identifiers
+    if not is_known:
+        words = {term.word for term in keyword.terms if term.kind in _OF_WHOLE}
+        answered = {note: row for note, row in notes.items() if words.intersection(keyword.matched(note))}
+        like = [separate_pattern(identifiers[0]), similar_pattern(identifiers[0], longer=False)]
+        return Identified(frozenset(), frozenset(_with_text_like(like, answered, ledger)))
     required = [whole_words(each, keyword.terms) for each in identifiers]
     if not any(required):
         return None
@@ -104,6 +118,48 @@ def notes_with_identifier(
     return Identified(frozenset(), frozenset(near))
 
 
+def texts_like(parsed: ParsedRequest, ledger: Ledger) -> Iterator[str]:
+    """Yield texts to search for where no note has the query's only identifier, the most like it first.
+
+    They are its letters and digits as some note separates them, ``089 / 123 45 67`` for ``0891234567``, and
+    beginnings that others may have, ``E-41``, ``E41`` and at last ``E`` for ``E-4199``.
+    """
+    if len(parsed.profile.identifiers) > 1:
+        return
+    identifier = fold(parsed.profile.identifiers[0])
+    if separate := _as_separated(identifier, ledger):
+        yield separate
+    pieces = _pieces(identifier)
+    last = next((at for at in reversed(range(len(pieces))) if pieces[at].isdecimal()), 0)
+    letters = "".join(pieces[:last]).rstrip(" -")
+    if letters[-1:].isalpha():
+        for size in reversed(range(1, len(pieces[last]))):
+            for hyphen in ("-", ""):
+                yield f"{letters}{hyphen}{pieces[last][:size]}"
+        yield letters
+
+
+def _as_separated(identifier: str, ledger: Ledger) -> str:
+    """Return how notes write the letters and digits of an identifier, if with other signs between them."""
+    pattern = separate_pattern(identifier)
+    if pattern is None:
+        return ""
+    characters = [character for character in identifier if character.isalnum()]
+    joined = "text"
+    for _ in SEPARATORS:
+        joined = f"replace({joined}, ?, '')"
+    # CASE, for an AND may compute the slow condition first: the quick one leaves few texts to it.
+    found = ledger.select(
+        "SELECT text FROM (SELECT text FROM chunks UNION ALL SELECT path || ' ' || properties FROM notes)"
+        f" WHERE CASE WHEN text LIKE ? THEN instr(lower({joined}), ?) ELSE 0 END",
+        f"%{'%'.join(characters)}%",
+        *SEPARATORS,
+        "".join(characters),
+    )
+    spellings = chain.from_iterable(re.findall(pattern, fold(text)) for (text,) in found)
+    return " ".join(list(dict.fromkeys(spellings))[:SPELLINGS])
+
+
 def _with_text_like(patterns: Iterable[str | None], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
     """Return those of the notes in whose names, properties or text one of the patterns matches."""
     wanted = "|".join(pattern for pattern in patterns if pattern)
@@ -128,17 +184,18 @@ def exact_pattern(identifier: str) -> str:
     return rf"(?<![\w\-])(?<![0-9]\.)(?:{_spelled(_pieces(identifier))})(?![\w\-]|\.[0-9])"
 
 
-def similar_pattern(identifier: str) -> str | None:
+def similar_pattern(identifier: str, *, longer: bool = True) -> str | None:
     """Return the pattern of identifiers that differ in the last number, or go on; None without a number.
 
-    A number that is long enough, and no year, is like the identifier by itself.
+    Unless they may be ``longer``, the other number has as many digits. A number that is long enough, and no
+    year, is like the identifier by itself.
     """
     pieces = _pieces(identifier)
     last = next((at for at in reversed(range(len(pieces))) if pieces[at].isdecimal()), None)
     if last is None:
         return None
     number = pieces[last]
-    others = f"(?:{number}[0-9]*|[0-9]{{{len(number)}}})"
+    others = f"(?:{number}[0-9]*|[0-9]{{{len(number)}}})" if longer else f"(?:[0-9]{{{len(number)}}})"
     forms = []
     if any(piece.isalnum() for at, piece in enumerate(pieces) if at != last):
         forms.append(_spelled([*pieces[:last], others, *pieces[last + 1 :]]))
@@ -148,6 +205,24 @@ def similar_pattern(identifier: str) -> str | None:
         if piece.isdecimal() and len(piece) >= TELLING_DIGITS and not _YEAR.fullmatch(piece)
     ]
     return rf"(?<![\w])(?:{'|'.join(forms)})(?!\w)" if forms else None
+
+
+def separate_pattern(identifier: str) -> str | None:
+    """Return the pattern of the identifier's letters and digits with any separators between them.
+
+    None if it is too short: a number of a few digits is looked for with a separator of thousands at most.
+    """
+    characters = [character for character in fold(identifier) if character.isalnum()]
+    written = "".join(characters)
+    if not written.isascii() or not any(map(str.isdecimal, characters)):
+        return None
+    if len(characters) >= SEPARATED_CHARACTERS:
+        pattern = f"[{re.escape(SEPARATORS)}]*".join(characters)
+    elif written.isdecimal() and len(written) > 3:
+        pattern = rf"{written[:-3]}[.,'’ ]{written[-3:]}"
+    else:
+        return None
+    return rf"(?<!\w){pattern}(?!\w)"
 
 
 _PIECE = re.compile(r"[0-9]+|[^\W\d_]+|[\s\-]+|.", re.DOTALL)

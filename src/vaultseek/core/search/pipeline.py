@@ -27,6 +27,7 @@ from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes
 from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.identifiers import texts_like
 from vaultseek.core.search.opened import opened_before, raised
 from vaultseek.core.search.passages import (
     choose_passages,
@@ -77,8 +78,12 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True)
 class _Selected:
-    """The values of ranking and selection, and the results with those raised that were opened before."""
+    """The values of ranking and selection, and the results with those raised that were opened before.
 
+    ``evidence`` is what was ranked.
+    """
+
+    evidence: _Evidence
     ranking: Ranking
     selection: Selection
     results: Sequence[Candidate]
@@ -119,11 +124,11 @@ class Searcher:
         evidence = await self._gather(parsed, clock)
         if not reranked:
             return await _in_thread(
-                parsed, lambda: conclude(self._trace(evidence, self._rank(evidence, clock), None, clock))
+                parsed, lambda: conclude(self._trace(self._rank(evidence, clock), None, clock))
             )
         selected = await _in_thread(parsed, self._rank, evidence, clock)
-        reranking = await self._rerank(evidence, selected, clock)
-        return await _in_thread(parsed, lambda: conclude(self._trace(evidence, selected, reranking, clock)))
+        reranking = await self._rerank(selected, clock)
+        return await _in_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
 
     def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
         ledger = self._vault.ledger
@@ -158,7 +163,7 @@ class Searcher:
         filtered = self._filter(parsed, clock)
         keyword = ask_keyword(parsed, _ids(filtered), self._vault)
         evidence = self._score(parsed, filtered, keyword, Retrieval(), clock)
-        return self._trace(evidence, self._rank(evidence, clock), None, clock)
+        return self._trace(self._rank(evidence, clock), None, clock)
 
     async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
         """Ask both lanes at the same time, score what they answer, and fetch vectors of the best notes."""
@@ -211,24 +216,41 @@ class Searcher:
     def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:
         vault, parsed, ids = self._vault, evidence.parsed, _ids(evidence.filtered)
         with clock.stage("fuse"):
-            ranking = rank(
-                parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault.ledger, vault.graph
-            )
+            evidence, ranking = self._ranked(evidence)
+            if ranking.is_identifier_missing:
+                evidence, ranking = self._like_identifier(evidence, clock) or (evidence, ranking)
             index_state = vault.index_state()
             selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
             opened = opened_before(parsed, evidence.retrieval, vault.ledger)
-        return _Selected(ranking, selection, raised(selection.results, opened), index_state)
+        return _Selected(evidence, ranking, selection, raised(selection.results, opened), index_state)
 
-    async def _rerank(self, evidence: _Evidence, selected: _Selected, clock: _StageClock) -> Reranking:
-        parsed, results = evidence.parsed, selected.results
+    def _ranked(self, evidence: _Evidence) -> tuple[_Evidence, Ranking]:
+        parsed, ids, vault = evidence.parsed, _ids(evidence.filtered), self._vault
+        return evidence, rank(
+            parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault.ledger, vault.graph
+        )
+
+    def _like_identifier(self, evidence: _Evidence, clock: _StageClock) -> tuple[_Evidence, Ranking] | None:
+        """Search for what is like an identifier that no note has, until some note has it."""
+        parsed, filtered = evidence.parsed, evidence.filtered
+        for text in texts_like(parsed, self._vault.ledger):
+            keyword = ask_keyword(parsed, _ids(filtered), self._vault, text)
+            if keyword.keyword is not None and len(keyword.keyword):
+                found = self._ranked(self._score(parsed, filtered, keyword, Retrieval(), clock))
+                if found[1].near_identifiers:
+                    return found
+        return None
+
+    async def _rerank(self, selected: _Selected, clock: _StageClock) -> Reranking:
+        evidence, results = selected.evidence, selected.results
+        parsed = evidence.parsed
         if not wants_reranking(parsed, results):
             return Reranking(results)
         with clock.stage("rerank"):
             return await rerank(parsed, evidence.retrieval, results, selected.ranking.notes, self._vault)
 
-    def _trace(
-        self, evidence: _Evidence, selected: _Selected, reranking: Reranking | None, clock: _StageClock
-    ) -> Trace:
+    def _trace(self, selected: _Selected, reranking: Reranking | None, clock: _StageClock) -> Trace:
+        evidence = selected.evidence
         parsed, retrieval = evidence.parsed, evidence.retrieval
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selected.results)

@@ -79,6 +79,11 @@ class Ranking:
     near_identifiers: Collection[str] = ()
     near: Collection[str] = ()
 
+    @property
+    def is_identifier_missing(self) -> bool:
+        """True if the query consists of identifiers, and no note has one for text or name, or one like it."""
+        return self.with_identifier is not None and not (self.with_identifier or self.near_identifiers)
+
 
 def rank(
     parsed: ParsedRequest,
@@ -136,7 +141,9 @@ def rank(
     named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
     named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
     judged = judge(notes, keyword, retrieval.unexpanded)
-    identified = notes_with_identifier(parsed, keyword, notes, ledger, with_signs)
+    identified = notes_with_identifier(
+        parsed, keyword, notes, ledger, with_signs, is_known=not retrieval.instead
+    )
     return Ranking(
         order(combined, links, fusion, signals),
         {row.path: row for row in notes.values()},

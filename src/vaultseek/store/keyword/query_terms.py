@@ -86,7 +86,7 @@ def parse_query_terms(
             if term.term not in terms or terms[term.term].weight < term.weight:
                 terms[term.term] = term
         last_pair = token if first and first[-1].role == "character" else ""
-    together = _with_joined(list(terms.values()), stops)
+    together = _with_joined(list(terms.values()))
     return _weight_by_count(together, counts, stops)[:KEYWORD_TERMS]
 
 
@@ -130,18 +130,13 @@ _VERSION = re.compile(r"v?[0-9]+\.[0-9]")
 _LETTERS_AND_DIGITS = re.compile(r"([a-z]{2,10})([0-9]{2,})")
 
 
-def _with_joined(terms: list[QueryTerm], stop_words: Collection[str]) -> list[QueryTerm]:
+def _with_joined(terms: list[QueryTerm]) -> list[QueryTerm]:
     """Let letters and the digits after them match what they are together, as ``WM 14`` may be ``WM14``."""
     joined = list(terms)
     for at, (letters, digits) in enumerate(pairwise(terms)):
         word = letters.word + digits.word
         are_next = letters.kind == digits.kind == "word" and digits.token == letters.token + 1
-        if (
-            are_next
-            and letters.word not in stop_words
-            and _JOINED.fullmatch(word)
-            and digits.word.isdecimal()
-        ):
+        if are_next and letters.word.isalpha() and digits.word.isdecimal() and _JOINED.fullmatch(word):
             joined[at] = replace(joined[at], also=(*joined[at].also, word))
             joined[at + 1] = replace(joined[at + 1], also=(*joined[at + 1].also, word))
     return joined
