@@ -188,6 +188,10 @@ def test_properties(text, expected):
         ("tag: work", "tag: work |", "tag: was taken as a word; write what to look for without a space"),
         ("n:>3 keel", "n:>3 keel |", "n:>3 was taken as a word; write a property filter as [n:>3]"),
         ("path:(", "path:( |", "parenthesis"),
+        ("OR keel", "OR keel |", "OR was taken as a word; it stands between two terms"),
+        ("keel OR", "keel OR |", "OR was taken as a word"),
+        ("(keel OR) mast", "keel OR mast |", "OR was taken as a word"),
+        ("k* mast", "k* mast |", "k* ranks by k alone; a prefix has two letters or more"),
     ],
 )
 def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
@@ -208,6 +212,11 @@ def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
         "std::vector",
         "todo:sails",
         "at 12:30",
+        "OR",
+        '"OR" keel',
+        "keel or mast OR sail",
+        "ke* mast",
+        "line:k*",
     ],
 )
 def test_what_is_understood_is_not_remarked_on(text):

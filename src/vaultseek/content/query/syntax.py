@@ -30,6 +30,7 @@ _OR = re.compile(r'OR(?=[\s("])\s*(?=[^\s)])')
 _OPERATOR = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?!//)(?=[^\s)])")
 _NO_VALUE = re.compile(r"([A-Za-z]+(?:-[A-Za-z]+)?):(?=\s+\S|\s*$)")
 _DOT_EXTENSION = re.compile(r"\.([A-Za-z][A-Za-z0-9]{1,9})(?=[\s)]|$)")
+_SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
 # A regular expression in brackets may have brackets of its own.
@@ -97,7 +98,7 @@ class _Parser:
             return expression
         if self.in_value:
             return self._word()
-        return self._dot_extension() or self._operation() or self._word()
+        return self._dot_extension() or self._operation() or self._bare_word()
 
     def _negates(self) -> bool:
         before, following = self.text[: self.position][-1:], self.text[self.position + 1 : self.position + 2]
@@ -241,6 +242,16 @@ class _Parser:
         inside = self._group()
         self.in_value = outer
         return inside
+
+    def _bare_word(self) -> Node:
+        start = self.position
+        word = self._word()
+        text = self.text[start : self.position]
+        if text == "OR" and self.text.strip() != text:
+            self.notes.append("OR was taken as a word; it stands between two terms")
+        elif _SHORT_PREFIX.fullmatch(text):
+            self.notes.append(f"{text} ranks by {text[0]} alone; a prefix has two letters or more")
+        return word
 
     def _word(self) -> Node:
         """Parse a word, up to white space or an unmatched closing parenthesis."""
