@@ -43,6 +43,7 @@ NOTES = {
     "garden.md": "# Garden\n\nRoses and a pump for the pond. #home",
     "straße.md": "# Straße\n\nDie Pumpen an der Straße sind alt. #home",
     "words.md": "# Words\n\nfloat the switch, and pump the sump",
+    "codes.md": "# Codes\n\nE-4107 calls main(), or 089 / 123 45 67",
     "nul.md": f"# Nul\n\nA \0 and a pump [x](http://example.org/{'a/b' * 2000}) #{'long' * 900}",
     "насос.md": f"# Насос\n\nВсё про насос. #{'x' * 700}a #{'x' * 700}b",
 }
@@ -51,6 +52,7 @@ QUERIES = (
     "path:work pump", "year:2020", '"float switch"', "links-to:[[pumps]]", "after:1900", 'task:"100%_"',
     "text:/sw[iI]tch/ pump", "STRASSE", 'title:"Straße"',
     "path:насос", '"про насос"', "links-to:насос", "a\0b",
+    "main()", "E-4199", "0891234567",
 )  # fmt: skip
 MODES = ("hybrid", "keyword", "semantic")
 HALF = 0.001
@@ -446,6 +448,7 @@ def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
             "(a = %s OR coalesce(b, c) ~ ('^' || replace(replace(%s, '*', '.*'), chr(63), '.') || '$'))",
         ),
         ("path LIKE '%.base' AND a = ?", "path ILIKE '%%.base' ESCAPE '' AND a = %s"),
+        ("instr(text, ?) > 0", "strpos(text, %s) > 0"),
     ],
 )
 def test_statements_are_translated(sql, expected):

@@ -56,7 +56,9 @@ def notes_with_signs(
         if bare == identifier or find_identifiers(bare):
             continue
         spellings = identifier, identifier.replace("§", "§ ")
-        rows = ledger.select("SELECT note FROM chunks WHERE instr(text, ?) OR instr(text, ?)", *spellings)
+        rows = ledger.select(
+            "SELECT note FROM chunks WHERE instr(text, ?) > 0 OR instr(text, ?) > 0", *spellings
+        )
         ids = those_within({row[0] for row in rows} & keyword.rows.keys(), allowed)
         scores = {id: float(keyword.columns.scores[keyword.rows[id]]) for id in ids}
         notes = ledger.notes.by_id(nlargest(parsed.ranked, scores, key=scores.__getitem__))
@@ -150,8 +152,9 @@ def _as_separated(identifier: str, ledger: Ledger) -> str:
         joined = f"replace({joined}, ?, '')"
     # CASE, for an AND may compute the slow condition first: the quick one leaves few texts to it.
     found = ledger.select(
-        "SELECT text FROM (SELECT text FROM chunks UNION ALL SELECT path || ' ' || properties FROM notes)"
-        f" WHERE CASE WHEN text LIKE ? THEN instr(lower({joined}), ?) ELSE 0 END",
+        "SELECT text FROM"
+        " (SELECT text FROM chunks UNION ALL SELECT path || ' ' || properties FROM notes) AS texts"
+        f" WHERE CASE WHEN text LIKE ? THEN instr(lower({joined}), ?) ELSE 0 END > 0",
         f"%{'%'.join(characters)}%",
         *SEPARATORS,
         "".join(characters),

@@ -46,6 +46,7 @@ def translated(sql: str) -> str:
     """Return a statement in the words of PostgreSQL."""
     if "?" in sql:
         sql = sql.replace("%", "%%")
+    sql = sql.replace("instr(", "strpos(")
     sql = _PATTERN.sub(r" ILIKE \1 ESCAPE ''", sql).replace(" LIKE ", " ILIKE ").replace("GLOB ?", _GLOB)
     return sql.replace(" IN ()", " IN (NULL)").replace("?", "%s")
 
