@@ -124,12 +124,13 @@ def texts_like(parsed: ParsedRequest, ledger: Ledger) -> Iterator[str]:
     """Yield texts to search for where no note has the query's only identifier, the most like it first.
 
     They are its letters and digits as some note separates them, ``089 / 123 45 67`` for ``0891234567``, and
-    beginnings that others may have, ``E-41``, ``E41`` and at last ``E`` for ``E-4199``.
+    beginnings that others may have, ``E-41``, ``E41`` and at last ``E`` for ``E-4199``. How notes separate
+    letters and digits takes a look at every text, too much for each key that is typed.
     """
     if len(parsed.profile.identifiers) > 1:
         return
     identifier = fold(parsed.profile.identifiers[0])
-    if separate := _as_separated(identifier, ledger):
+    if not parsed.request.typing and (separate := _as_separated(identifier, ledger)):
         yield separate
     pieces = _pieces(identifier)
     last = next((at for at in reversed(range(len(pieces))) if pieces[at].isdecimal()), 0)
