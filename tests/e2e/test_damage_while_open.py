@@ -72,7 +72,7 @@ def test_a_ledger_that_is_a_folder_is_replaced(daemon, vault, tmp_path):
     daemon.stop()
     (ledger,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/ledger.sqlite")
     for name in ("ledger.sqlite", "vault.json", "reading"):
-        (ledger.parent / name).unlink()
+        (ledger.parent / name).unlink(missing_ok=True)
         (ledger.parent / name / "inner").mkdir(parents=True)
     for _ in range(2):
         daemon.run("index", "--wait", "--vault", str(root))

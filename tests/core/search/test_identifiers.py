@@ -143,6 +143,19 @@ LIKE = "no note has {} itself; what is shown is like it"
         ("F29", "Washer.md"),
         ("X2299", "Hyphens.md"),
         ("H.264", None),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_an_identifier_that_no_note_has_finds_those_like_it(others, query, expected, mode):
+    answer = ask(others, query, mode=mode)
+    found = ([expected], [LIKE.format(query)]) if expected else ([], [])
+    assert (paths(answer), answer["interpreted"]["notes"]) == found
+    assert answer["weak"] is bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
         ("0891234567", "Phones.md"),
         ("089-1234567", "Phones.md"),
         ("0305557812", "Phones.md"),
@@ -153,10 +166,9 @@ LIKE = "no note has {} itself; what is shown is like it"
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
-def test_an_identifier_that_no_note_has_finds_those_like_it(others, query, expected, mode):
+def test_other_separators_make_no_other_number(others, query, expected, mode):
     answer = ask(others, query, mode=mode)
-    found = ([expected], [LIKE.format(query)]) if expected else ([], [])
-    assert (paths(answer), answer["interpreted"]["notes"]) == found
+    assert (paths(answer), answer["interpreted"]["notes"], answer["weak"]) == ([expected], [], False)
 
 
 def test_separated_digits_are_highlighted_and_filters_are_kept(others):

@@ -12,6 +12,7 @@ from vaultseek.settings.search import SearchSettings
 
 NOTES = {
     **{f"{n:02}.md": f"# Log {n}\n\nNothing.\n\n# Night\n\nThe alarm of pump {n}." for n in range(30)},
+    "cake.md": "# Cake\n\nFor his birthday: 🎂, and a ☀\ufe0f on top.\n",
     "task.md": "Nothing. " * 200 + "\n\n# Work\n\n- [ ] call about the *alarm*\n",
 }
 
@@ -46,3 +47,10 @@ def test_excluded_words_are_not_shown(opened):
 def test_beside_words_those_of_operators_rank_too(opened):
     answer = answered(opened, "night line:(pump alarm)")
     assert (answer["interpreted"]["rank_text"], len(answer["results"])) == ("night pump alarm", 10)
+
+
+def test_signs_list_the_notes_that_have_them(opened):
+    for query, expected in (("🎂", ["cake.md"]), ("🎂 ☀", ["cake.md"]), ("🥞", []), ("path:task 🎂", [])):
+        assert [result["path"] for result in answered(opened, query)["results"]] == expected, query
+    assert answered(opened, "🚀\ufe0f")["results"] == []
+    assert answered(opened, "🚀\ufe0f", typing=True)["results"] == []

@@ -89,8 +89,9 @@ def notes_with_identifier(
     if not is_known:
         words = {term.word for term in keyword.terms if term.kind in _OF_WHOLE}
         answered = {note: row for note, row in notes.items() if words.intersection(keyword.matched(note))}
-        like = [separate_pattern(identifiers[0]), similar_pattern(identifiers[0], longer=False)]
-        return Identified(frozenset(), frozenset(_with_text_like(like, answered, ledger)))
+        same = _with_text_like([separate_pattern(identifiers[0])], answered, ledger)
+        like = _with_text_like([similar_pattern(identifiers[0], longer=False)], answered, ledger)
+        return Identified(frozenset(same), frozenset() if same else frozenset(like))
     required = [whole_words(each, keyword.terms) for each in identifiers]
     if not any(required):
         return None
@@ -124,8 +125,8 @@ def texts_like(parsed: ParsedRequest, ledger: Ledger) -> Iterator[str]:
     """Yield texts to search for where no note has the query's only identifier, the most like it first.
 
     They are its letters and digits as some note separates them, ``089 / 123 45 67`` for ``0891234567``, and
-    beginnings that others may have, ``E-41``, ``E41`` and at last ``E`` for ``E-4199``. How notes separate
-    letters and digits takes a look at every text, too much for each key that is typed.
+    beginnings that others may have, ``E-41`` and ``E41`` for ``E-4199``. How notes separate letters and
+    digits takes a look at every text, too much for each key that is typed.
     """
     if len(parsed.profile.identifiers) > 1:
         return
@@ -139,7 +140,6 @@ def texts_like(parsed: ParsedRequest, ledger: Ledger) -> Iterator[str]:
         for size in reversed(range(1, len(pieces[last]))):
             for hyphen in ("-", ""):
                 yield f"{letters}{hyphen}{pieces[last][:size]}"
-        yield letters
 
 
 def _as_separated(identifier: str, ledger: Ledger) -> str:

@@ -237,7 +237,7 @@ class Searcher:
             keyword = ask_keyword(parsed, _ids(filtered), self._vault, text)
             if keyword.keyword is not None and len(keyword.keyword):
                 found = self._ranked(self._score(parsed, filtered, keyword, Retrieval(), clock))
-                if found[1].near_identifiers:
+                if found[1].with_identifier or found[1].near_identifiers:
                     return found
         return None
 

@@ -14,7 +14,7 @@ from vaultseek.base.model import Mode
 from vaultseek.base.text import quote
 from vaultseek.content.query.expression import Budget
 from vaultseek.content.query.fields import from_fields
-from vaultseek.content.query.filters import all_of, patterns_of
+from vaultseek.content.query.filters import Contains, all_of, patterns_of
 from vaultseek.content.query.grammar import Query, parse_query, plain_query
 from vaultseek.content.query.profile import Profile, profile_query
 from vaultseek.core.search import formula
@@ -110,6 +110,10 @@ class ParsedRequest:
 def parse_request(request: SearchRequest) -> ParsedRequest:
     """Parse the query and its fields. Raises BadQuery for what cannot be searched for."""
     query = parse_with_fields(request.query, request.fields, plain=request.plain)
+    if not (request.typing or any(map(str.isalnum, query.rank_text))):
+        # Neither lane knows signs, so notes are read for them, which is too much for each key.
+        signs = (Contains(each) for each in query.rank_text.split())
+        query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
     profile = profile_query(query, request.settings.profile)
     return ParsedRequest(request, query, profile, request.limit or listing).with_deadline(request.seconds)

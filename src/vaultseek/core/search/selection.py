@@ -46,8 +46,10 @@ def select_results(
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
     complete = indexed and not (retrieval.partial or ranking.partial)
     best = results[:JUDGED_NOTES]
-    are_near = any(each.note in ranking.near for each in best)
-    weak = bool(best) and not are_near and not ranking.with_identifier
+    exact = ranking.with_identifier
+    is_exact = exact is not None and all(any(map(str.isdecimal, each)) for each in parsed.profile.identifiers)
+    wanted = (exact or ()) if is_exact else ranking.near  # digits say exactly what is wanted
+    weak = bool(best) and not any(each.note in wanted for each in best)
     if not complete or allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
     least = parsed.request.settings.nothing_below

@@ -78,6 +78,8 @@ def parse_query_terms(
     has_accents = not (is_english or text.isascii())
     last_pair = ""
     for number, token in enumerate(analyzer.main.tokenize(text)):
+        if not any(map(str.isalnum, token)):  # as the sign that makes a picture of the one before it
+            continue
         analyzed = [each.token_terms(token) for each in analyzer.analyzers]
         first = analyzed[0].terms
         ends_pair = len(token) < len(last_pair) and last_pair.endswith(token)
