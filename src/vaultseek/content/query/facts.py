@@ -107,7 +107,7 @@ def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collec
     for place, line in enumerate(lines):
         was_code, was_quote = in_code, in_quote
         in_code = place in code or (was_code and not line.strip() and place + 1 in code)
-        begins = place == after_heading or place in headings or _ITEM.match(line)
+        begins = place == after_heading or place in headings or LIST_ITEM.match(line)
         # The lines of a paragraph in a quote need no sign.
         goes_on = was_quote and not begins and line.strip()
         in_quote = not in_code and bool(line.lstrip().startswith(">") or goes_on)
@@ -125,6 +125,7 @@ def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collec
             after_heading = place + (2 if is_underlined else 1)
 
 
-_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
+"""The beginning of a line that begins a list item."""
 _HANGUL = re.compile("[\uac00-\ud7ff]")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-+)\s*")

@@ -45,7 +45,7 @@ class CrashMarker:
         os.close(self._descriptor)
 
     def abandon(self) -> None:
-        """Leave no mark from now on, in any thread: if the process ends, it was told to."""
+        """Leave no mark from now on, in any thread: the process may be ended, which is no crash."""
         with contextlib.suppress(OSError):
             self._file.unlink()
 

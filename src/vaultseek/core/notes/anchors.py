@@ -1,6 +1,5 @@
 """Places within a note that a link names, a heading or a block, and the places of its tags."""
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from unicodedata import category
@@ -8,9 +7,7 @@ from unicodedata import category
 from vaultseek.base.model import BlockId, Heading, Note, PlacedTag, Span
 from vaultseek.base.text import fold
 from vaultseek.content.markdown.frontmatter import placed_tags
-
-ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
-"""The beginning of a line that begins a list item."""
+from vaultseek.content.query.facts import LIST_ITEM
 
 
 def heading_span(names: Sequence[str], headings: Sequence[Heading]) -> tuple[int, int] | None:
@@ -81,7 +78,7 @@ def _item_lines(lines: Sequence[str], line: int, outermost: Span) -> tuple[int, 
 
     first, apart = line, False
     while first > outermost.start_line and not (
-        ITEM.match(lines[first - 1]) and (first == line or not apart or depth(first) < depth(line))
+        LIST_ITEM.match(lines[first - 1]) and (first == line or not apart or depth(first) < depth(line))
     ):
         first -= 1
         apart = apart or not lines[first - 1].strip()
@@ -90,7 +87,7 @@ def _item_lines(lines: Sequence[str], line: int, outermost: Span) -> tuple[int, 
         text = lines[number - 1]
         if not text.strip():
             continue
-        begins = ITEM.match(text) or not lines[number - 2].strip()
+        begins = LIST_ITEM.match(text) or not lines[number - 2].strip()
         if begins and depth(number) <= depth(first):
             break
         last = number

@@ -46,10 +46,11 @@ def notes_with_signs(
 ) -> dict[str, frozenset[int]]:
     """Return the best notes with each identifier that its signs make one, like ``main()`` and ``§5``.
 
-    The keyword index knows no signs: by word, these notes may be behind any number of others.
+    The keyword index knows no signs: by word, these notes may be behind any number of others. So every text
+    is looked at, which is too much for each key that is typed.
     """
     found: dict[str, frozenset[int]] = {}
-    if keyword is None or not parsed.profile.pure_identifier:
+    if keyword is None or not parsed.profile.pure_identifier or parsed.request.typing:
         return found
     for identifier in parsed.profile.identifiers:
         bare = identifier.strip("§() ")
@@ -125,8 +126,8 @@ def texts_like(parsed: ParsedRequest, ledger: Ledger) -> Iterator[str]:
     """Yield texts to search for where no note has the query's only identifier, the most like it first.
 
     They are its letters and digits as some note separates them, ``089 / 123 45 67`` for ``0891234567``, and
-    beginnings that others may have, ``E-41`` and ``E41`` for ``E-4199``. How notes separate letters and
-    digits takes a look at every text, too much for each key that is typed.
+    beginnings that others may have, ``E-41`` and ``E41`` for ``E-4199``. While the query is typed, no text is
+    read for separators.
     """
     if len(parsed.profile.identifiers) > 1:
         return

@@ -10,7 +10,8 @@ from lsprotocol import types
 
 from vaultseek.base.text import fold, one_line, printable, remove_hidden
 from vaultseek.content.markdown.parse import parse
-from vaultseek.core.notes.anchors import ITEM, block_lines
+from vaultseek.content.query.facts import LIST_ITEM
+from vaultseek.core.notes.anchors import block_lines
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
 from vaultseek.doors.lsp.session import Session, Spot
@@ -44,7 +45,7 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
             continue
         last = span.end_line
         if span.kind == "list_item":
-            below = (n for n in range(span.start_line + 1, last + 1) if ITEM.match(text.line(n)))
+            below = (n for n in range(span.start_line + 1, last + 1) if LIST_ITEM.match(text.line(n)))
             last = next(below, last + 1) - 1
         while last > span.start_line and not text.line(last).strip():
             last -= 1
