@@ -133,18 +133,20 @@ async def test_a_folder_becomes_a_vault_of_its_own_and_ceases_to_be_one(follow):
     await until(lambda: follower.vault.ledger.counts().notes == 2)
 
 
-@pytest.mark.parametrize(("new", "are_gone"), [(40, True), (1, False)])
-async def test_notes_are_gone_at_once_if_as_many_are_new(follow, new, are_gone):
-    follower = follow(WorkerHere(), {f"old{number}.md": f"# Pump {number}" for number in range(40)})
+@pytest.mark.parametrize(
+    ("new", "more", "left"), [(40, {}, 40), (1, {}, 41), (1, {".git/HEAD": "ref: less"}, 1)]
+)
+async def test_notes_are_gone_at_once_if_as_many_are_new_or_git_is_there(follow, new, more, left):
+    follower = follow(WorkerHere(), {f"old{number}.md": f"# Pump {number}" for number in range(40)} | more)
     root, ledger = follower.vault.options.root, follower.vault.ledger
     await until(lambda: follower.state == "ready" and ledger.counts().notes == 40)
     for file in root.glob("*.md"):
         file.unlink()
     for number in range(new):
         (root / f"new{number}.md").write_text(f"# Valve {number}")
-    with contextlib.nullcontext() if are_gone else pytest.raises(VaultMissing):
+    with contextlib.nullcontext() if left == new else pytest.raises(VaultMissing):
         await follower.rescan()
-    assert ledger.counts().notes == (40 if are_gone else 41)
+    assert ledger.counts().notes == left
 
 
 class DamagedStore(WorkerHere):

@@ -92,6 +92,20 @@ def test_a_folder_that_was_closed_is_watched_when_it_can_be_read(daemon, vault, 
     )
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="root reads every folder")
+def test_a_folder_that_is_closed_is_called_so(daemon, vault, eventually):
+    root = vault({"notes/closed/b.md": "granite"})
+    daemon.run("index", "--wait", "--vault", str(root / "notes"), preexec_fn=drop_rights)
+    (root / "notes/closed").chmod(0)
+    read = daemon.run("read", "closed/b.md", "--vault", str(root / "notes"))
+    assert "cannot be read: Permission denied; look at the permissions of its folder" in read.stderr
+    root.chmod(0)
+    eventually(lambda: state(daemon)["state"] == "vault_missing")
+    assert "a folder above it may not be entered" in state(daemon)["reason"]
+    for other in (["vault", "add"], ["search", "granite", "--vault"]):
+        assert "a folder above it may not be entered" in daemon.run(*other, str(root / "other")).stderr
+
+
 @pytest.mark.fault("C1")
 @pytest.mark.shared_daemon
 def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):

@@ -89,7 +89,7 @@ def test_vaults_that_cannot_be_reached_stop_no_other_one(daemon, disk, eventuall
     assert {each["name"]: each["state"] for each in listed} == states(daemon)
     assert daemon.run("vault", "remove", "beside").returncode == 0
     examined = daemon.run("doctor")
-    assert "no folder at" in examined.stdout
+    assert "near: no such folder" in examined.stdout
     assert "Traceback" not in examined.stderr
     disk.unlink()
     disk.with_name("away").rename(disk)

@@ -169,6 +169,17 @@ def is_folder(path: str | Path) -> bool:
     return os.path.isdir(path)
 
 
+def no_folder_reason(path: str | Path) -> str:
+    """Return why there is no folder that can be reached at ``path``."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return "a folder above it may not be entered, so look at its permissions"
+    except (OSError, ValueError):
+        return "no such folder"
+    return "a file, expected a folder of notes"
+
+
 def folder_bytes(path: Path) -> int:
     """Return the size of all files in a folder and its subfolders; files that vanish meanwhile count 0."""
     sizes = 0

@@ -108,7 +108,7 @@ async def index_vault(
     """
     root = vault.options.root
     if not paths.is_folder(root):
-        raise VaultMissing(f"no vault at {root}: no such folder; use --vault DIR")
+        raise VaultMissing(f"no vault at {root}: {paths.no_folder_reason(root)}; use --vault DIR")
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0
     second = vault.spaces.second if vault.spaces.wants_second(questions) else None

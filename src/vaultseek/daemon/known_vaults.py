@@ -51,7 +51,7 @@ class KnownVaults:
             advice = f"{like}{self.choices()}"
             raise VaultMissing(f"no vault named {name!r} and no such folder; {advice}")
         if not paths.is_folder(path) and Path(os.path.realpath(path)) not in self.names():
-            problem = "is a file, expected a folder of notes" if path.exists() else "no such folder"
+            problem = paths.no_folder_reason(path)
             raise VaultMissing(f"no vault at {path}: {problem}; list the vaults with `vaultseek vault list`")
         return self.at(path)
 

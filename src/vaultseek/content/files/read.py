@@ -146,6 +146,8 @@ def _read_all(descriptor: int) -> bytes:
 def _unopened(file: Path, error: Exception) -> NoteBytes:
     try:
         stat = regular_stat(file.lstat())
+    except PermissionError as closed:
+        return _unreadable(FileStat(0, 0, 0, 0), f"{closed.strerror}; look at the permissions of its folder")
     except (OSError, ValueError):
         stat = None
     if stat is None:

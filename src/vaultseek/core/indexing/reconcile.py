@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
-from vaultseek.base.paths import is_folder
+from vaultseek.base.paths import is_folder, no_folder_reason
 from vaultseek.content.files.diff import Changes, FileState, compare
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.obsidian import OBSIDIAN_FOLDER
@@ -33,9 +33,8 @@ def compare_vault(
     Raises VaultMissing if its folder is missing, Cancelled as soon as ``stopped`` is set.
     """
     if not is_folder(root):
-        raise VaultMissing(
-            f"the vault's folder {root} is missing; its index is kept until the folder is back"
-        )
+        reason = no_folder_reason(root)
+        raise VaultMissing(f"{root} is out of reach: {reason}; its index is kept until the folder is back")
     files = until_stopped(scan(root, ignore), stopped or threading.Event())
     return compare(files, ledger.notes.file_states(), ledger.attachments.paths())
 
@@ -44,8 +43,11 @@ def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
     """True if so many notes are gone at once that the vault is probably unmounted, not emptied.
 
     Those that are still in the folder ``root`` were excluded, which somebody wanted. New ones count as notes:
-    another branch has others, an empty mount point has none.
+    another branch has others, an empty mount point has none. Nor has it a repository of git, whose
+    branches may have few notes.
     """
+    if os.path.lexists(root / ".git"):
+        return False
     notes = ledger.counts().notes
 
     def are_many(count: int) -> bool:

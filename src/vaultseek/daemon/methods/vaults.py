@@ -1,6 +1,7 @@
 """RPC methods `vault/list`, `add`, `remove`, `pause`, `resume`."""
 
 import asyncio
+import contextlib
 import logging
 import os
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from vaultseek.base.model import JSON
-from vaultseek.base.paths import is_folder
+from vaultseek.base.paths import is_folder, no_folder_reason
 from vaultseek.base.text import quote
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.known_vaults import check_vault_folder
@@ -215,15 +216,13 @@ class VaultMethods:
 
 
 def _existing_folder(name: str) -> Path:
-    missing = VaultMissing(f"no folder {quote(name)}; use the absolute path of an existing folder")
     if not name.isprintable():
         raise UsageError(f"{quote(name)} has control characters in its name; rename that folder first")
-    try:
+    # is_file fails for a name too long and in a closed folder, expanduser for an unknown user in ~user
+    with contextlib.suppress(OSError, RuntimeError, ValueError):
         folder = Path(name).expanduser()
         if folder.is_file():
             raise UsageError(f"{quote(name)} is a file, expected a folder of notes")
-        if not folder.is_absolute() or not is_folder(folder):
-            raise missing
-        return Path(os.path.realpath(folder))
-    except (OSError, RuntimeError, ValueError):  # a name too long, an unknown user in ~user
-        raise missing from None
+        if folder.is_absolute() and is_folder(folder):
+            return Path(os.path.realpath(folder))
+    raise VaultMissing(f"{quote(name)}: {no_folder_reason(name)}; use the absolute path of a folder")

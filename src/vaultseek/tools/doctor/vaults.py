@@ -75,8 +75,14 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     """Check that the vault exists and its notes can be read."""
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
-        advice = "mount or restore it; or remove it from config.toml or with `vaultseek vault remove`"
-        yield Finding(check, BROKEN, f"no folder at {vault.root}", advice, "its folder is missing")
+        advice = "mount, open or restore it; or remove it from config.toml or with `vaultseek vault remove`"
+        yield Finding(
+            check,
+            BROKEN,
+            f"{vault.root}: {paths.no_folder_reason(vault.root)}",
+            advice,
+            "its folder is missing",
+        )
         return
     notes, unreadable, excluded = 0, Counter[str](), Counter[str]()
     for file in scan(vault.root, Ignore(vault.root, vault.exclude, vault.kinds)):
