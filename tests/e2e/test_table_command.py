@@ -7,7 +7,7 @@ import pytest
 
 NOTES = {
     "Books/Dune.md": "---\ntags: [book]\nrating: 9\nstatus: done\nauthor: '[[Frank Herbert]]'\n---\nSpice\n",
-    "Books/Emma.md": "---\ntags: [book]\nrating: 7.5\nstatus: open\nauthor: Jane | Austen\n---\nA match\n",
+    "Books/Emma.md": "---\ntags: [book]\nrating: 7.5\nstatus: open\nauthor: Jane | Austen\n---\nE-4107\n",
     "Books/Esc.md": '---\ntags: [book]\nrating: 1\nstatus: "\\e[31mred"\n---\nA trick\n',
     "Frank Herbert.md": "```base\nfilters: author == this\nviews: [{type: table, name: Mine}]\n```\n",
     "Shelf.base": (
@@ -90,6 +90,11 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
     ]
     found = shelf.json("table", "spice tag:book", "--columns", "title")["tables"][0]
     assert found["rows"][0]["path"] == "Books/Dune.md"
+    remarks = shelf.run("table", "E-4108", "--columns", "title").stdout.splitlines()[-2:]
+    assert remarks == [
+        "no note has E-4108 itself; what is shown is like it",
+        "no match; the rows are only the closest notes",
+    ]
     assert shelf.run("table", "tag:nothing").returncode == 1
     assert shelf.run("table", "path:Dune.md", "--columns", "title").stdout == "title\nDune\n"
     figures = ("--summary", "rating=Min", "--summary", "rating=Max")

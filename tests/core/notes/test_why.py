@@ -45,6 +45,14 @@ def test_a_result_is_found_at_its_rank(opened):
     assert answer["explain"]["weights"]["keyword"] > 0
 
 
+def test_it_says_what_the_answer_says_of_itself(opened):
+    answer = ask(opened, "beer quicksilver zeppelin tungsten", "Drinks.md")
+    assert (answer["verdict"], answer["weak"]) == ("found", True)
+    assert not ask(opened, "beer", "Drinks.md")["weak"]
+    (remark,) = ask(opened, "beerr", "Drinks.md")["interpreted"]["notes"]
+    assert remark.startswith('no note has "beerr"')
+
+
 def test_a_note_that_a_condition_excludes(opened):
     answer = ask(opened, "pump tag:drinks", "Soup.md")
     assert answer["verdict"] == "filtered"

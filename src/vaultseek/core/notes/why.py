@@ -19,7 +19,7 @@ from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.ranking import rank
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.core.search.response import explanation, result
+from vaultseek.core.search.response import explanation, head, result
 from vaultseek.core.search.retrieve import expanded_text
 from vaultseek.core.search.scoring import keyword_scores, semantic_scores
 from vaultseek.core.search.selection import is_eligible
@@ -40,12 +40,7 @@ async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSO
     Raises what a search raises.
     """
     trace = await Searcher(vault).run(request)
-    answer: JSON = {
-        "query": request.query,
-        "interpreted": trace.parsed.query.interpreted,
-        "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
-        "explain": explanation(trace),
-    }
+    answer: JSON = {"query": request.query, **head(trace), "explain": explanation(trace)}
     for place, candidate in enumerate(trace.results, start=1):
         if candidate.note == row.path:
             passage = trace.passages.get(row.id)

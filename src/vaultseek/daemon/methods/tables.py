@@ -11,6 +11,7 @@ from vaultseek.base.threads import Threads
 from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
+from vaultseek.core.search.response import head
 from vaultseek.core.tables.place import base_path, has_base
 from vaultseek.daemon.methods.access import (
     Find,
@@ -103,13 +104,16 @@ class TableMethods:
                 seconds=context.remaining(),
             )
         )
-        remarks = [*parsed.query.notes, *unknown_searches(query, settings.searches)]
+        remarks = unknown_searches(query, settings.searches)
         if parsed.is_listing:
             filtered = await _in_thread(filter_notes, parsed.query.filter, vault.ledger)
             ids = [] if filtered is None else filtered.ids.tolist()
+            remarks += parsed.query.notes
         else:
             trace = await Searcher(vault).run(parsed)
             ids = [trace.ranking.notes[candidate.note].id for candidate in trace.results]
+            remarks += head(trace)["interpreted"]["notes"]
+            remarks += ["no match; the rows are only the closest notes"] if trace.weak else []
             remarks += [f"{lane} search did not take part: {why.text}" for lane, why in trace.partial.items()]
         return await _in_thread(
             table_of_notes,

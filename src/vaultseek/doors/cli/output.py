@@ -84,10 +84,12 @@ def print_remarks(answer: JSON) -> None:
     """
     for remark in (answer.get("interpreted") or {}).get("notes") or ():
         print_error(str(remark))
-    if lanes := answer.get("partial"):
-        from vaultseek.doors.cli.search_page import missing_lane
+    if answer.get("weak") or answer.get("partial"):
+        from vaultseek.doors.cli.search_page import CLOSEST, is_weak, missing_lane
 
-        for lane in lanes:
+        if is_weak(answer):
+            print_error(CLOSEST)
+        for lane in answer.get("partial") or ():
             print_error(missing_lane(lane, answer.get("mode")))
 
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Spans = Sequence[Sequence[int]]
 
 PREVIEW_LINES = 3
+CLOSEST = "no match; the results are only the closest notes"
+"""Remark on a weak answer where no list stands below it."""
 
 _INDENT = 4
 _SCORE_COLUMNS = 14

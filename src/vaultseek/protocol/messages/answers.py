@@ -351,8 +351,11 @@ class Why(OfNote):
     verdict: Literal["found", "filtered", "no_lane", "below_limit", "cut"]
     code: ReasonCode
     reason: str
-    interpreted: Interpreted
     partial: list[Lane]
+    weak: bool
+    index: IndexNow
+    interpreted: Interpreted
+    nearest: NotRequired[Nearest | None]
     result: NotRequired[FullResult | None]
     filters: NotRequired[list[Condition] | None]
     lanes: NotRequired[dict[str, WhyLane] | None]

@@ -337,6 +337,14 @@ def test_what_was_not_understood_is_said_beside_paths_and_places(run: Run) -> No
         assert err == "vaultseek: before:x was left out; expected a date\n"
 
 
+def test_a_weak_answer_is_called_one_beside_paths_and_places(run: Run) -> None:
+    for arguments in (["--paths"], ["--format", "vimgrep"]):
+        daemon = FakeDaemon(search={"results": [{"path": "a.md"}], "weak": True})
+        code, out, err = run(daemon, "search", "zeppelin", *arguments)
+        assert (code, out[:4]) == (0, "a.md")
+        assert err == "vaultseek: no match; the results are only the closest notes\n"
+
+
 def test_an_index_that_is_not_read_yet_is_said_beside_paths_and_places(run: Run) -> None:
     reason = "still reading, 75 of 1,100 notes"
     partial = [{"lane": "vault", "code": "being_read", "reason": reason}]

@@ -22,7 +22,7 @@ from vaultseek.doors.cli.options import (
     unescaped,
 )
 from vaultseek.doors.cli.output import print_json
-from vaultseek.doors.cli.search_page import lane_table
+from vaultseek.doors.cli.search_page import CLOSEST, lane_table
 from vaultseek.doors.cli.terminal import Terminal, clean
 
 TYPE_CHECKING = False
@@ -70,6 +70,8 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
     label = terminal.paint(verdict.replace("_", " "), "bold", color)
     yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
     yield from terminal.wrapped(f"{label}: {clean(answer['reason'])}")
+    for remark in (*answer["interpreted"]["notes"], *([CLOSEST] if answer["weak"] else [])):
+        yield from terminal.wrapped(terminal.paint(clean(remark), "yellow"))
     for condition in answer.get("filters") or ():
         yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
     if verdict in ("found", "below_limit") and "arithmetic" in (answer.get("result") or {}):
