@@ -83,8 +83,7 @@ def _daemon(daemon: JSON, terminal: Terminal, settings_problem: str) -> Iterator
         if daemon.get(key):
             yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))
         if key == "config" and settings_problem:
-            advice = "`vaultseek config check` lists all"
-            yield from terminal.wrapped(terminal.paint(f"{clean(settings_problem)}; {advice}", "red"))
+            yield from terminal.wrapped(terminal.paint(clean(settings_problem), "red"))
 
 
 def _worker(worker: JSON) -> list[str]:

@@ -504,6 +504,23 @@ def test_status_without_a_daemon_starts_none(run: Run) -> None:
     assert (code, json.loads(out)) == (3, {"daemon": None, "vaults": []})
 
 
+def test_status_without_a_daemon_says_what_is_wrong_with_the_settings(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("[semantic]")
+    code, out, _ = run(None, "--config", str(file), "status")
+    assert (code, out.splitlines()[0]) == (3, "no daemon is running")
+    assert f"{file}: semantic: unknown key" in out
+
+
+def test_the_notes_of_a_vault_that_is_being_opened_are_not_counted(run: Run) -> None:
+    vaults = [
+        {"name": name, "path": f"/{name}", "from": "config", "state": state, "notes": 0}
+        for name, state in (("a", "opening"), ("b", "ready"))
+    ]
+    lines = run(FakeDaemon(**{"vault/list": {"vaults": vaults}}), "vault", "list")[1].splitlines()
+    assert ["note" in line for line in lines] == [False, True]
+
+
 def test_a_daemon_with_another_configuration_does_not_answer_for_this_one(run: Run, tmp_path: Path) -> None:
     ours, other = tmp_path / "ours.toml", tmp_path / "other.toml"
     ours.touch()

@@ -13,6 +13,7 @@ from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import json_option, local_options, shared_options, vault_option
 from vaultseek.doors.cli.output import print_json, print_result
+from vaultseek.doors.cli.terminal import clean
 from vaultseek.errors import ConfigError
 
 TYPE_CHECKING = False
@@ -89,7 +90,8 @@ def status(invocation: Invocation) -> int:
 
     client = wait_for_running()
     if client is None:
-        print_result({"daemon": None, "vaults": []}, invocation, "no daemon is running")
+        lines = filter(None, ["no daemon is running", clean(_settings_problem(invocation.config))])
+        print_result({"daemon": None, "vaults": []}, invocation, *lines)
         return UNAVAILABLE
     with client:
         params = invocation.params() if invocation.vault else {}
@@ -97,17 +99,20 @@ def status(invocation: Invocation) -> int:
     if invocation.json:
         print_json(answer)
     else:
-        problem = _settings_problem(answer["daemon"].get("config"))
+        file = answer["daemon"].get("config")
+        problem = _settings_problem(Path(file) if file else None)
         invocation.show(page(answer, invocation.out, now=time.time(), settings_problem=problem))
     return SUCCESS
 
 
-def _settings_problem(file: str | None) -> str:
+def _settings_problem(file: Path | None) -> str:
     """Return the first problem of the daemon's configuration file, as a running daemon keeps its settings."""
     from vaultseek.settings.load import examine
 
     try:
-        _, problems = examine(Path(file) if file else None)
+        _, problems = examine(file)
     except ConfigError as error:
-        return str(error)
-    return str(problems[0]) if problems else ""
+        problem = str(error)
+    else:
+        problem = str(problems[0]) if problems else ""
+    return f"{problem}; `vaultseek config check` lists all" if problem else ""

@@ -33,11 +33,16 @@ def list_(invocation: Invocation, /) -> int:
     """Show all vaults."""
     answer = call_daemon(invocation, "vault/list", {})
     rows = [
-        [clean(v["name"]), clean(v["state"]).replace("_", " "), count(v["notes"], "note"), clean(v["path"])]
+        [clean(v["name"]), clean(v["state"]).replace("_", " "), _notes(v), clean(v["path"])]
         for v in answer["vaults"]
     ]
     lines = invocation.out.tabled(rows) if rows else ["no vaults; add one: vaultseek vault add DIR"]
     return print_result(answer, invocation, *lines)
+
+
+def _notes(vault: JSON) -> str:
+    # Of one whose index is not open yet nobody has counted them.
+    return "" if vault["state"] == "opening" else count(vault["notes"], "note")
 
 
 @vault.command()
