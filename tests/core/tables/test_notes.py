@@ -61,6 +61,16 @@ def test_a_column_has_as_many_figures_as_are_asked_for(world):
     ]
 
 
+def test_dates_without_zeros_are_compared_as_dates(tmp_path):
+    notes = {f"{day}.md": f"---\ndue: 2026-{day}\n---\n" for day in ("9-1", "10-03", "9-15")}
+    here = World(write_files(tmp_path / "vault", notes), tmp_path)
+    here.index()
+    answer = table(here, "due", sort=["due"], summaries={"due": "Earliest"})
+    assert [row["path"] for row in answer["rows"]] == ["9-1.md", "9-15.md", "10-03.md"]
+    assert answer["summaries"][0]["value"] == "2026-09-01"
+    here.close()
+
+
 def test_a_property_is_a_column_whatever_signs_its_name_has(tmp_path):
     text = '---\n"cost €": 1\n"it\'s": 2\n"emoji😀": 3\n"a, b": 4\n---\n'
     here = World(write_files(tmp_path / "vault", {"a.md": text}), tmp_path)

@@ -53,6 +53,13 @@ def comparable(value: object) -> str | None:
     return link[1].strip() if link else text
 
 
+def is_link_to(text: str, name: str) -> bool:
+    """True if ``text`` is a wikilink to ``name``: its path, or the end of it after a ``/``, folded."""
+    link = _WIKILINK.fullmatch(fold(text))
+    target = f"/{link[1].strip()}" if link else ""
+    return target.endswith(f"/{name}") or target.removesuffix(".md").endswith(f"/{name}")
+
+
 def number_of(value: object) -> float | None:
     """Return the number that a property value is or spells; None for others, booleans included."""
     if isinstance(value, str):

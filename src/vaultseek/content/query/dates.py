@@ -191,6 +191,16 @@ def dates_in_numbers(word: str) -> tuple[str, ...]:
     return tuple(days)
 
 
+def spellings_of(date: str) -> tuple[str, ...]:
+    """Return an ISO date, and a day as it is written with dots, too: ``05.03.2026`` and ``5.3.2026``."""
+    year, month, *days = date.split("-")
+    return (
+        date,
+        *(f"{day}.{month}.{year}" for day in days),
+        *(f"{int(day)}.{int(month)}.{year}" for day in days),
+    )
+
+
 def dates_of(text: str) -> tuple[str, ...]:
     """Return the days or the month, as ISO, that ``text`` as a whole may be; none if it is something else."""
     in_words = tuple(date for date, span in dates_in_words(text) if span == (0, len(text)))

@@ -20,8 +20,8 @@ from vaultseek.base.model import Task
 from vaultseek.base.text import fold
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.query import expression
-from vaultseek.content.query.compare import comparable, contains, is_named, iso_date, number_of
-from vaultseek.content.query.dates import Period, parse_period
+from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, iso_date, number_of
+from vaultseek.content.query.dates import Period, dates_in_numbers, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
 from vaultseek.content.query.property_text import named_lines, property_lines, value_text
 
@@ -300,26 +300,30 @@ class HasProperty:
 class PropertyEquals:
     """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
 
-    A number, but not a text, equals every spelling of it: ``05`` and ``1e3`` are 5 and 1000.
+    A number, but not a text, equals every spelling of it: ``05`` and ``1e3`` are 5 and 1000. So does a day:
+    ``2026-1-10`` and ``10.01.2026`` are 2026-01-10. A link is equal to the end of its target, too.
     """
 
     name: str
     value: str
 
     def matches(self, facts: NoteFacts) -> bool:
-        value, number = comparable(self.value), _number_like(self.value)
+        value, number = comparable(self.value) or "", _number_like(self.value)
         is_exact = number is not None and abs(number) < _EXACT
+        date = _date_text(self.value)
         return any(
             comparable(element) == value
+            or (isinstance(element, str) and is_link_to(element, value))
             or (is_exact and not isinstance(element, str) and number_of(element) == number)
+            or (_date(date) is not None and isinstance(element, str) and _date_text(element) == date)
             for element in _elements(facts, self.name)
         )
 
     def stored(self) -> Stored:
         text = comparable(self.value) or ""
-        is_number = _number_like(text) is not None
-        # Numbers and booleans have other spellings, which are equal.
-        return "properties", [self.name, *([] if is_number or text in ("true", "false") else [text])]
+        is_spelled = _number_like(text) is not None or _date(_date_text(text)) is not None
+        # Numbers, dates and booleans have other spellings, which are equal.
+        return "properties", [self.name, *([] if is_spelled or text in ("true", "false") else [text])]
 
     def __str__(self) -> str:
         return f'property {self.name} = "{self.value}"'
@@ -363,9 +367,9 @@ class PropertyCompare:
         number, bound_number = number_of(element), _number_like(self.value)
         if number is not None and bound_number is not None:
             return _COMPARE[self.comparison](number, bound_number)
-        text = fold(iso_date(element)) if isinstance(element, str) else ""
+        text = _date_text(element) if isinstance(element, str) else ""
         value = _period(text) if _DATE.match(text) else None
-        bound_text = fold(iso_date(self.value))
+        bound_text = _date_text(self.value)
         bound = _period(bound_text)
         if value is None or bound is None:
             return False
@@ -490,8 +494,15 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 
 def is_bound(value: str) -> bool:
     """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year alone."""
-    text = fold(iso_date(value))
+    text = _date_text(value)
     return _number_like(value) is not None or bool(_date(text) and parse_period(text, _LOCAL))
+
+
+def _date_text(value: str) -> str:
+    """Return a date in ISO form, also of a day in numbers, ``15.03.2026``; other text folded."""
+    text = iso_date(value)
+    days = dates_in_numbers(text)
+    return fold(days[0] if len(days) == 1 else text)
 
 
 def _date(text: str) -> re.Match[str] | None:

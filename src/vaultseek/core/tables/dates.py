@@ -10,7 +10,7 @@ from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 from vaultseek.core.tables.values import MILLISECONDS, Date, Duration, FormulaError
 
 _DATE = re.compile(
-    r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(?::\d\d(?:[.]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?",
+    r"(\d{4})-(\d\d?)-(\d\d?)([T ]\d\d:\d\d(?::\d\d(?:[.]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?",
     re.ASCII,
 )
 _MONTH = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
@@ -29,17 +29,18 @@ _UNITS = {
 
 
 def read_date(text: str) -> Date | None:
-    """Return the date that a text is, ``2026-01-31`` with or without a time; None if it is none."""
+    """Return the date that a text is, ``2026-01-31`` or ``2026-1-31`` with or without a time; else None."""
     match = _DATE.fullmatch(text)
     if match is None:
         return None
+    year, month, day, time, zone = match.groups("")
     try:
-        moment = datetime.fromisoformat(text)
-        if match[2]:
+        moment = datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}{time}")
+        if zone:
             moment = moment.astimezone().replace(tzinfo=None)
     except (ValueError, OverflowError, OSError):
         return None
-    return Date(moment, timed=match[1] is not None)
+    return Date(moment, timed=bool(time))
 
 
 def date_in(text: str) -> Date | None:
@@ -48,7 +49,7 @@ def date_in(text: str) -> Date | None:
     if _MONTH.fullmatch(text):
         text = f"{text}-01"
     elif match := _SHORT.match(text):
-        text = f"{match[1]}-{match[2]:0>2}-{match[3]:0>2}{text[match.end() :]}"
+        text = f"{match[1]}-{match[2]}-{match[3]}{text[match.end() :]}"
     return read_date(text.removesuffix(".md"))
 
 

@@ -8,7 +8,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from vaultseek.base.limits import KEYWORD_TERMS
-from vaultseek.content.query.dates import dates_in_numbers, dates_in_words
+from vaultseek.content.query.dates import dates_in_numbers, dates_in_words, spellings_of
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
@@ -107,14 +107,15 @@ def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
 
 
 def days_and_months(text: str) -> list[QueryTerm]:
-    """Return the ISO dates of those that the text has in words: ``2026-05-12`` for ``12 May 2026``."""
-    return [QueryTerm(date, date, "whole", -1) for date in dict(dates_in_words(text))]
+    """Return the dates that the text has in words, as ISO and in numbers: ``2026-05-12``, ``12.05.2026``."""
+    dates = dict(dates_in_words(text))
+    return [QueryTerm(date, date, "whole", -1, also=spellings_of(date)[1:]) for date in dates]
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
     """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without; a
-    version with or without its ``v``; the ISO date of a day in numbers."""
-    days = dates_in_numbers(word)
+    version with or without its ``v``; the other spellings of a day in numbers, ISO and ``15.3.2026``."""
+    days = tuple(spelling for day in dates_in_numbers(word) for spelling in spellings_of(day))
     if match := _JOINED.fullmatch(word):
         return ("-".join(match.groups()),)
     if match := _HYPHENATED.fullmatch(word):
