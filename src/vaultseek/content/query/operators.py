@@ -44,9 +44,8 @@ def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tup
     """
     match = _PROPERTY.fullmatch(inside)
     name, values = (_unquoted(match[1]), match[2]) if match else (inside.strip(), None)
-    values = (values or "").strip()
-    inner = values[1:-1] if values.startswith("(") and values.endswith(")") else values
-    options = [option for part in _OPTIONS.split(inner) if (option := part.strip())]
+    ungrouped = _without_groups if _opened(values or "") == 0 else str.strip
+    options = [option for part in _OPTIONS.split(values or "") if (option := ungrouped(part))]
     remarks = {option: _remark(option, problem_of) for option in options}
     notes = tuple(
         f"[{name[:SHOWN_CHARS]}:{option[:SHOWN_CHARS]}] was taken as text to be equal to; {remark}"
@@ -63,6 +62,22 @@ _COMPARISON = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/")
 _QUOTED = re.compile(r'"[^"]*"')
 _EXCLUDED = re.compile(r"(?:^|\s)-[^\W\d]")
+
+
+def _opened(text: str) -> int:
+    """Return how many parentheses more are opened than closed, those in quotation marks apart."""
+    unquoted = _QUOTED.sub("", text)
+    return unquoted.count("(") - unquoted.count(")")
+
+
+def _without_groups(option: str) -> str:
+    """Return a value between ORs without the parentheses of groups, which only OR may be in."""
+    option = option.strip()
+    while option.startswith("(") and (option.endswith(")") or _opened(option) > 0):
+        option = option[1:].lstrip()
+    while option.endswith(")") and _opened(option) < 0:
+        option = option[:-1].rstrip()
+    return option
 
 
 def _option(name: str, text: str) -> Filter:
@@ -86,10 +101,10 @@ def _remark(option: str, problem_of: Callable[[str], str | None]) -> str | None:
     if match := _EXPRESSION.fullmatch(option):
         problem = problem_of(_pattern(match))
         return f"as a regular expression it is wrong: {problem}" if problem else None
-    words = _QUOTED.sub("", option)
-    if words.count("(") != words.count(")"):
-        return "expected one pair of parentheses around all values"
-    return "to exclude a value, write the - before the bracket" if _EXCLUDED.search(words) else None
+    if _opened(option):
+        return "expected as many opening as closing parentheses"
+    excludes = _EXCLUDED.search(_QUOTED.sub("", option))
+    return "to exclude a value, write the - before the bracket" if excludes else None
 
 
 def _pattern(match: re.Match[str]) -> str:

@@ -317,7 +317,7 @@ def table(
     from vaultseek.doors.addresses import is_table_file
 
     if summary and format_ == "csv":
-        raise UsageError("CSV has no place for --summary; use --format md or json")
+        raise UsageError("--summary needs a place that CSV does not have; use --format md or json")
     text = " ".join(unescaped(word) for word in source)
     params: JSON = {"limit": limit}
     if is_table_file(text):
