@@ -17,7 +17,6 @@ from vaultseek.engines.port import Engine
 from vaultseek.engines.postgres.backend import PostgresBackend
 from vaultseek.engines.postgres.database import ShardLedger
 from vaultseek.engines.postgres.schema import missing
-from vaultseek.engines.postgres.words import Words
 from vaultseek.engines.vectors import ShardVectors, table_name
 from vaultseek.engines.writer import ShardFile, ShardWriter
 from vaultseek.errors import Unavailable
@@ -51,12 +50,8 @@ class PostgresEngine(Engine):
     def __init__(self, backend: PostgresBackend, ledger: Ledger, language: str | None) -> None:
         super().__init__(language)
         self.backend = backend
+        self.index = backend.words
         self._ledger = ledger
-
-    @property
-    def index(self) -> Words:
-        """The notes by their words."""
-        return self.backend.words
 
     @property
     def outage(self) -> Unavailable | None:

@@ -6,28 +6,53 @@ the ledger, and its notes are ranked with the same formulas whatever keeps them.
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vaultseek.store.follower import LedgerFollower
+from vaultseek.base.failpoints import failpoint
+from vaultseek.base.limits import CATCH_UP_NOTES
+from vaultseek.content.languages.detect import DEFAULT_LANGUAGE, main_language
+from vaultseek.store.keyword.analysis import LanguageRules
+from vaultseek.store.keyword.lane import KeywordLane
+from vaultseek.store.keyword.merge import PreparedSegment
+from vaultseek.store.ledger.changes import Position, RemovalsPruned, changes, pending_count
+from vaultseek.store.ledger.ledger import Ledger
 
 if TYPE_CHECKING:
     from vaultseek.engines.heartbeat import Heartbeat
     from vaultseek.errors import Unavailable
     from vaultseek.semantic.worker import SemanticWorker
     from vaultseek.semantic.worker.state import VectorKeeper as VectorStore
-    from vaultseek.store.ledger import Ledger
 
 ENGINE_FOLDER = "engine"
 """Folder of what is kept beside an engine in that of the index."""
 
 
-class Engine(LedgerFollower):
-    """A way to find the notes of one open vault, by words and by vectors, which follows its ledger."""
+class Engine:
+    """A way to find the notes of one open vault, by words and by vectors, at a revision of its ledger.
 
+    Without a configured ``language`` each note is analysed in its own, and one that shows none in that of
+    most notes, as the ledger counts them. When another one becomes that of most, these are analysed again.
+    """
+
+    index: KeywordLane
+    """The notes by their words."""
+    directory: Path | None = None
+    """The folder for segments that readers write; None if there are none."""
     keeps_rows = False
     """True if links and times of notes are kept, too, so that their changes count."""
     is_remote = False
     """True if it may not answer, and keeps the vectors, too."""
+
+    def __init__(self, language: str | None) -> None:
+        self.rebuilding = False
+        """True while there is less here than in the ledger, because it is filled anew."""
+        self.stopped = threading.Event()
+        """Set when the vault is being closed: it is synced after the next start."""
+        self._configured = language
+        self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
     def sync(self, ledger: Ledger) -> None:
         """Bring the engine to the ledger's revision; one in which that takes long may do so later."""
@@ -73,3 +98,95 @@ class Engine(LedgerFollower):
 
     def publish(self, beat: Heartbeat) -> None:
         """Write the heartbeat of the shard for searchers. Raises Unavailable."""
+
+    # -- segments of an index on this disk -------------------------------------------------------------
+
+    def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
+        """Publish a segment of these ``notes``; false if that does not fit, and a sync is needed."""
+        segment.path.unlink(missing_ok=True)
+        return False
+
+    def notes_to_merge(self, *, purge: bool = False) -> int:
+        """Return the number of notes that the next ``merge_step`` would read; 0 if it has nothing to do."""
+        return 0
+
+    def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
+        """Do one merge of segments; ``merge`` does the work in another process. False if none is due."""
+        return False
+
+    # -- following -------------------------------------------------------------------------------------
+
+    def pending_count(self, ledger: Ledger) -> int:
+        """Return how many notes changed since the engine's revision, up to ``CATCH_UP_NOTES``."""
+        return pending_count(ledger, Position(self._revision(ledger)), CATCH_UP_NOTES)
+
+    def synced_revision(self, ledger: Ledger) -> int:
+        """Return the revision of the ledger that the engine has; 0 of one that is to be filled anew."""
+        return max(0, self._revision(ledger))
+
+    def _follow(self, ledger: Ledger) -> None:
+        """Apply what changed in the ledger since the engine's revision, in pages; all of it if need be.
+
+        One commit may change more notes than a page holds. While these are written, the engine stays at the
+        revision before.
+        """
+        self._choose_language(ledger)
+        revision = self._revision(ledger)
+        try:
+            if revision < 0:
+                raise RemovalsPruned
+            self._apply_changes(ledger, revision)
+        except RemovalsPruned:
+            self.rebuilding = True
+            self._discard()
+            self._apply_changes(ledger, 0)
+        outdated = self.index.given_other_language()
+        for start in range(0, len(outdated), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            notes = outdated[start : start + CATCH_UP_NOTES]
+            self._apply(ledger, notes, [], self._position_of(ledger, self._revision(ledger)))
+            failpoint("keyword.applied")
+
+    def _apply_changes(self, ledger: Ledger, revision: int) -> None:
+        for page in changes(ledger, Position(revision), CATCH_UP_NOTES):
+            if self.stopped.is_set():
+                return
+            position = self._position_of(ledger, page.position.synced_revision)
+            self._apply(ledger, page.notes, page.removed, position)
+            failpoint("keyword.applied")
+
+    def _choose_language(self, ledger: Ledger) -> None:
+        self._rules = LanguageRules.of_vault(main_language(ledger.languages()), self._configured)
+        self.index.rules = self._rules
+
+    def _revision(self, ledger: Ledger) -> int:
+        """Return the ledger revision that the engine holds, -1 if it was filled otherwise.
+
+        An engine that was just begun holds revision 0 of any ledger.
+        """
+        position = self._position()
+        if position is None:
+            return 0
+        origin, _, revision = position.rpartition(":")
+        is_ours = origin == self._origin(ledger) and revision.isdigit() and int(revision) <= ledger.revision
+        return int(revision) if is_ours else -1
+
+    def _position_of(self, ledger: Ledger, revision: int) -> str:
+        return f"{self._origin(ledger)}:{revision}"
+
+    def _origin(self, ledger: Ledger) -> str:
+        """Return a text that changes when all notes have to be written anew."""
+        return ledger.generation
+
+    def _position(self) -> str | None:
+        """Return what was given with the last notes, None before the first."""
+        raise NotImplementedError
+
+    def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
+        """Write notes of the ledger, delete those removed or no longer there, and keep the position."""
+        raise NotImplementedError
+
+    def _discard(self) -> None:
+        """Delete all notes."""
+        raise NotImplementedError

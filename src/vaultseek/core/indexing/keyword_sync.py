@@ -32,20 +32,14 @@ class KeywordSync(Engine):
     The writer of the ledger keeps it, so it is always synced, and read by nobody else.
     """
 
+    index: KeywordIndex
+    """The current index; a rebuild replaces it."""
+    directory: Path
+
     def __init__(self, directory: Path, language: str | None) -> None:
         super().__init__(language)
-        self._directory = directory
-        self._index = self._open()
-
-    @property
-    def index(self) -> KeywordIndex:
-        """The current index; a rebuild replaces it."""
-        return self._index
-
-    @property
-    def directory(self) -> Path:
-        """The folder of the index, in which readers write segments."""
-        return self._directory
+        self.directory = directory
+        self.index = self._open()
 
     def sync(self, ledger: Ledger) -> None:
         """Apply the ledger's changes to the index; rebuild it from the ledger if it is damaged."""
@@ -97,7 +91,7 @@ class KeywordSync(Engine):
 
     def _discard(self) -> None:
         self.index.close()
-        self._index = self._create()
+        self.index = self._create()
 
     def _create(self) -> KeywordIndex:
         """Begin an empty index. What is in its place is moved aside, so that no part of it can stay there.
