@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -76,6 +76,14 @@ class Names:
         self._by_alias: dict[str, list[str]] = {}
         self._by_page: dict[str, list[str]] = {}
         self._sorted_paths: dict[str, _SortedPaths] = {}
+
+    @classmethod
+    def of(cls, files: Iterable[tuple[str, Sequence[str]]]) -> Names:
+        """Return the names of files, given by paths and aliases."""
+        names = cls()
+        for path, aliases in files:
+            names.add(path, aliases)
+        return names
 
     def __len__(self) -> int:
         return len(self._files)

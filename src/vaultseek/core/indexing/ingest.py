@@ -76,10 +76,8 @@ class Indexer:
         self._engine.sync(self._ledger)
 
     def _load_names(self) -> None:
-        names = Names()
-        for path, aliases in until_stopped(self._ledger.link_targets(), self._stopped):
-            names.add(path, aliases)
-        self.names, self._are_names_ahead = names, False
+        self.names = Names.of(until_stopped(self._ledger.link_targets(), self._stopped))
+        self._are_names_ahead = False
 
     def load_graph(self) -> None:
         """Read the graph from the ledger, or sync it if that is done."""

@@ -319,10 +319,7 @@ class VaultFiles:
 
     @cached_property
     def _names(self) -> Names:
-        names = Names()
-        for path, aliases in self.ledger.link_targets():
-            names.add(path, aliases)
-        return names
+        return Names.of(self.ledger.link_targets())
 
 
 def _link(row: LinkRow) -> Link:

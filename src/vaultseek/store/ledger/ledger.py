@@ -169,9 +169,7 @@ class Ledger:
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
     """Return where links to notes that are not seen lead in a part, of which the others are no names."""
     keys = {link_key(target) for _, _, _, target in links}
-    names = Names()
-    for path, aliases in part.link_targets() if keys else ():
-        if not keys.isdisjoint(name_keys(path, aliases)):
-            names.add(path, aliases)
+    targets = part.link_targets() if keys else ()
+    names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))
     found = ((note, ordinal, names.resolve(target, source).path) for note, ordinal, source, target in links)
     return tuple((note, ordinal, path) for note, ordinal, path in found if path is not None)
