@@ -8,7 +8,7 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
@@ -36,8 +36,7 @@ from vaultseek.engines.port import ENGINE_FOLDER, Engine
 from vaultseek.errors import Unavailable, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.choice import VaultModels
-from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
+from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.concept_vocabulary import FILE_NAME, Concept
@@ -139,6 +138,9 @@ class OpenVault:
         self.indexer = indexer
         self.embedding = embedding
         self.spaces = spaces
+        self.semantic_reason, self.lag_reason = spaces.reason, spaces.lag_reason
+        self.unsupported_language_reason = spaces.unsupported_language_reason
+        self.ask_semantic, self.note_vectors = spaces.ask, spaces.note_vectors
         self.concepts = concepts
         self.activity = Activity()
         self.engine = engine
@@ -271,17 +273,6 @@ class OpenVault:
             self.engine.rebuilding = True
             self._writer.submit(self.engine.rebuild, self.ledger)
 
-    def semantic_reason(self, text: str = "") -> Reason | None:
-        """Return why the semantic lane cannot answer ``text``, or None."""
-        return self.spaces.reason(text)
-
-    async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.
-
-        One space answers, by the language of the text. Raises WorkerUnavailable or IndexDamaged.
-        """
-        return await self.spaces.ask(text, k, allowed)
-
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the concepts nearest to ``text``, which has this ``vector``. Raises Unavailable.
 
@@ -300,21 +291,6 @@ class OpenVault:
             if self.options.paused:
                 raise Unavailable(self.options.paused_reason.text, "paused") from None
             raise
-
-    def unsupported_language_reason(self, text: str) -> Reason | None:
-        """Return why the semantic lane does not read the language of ``text``, or None."""
-        return self.spaces.unsupported_language_reason(text)
-
-    def lag_reason(self, text: str) -> Reason | None:
-        """Return why the space that answers ``text`` lacks notes that others have, or None."""
-        return self.spaces.lag_reason(text)
-
-    async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
-        """Return the stored vectors of ``notes`` in the space that answers ``text``.
-
-        Raises WorkerUnavailable or IndexDamaged.
-        """
-        return await self.spaces.note_vectors(notes, text)
 
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float

@@ -17,7 +17,7 @@ import numpy as np
 from vaultseek.base.limits import OPENING_CHARS
 from vaultseek.base.model import JSON, Reason, ReasonCode, reason_json
 from vaultseek.content.markdown.resolve import Names
-from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.concept_vocabulary import Concept
@@ -62,18 +62,11 @@ class ScopedVault:
         self.revision = vault.ledger.revision
         self.ledger = vault.ledger.within(folders)
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
+        self.name, self.options = vault.name, vault.options
+        self.rebuild_keyword_index, self.rerank = vault.rebuild_keyword_index, vault.rerank
+        self.unsupported_language_reason = vault.unsupported_language_reason
         self._vault = vault
         self._graph: Graph | None = None
-
-    @property
-    def name(self) -> str:
-        """The vault's display name."""
-        return self._vault.name
-
-    @property
-    def options(self) -> VaultOptions:
-        """The options of the vault."""
-        return self._vault.options
 
     @property
     def keyword_index(self) -> ScopedKeywordIndex:
@@ -93,33 +86,19 @@ class ScopedVault:
     @cached_property
     def indexer(self) -> ScopedNames:
         """The part of the indexer that is of use here: the names of the visible files."""
-        names = Names()
-        for path, aliases in self.ledger.link_targets():
-            names.add(path, aliases)
-        return ScopedNames(names)
+        return ScopedNames(Names.of(self.ledger.link_targets()))
 
     def keyword_reason(self) -> Reason | None:
         """See `OpenVault`, as for all of the following."""
         return general(self._vault.keyword_reason())
 
-    def rebuild_keyword_index(self) -> None:
-        """Rebuild the keyword index, which a search found damaged."""
-        self._vault.rebuild_keyword_index()
-
     def semantic_reason(self, text: str = "") -> Reason | None:
-        """Return why the semantic lane cannot answer ``text``, or None."""
         return general(self._vault.semantic_reason(text))
 
-    def unsupported_language_reason(self, text: str) -> Reason | None:
-        """Return why the semantic lane does not read the language of ``text``, or None."""
-        return self._vault.unsupported_language_reason(text)
-
     def lag_reason(self, text: str) -> Reason | None:
-        """Return why the space that answers ``text`` lacks notes that others have, or None."""
         return general(self._vault.lag_reason(text))
 
     async def ask_semantic(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
-        """Return the nearest visible passages and notes. Raises WorkerUnavailable or IndexDamaged."""
         return await self._vault.ask_semantic(text, k, _common(self.ids, allowed))
 
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
@@ -127,18 +106,10 @@ class ScopedVault:
         return []
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
-        """Return the stored vectors of visible notes. Raises WorkerUnavailable or IndexDamaged."""
         visible = _common(self.ids, np.array(sorted(notes), np.int64))
         return await self._vault.note_vectors(visible.tolist(), text)
 
-    async def rerank(
-        self, query: str, texts: Sequence[str], model: str, seconds: float
-    ) -> Sequence[float | None]:
-        """Return how well each text answers the query. Raises WorkerUnavailable."""
-        return await self._vault.rerank(query, texts, model, seconds)
-
     def text_of_note(self, row: NoteRow) -> str:
-        """Return the text that is embedded for the whole note."""
         return self._vault.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
 
     def index_state(self) -> JSON:
