@@ -99,7 +99,7 @@ def test_hubs_damp_a_link_on_either_side():
 def test_an_anchor_boosts_by_the_share_that_a_note_holds():
     assert formula.anchor_factor(1.5, 0.0) == 1.0
     assert formula.anchor_factor(1.5, 0.5) == 1.25
-    assert formula.anchor_factor(1.5, 2.0) == 1.5
+    assert formula.anchor_factor(1.5, 1.0) == 1.5
 
 
 def confidence(cosine: float | None, coverage: float | None) -> float:

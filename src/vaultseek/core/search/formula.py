@@ -353,7 +353,7 @@ def recency_share(factor: float) -> float:
 def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
     """Return the factor of the first tier (days, factor) that the age fits; 1 for older, unknown and
     future."""
-    if age_days is None or math.isnan(age_days) or age_days < -1.0:
+    if age_days is None or age_days < -1.0:
         return 1.0
     for days, factor in tiers:  # a generator would take three times as long, for each note
         if age_days <= days:
@@ -363,7 +363,7 @@ def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]])
 
 def anchor_factor(boost: float, share: float) -> float:
     """Return the factor for a note that holds this ``share`` of the query's anchors."""
-    return 1.0 + (boost - 1.0) * (min(share, 1.0) if share > 0 else 0.0)
+    return 1.0 + (boost - 1.0) * share
 
 
 def confidence(

@@ -43,8 +43,7 @@ from vaultseek.core.search.lanes import (
     Parts,
     agreeing,
     contributions,
-    finite_scores,
-    weight_of,
+    ranked_scores,
 )
 
 
@@ -139,16 +138,10 @@ def fuse(
 def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
     """Fuse the direct lanes, which have distinct names.
 
-    For linear fusion a lane's weight is its share (``alpha`` for semantic, the rest for keyword). A score
-    that is not a number counts as the lane's lowest, and so does a weight as 0.
+    For linear fusion a lane's weight is its share (``alpha`` for semantic, the rest for keyword).
     """
-    total = sum(weight_of(lane) for lane in lanes) or 1.0
     proposed = {hit.note for lane in lanes for hit in lane.hits}
-    parts: dict[str, dict[str, Contribution]] = {}
-    for lane in lanes:
-        for note, contribution in contributions(lane, proposed, fusion, total).items():
-            parts.setdefault(note, {})[lane.name] = contribution
-    passing, lane_sum, lane_gain = _passing(parts, fusion, signals)
+    passing, lane_sum, lane_gain = _passing(proposed, lanes, fusion, signals)
     return Combined(
         passing, lane_sum, lane_gain, _regularize(lane_gain, fusion.regularization, signals.similarity)
     )
@@ -159,13 +152,10 @@ def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals:
 
     So it makes no difference to these notes where the lanes were cut.
     """
-    total = sum(weight_of(lane) for lane in lanes) or 1.0
     further = {note for lane in lanes for note in lane.known} - combined.parts.keys()
-    parts: dict[str, dict[str, Contribution]] = {}
-    for lane in lanes if further else ():
-        for note, contribution in contributions(lane, further, fusion, total).items():
-            parts.setdefault(note, {})[lane.name] = contribution
-    passing, lane_sum, lane_gain = _passing(parts, fusion, signals)
+    if not further:
+        return combined
+    passing, lane_sum, lane_gain = _passing(further, lanes, fusion, signals)
     return Combined(
         {**combined.parts, **passing},
         {**combined.lane_sum, **lane_sum},
@@ -240,8 +230,13 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
 
 
 def _passing(
-    parts: Mapping[str, Parts], fusion: Fusion, signals: Signals
+    notes: Collection[str], lanes: Sequence[Lane], fusion: Fusion, signals: Signals
 ) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
+    total = sum(lane.weight for lane in lanes) or 1.0
+    parts: dict[str, dict[str, Contribution]] = {}
+    for lane in lanes:
+        for note, contribution in contributions(lane, notes, fusion, total).items():
+            parts.setdefault(note, {})[lane.name] = contribution
     lane_sum = {note: _raw(each) for note, each in parts.items()}
     least = fusion.rrf_min_score if fusion.method == "rrf" else -math.inf
     passing = {
@@ -281,12 +276,11 @@ def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Contributio
     if graph is None:
         return {}
     best = max(combined.lane_gain.values(), default=1.0)
-    weight = min(weight_of(graph), 1.0)
+    weight = min(graph.weight, 1.0)
     parts: dict[str, Contribution] = {}
-    for place, (note, score) in enumerate(finite_scores(graph).items(), start=1):
-        evidence = min(max(score, 0.0), 1.0)
+    for place, (note, score) in enumerate(ranked_scores(graph).items(), start=1):
         direct = combined.lane_gain.get(note, 0.0) > 0
-        value = link_contribution(weight, evidence, best, direct=direct)
+        value = link_contribution(weight, score, best, direct=direct)
         parts[note] = Contribution(place, float(place), score, graph.weight, value, value)
     return parts
 

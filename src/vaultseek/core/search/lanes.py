@@ -92,8 +92,7 @@ Parts = Mapping[str, Contribution]
 def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
     """Return what the lane gives to those of the ``proposed`` notes that it knows, by note.
 
-    ``total`` is the weight of all lanes. A score that is not a number counts as the lane's lowest, and such a
-    weight as 0.
+    ``total`` is the weight of all lanes.
     """
     contribute = _reciprocal if fusion.method == "rrf" else _linear
     return contribute(lane, proposed, fusion, total)
@@ -107,30 +106,17 @@ def agreeing(parts: Parts, norm: float) -> Parts:
     return {lane: Contribution(*each[:-1], each.gain * share) for lane, each in parts.items()}
 
 
-def finite_scores(lane: Lane) -> dict[str, float]:
-    """Return the lane's proposals, best first, each note once, with finite scores."""
-    finite = [score for _, score in lane.hits if math.isfinite(score)] or [0.0]
-    low, high = min(finite), max(finite)
-    best: dict[str, float] = {}
-    for note, score in lane.hits:
-        bounded = score if low <= score <= high else high if score > high else low
-        if note not in best or bounded > best[note]:
-            best[note] = bounded
-    return dict(sorted(best.items(), key=lambda item: (-item[1], item[0])))
-
-
-def weight_of(lane: Lane) -> float:
-    """Return the lane's weight; 0 if it is not a positive number."""
-    return lane.weight if 0 < lane.weight < math.inf else 0.0
+def ranked_scores(lane: Lane) -> dict[str, float]:
+    """Return the scores of the lane's proposals, best first."""
+    return dict(sorted(lane.hits, key=lambda hit: (-hit[1], hit[0])))
 
 
 def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
     """Give each note ``weight / (k + rank)``."""
-    scores = finite_scores(lane)
+    scores = ranked_scores(lane)
     places = _places(lane, scores)
-    weight = weight_of(lane)
     if fusion.ranks == "integer":
-        values = {note: reciprocal_rank(weight, fusion.rrf_k, place) for note, place in places.items()}
+        values = {note: reciprocal_rank(lane.weight, fusion.rrf_k, place) for note, place in places.items()}
         return {
             note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
             for note, value in values.items()
@@ -138,20 +124,20 @@ def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float)
         }
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
     lowest = interpolated_rank(scale.minimum, best, scale)
-    unknown = reciprocal_rank(weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
+    unknown = reciprocal_rank(lane.weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
     parts: dict[str, Contribution] = {}
     for note, score in _known(lane, proposed, scores):
         rank = interpolated_rank(score, best, scale)
-        value = reciprocal_rank(weight, fusion.rrf_k, rank)
+        value = reciprocal_rank(lane.weight, fusion.rrf_k, rank)
         gain = max(0.0, value - unknown)
         parts[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
     return parts
 
 
 def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    scores = finite_scores(lane)
+    scores = ranked_scores(lane)
     scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    weight = weight_of(lane) / total
+    weight = lane.weight / total
     places = _places(lane, scores)
     parts: dict[str, Contribution] = {}
     for note, score in _known(lane, proposed, scores):
@@ -169,12 +155,10 @@ def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -
     """Yield those of the ``proposed`` notes that the lane knows; none is above the best of its own."""
     best = max(scores.values(), default=math.inf)
     for note in proposed:
-        score = scores.get(note, lane.known.get(note, math.nan))
-        if math.isfinite(score):
+        score = scores.get(note, lane.known.get(note))
+        if score is not None:
             yield note, min(score, best)
 
 
 def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:
-    if lane.scale is not None and all(map(math.isfinite, (lane.scale.deviation, lane.scale.minimum))):
-        return lane.scale
-    return scale_of(list(scores.values()))
+    return lane.scale or scale_of(list(scores.values()))
