@@ -23,12 +23,8 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker.state import VectorKeeper
 from vaultseek.store.ledger import Ledger
 
-LISTED_TEXTS = 200_000
-"""Most chunks, and most notes, that are listed at once to be handed out."""
 WAITING_VECTORS = 20_000
 """Vectors that wait for the store above which no more texts are handed out."""
-PAGE_TEXTS = 512
-"""Texts composed at once."""
 _LENGTH_ERROR = 1e-3
 
 
@@ -132,8 +128,8 @@ class OpenHandout:
     def __init__(self, ledger: Ledger, unembedded: Unembedded) -> None:
         self._ledger = ledger
         self._unembedded = unembedded
-        self._chunks: deque[int] = deque()
-        self._notes: deque[int] = deque()
+        self._pages: Iterator[list[Item]] | None = None
+        self._next: deque[Item] = deque()
         self._listed: int | None = None
         self._out: dict[str, list[Item]] = {}
         self._arrived: deque[Item] = deque()
@@ -145,13 +141,17 @@ class OpenHandout:
         """Return texts by key that are not out yet, at most ``limit``; empty if all are out."""
         texts: dict[str, str] = {}
         async with self._lock:
-            if not (self._chunks or self._notes):
-                await asyncio.to_thread(self._list)
-            while (
-                (self._chunks or self._notes) and len(texts) < limit and len(self._arrived) < WAITING_VECTORS
-            ):
-                for item in await asyncio.to_thread(self._next_items, min(PAGE_TEXTS, limit - len(texts))):
-                    self._hand_out(item, texts)
+            if not self._next and self._pages is None and self._has_more():
+                self._pages = self._unembedded.pages()
+            while len(texts) < limit and len(self._arrived) < WAITING_VECTORS:
+                if self._next:
+                    self._hand_out(self._next.popleft(), texts)
+                elif self._pages is None:
+                    break
+                elif (page := await asyncio.to_thread(next, self._pages, None)) is None:
+                    self._pages = None
+                else:
+                    self._next.extend(item for item in page if _name(item) not in self._held)
         return texts
 
     def is_out(self, key: str) -> bool:
@@ -167,11 +167,11 @@ class OpenHandout:
 
     def arrived(self, limit: int) -> list[Item]:
         """Return and remove items to be stored."""
-        return [self._arrived.popleft() for _ in range(min(limit, len(self._arrived)))]
+        return _first(self._arrived, limit)
 
     def refused(self, limit: int) -> list[Item]:
         """Return and remove items that the client refused."""
-        return [self._refused.popleft() for _ in range(min(limit, len(self._refused)))]
+        return _first(self._refused, limit)
 
     def forget(self, items: Collection[Item]) -> None:
         """Forget stored items; if their notes have changed meanwhile, they are listed again."""
@@ -187,20 +187,9 @@ class OpenHandout:
             texts[key] = item.text.text
         self._out.setdefault(key, []).append(item)
 
-    def _next_items(self, limit: int) -> list[Item]:
-        numbers = _page(self._chunks, limit)
-        unembedded = self._unembedded
-        items = unembedded.chunks(numbers) if numbers else unembedded.notes(_page(self._notes, limit))
-        return [item for item in items if _name(item) not in self._held]
-
-    def _list(self) -> None:
-        """List the items without a stored vector, unless all of them are held."""
-        revision = self._ledger.revision
-        if revision == self._listed and self._ledger.counts().pending <= len(self._held):
-            return
-        self._listed = revision
-        self._chunks.extend(self._ledger.space.chunk_numbers(LISTED_TEXTS))
-        self._notes.extend(self._ledger.space.note_ids(LISTED_TEXTS))
+    def _has_more(self) -> bool:
+        before, self._listed = self._listed, self._ledger.revision
+        return before != self._listed or self._ledger.counts().pending > len(self._held)
 
 
 def is_unit_vector(vector: Vectors, dimension: int | None) -> bool:
@@ -214,5 +203,5 @@ def _name(item: Item) -> tuple[bool, int]:
     return item.chunk is None, item.number
 
 
-def _page(numbers: deque[int], limit: int) -> list[int]:
-    return [numbers.popleft() for _ in range(min(limit, len(numbers)))]
+def _first(items: deque[Item], limit: int) -> list[Item]:
+    return [items.popleft() for _ in range(min(limit, len(items)))]
