@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import iso_time
-from vaultseek.core.graph.structure_values import Bridges, Structure
+from vaultseek.core.graph.structure import Bridges, Structure
 from vaultseek.core.notes.read import about
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow

@@ -1,16 +1,21 @@
-"""The structure of a link graph: clusters, ranks, bridges and components. Runs in a process of its own."""
+"""The structure of a link graph: clusters, ranks, bridges and components.
+
+A process of its own computes it, so that searches do not wait. It is run as
+``python -P -m vaultseek.core.graph.structure``, by ``VaultStructure`` only, for one graph.
+"""
 
 import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vaultseek.base.child_process import apply_child_limits, read, reserve_pipes, write
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 from vaultseek.core.graph.louvain import connected, louvain
-from vaultseek.core.graph.structure_values import Structure
 
 Edges = NDArray[np.int64]
 """Pairs of notes by number, a row each."""
@@ -28,6 +33,25 @@ CLUSTER_WORDS = 3
 BRIDGE_STEPS = 2_500_000
 """Notes and links that the search for bridges visits: so many notes are taken as a sample of starts."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_NICENESS = 5
+Bridges = Sequence[tuple[int, float]]
+"""Notes with their share of the shortest paths, largest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The structure of a graph, by ids of notes.
+
+    ``clusters`` come with the largest first, the notes of each by rank; ``words`` name each
+    cluster: those of its own, else the title of its first note.
+    ``ranks`` of all notes sum to 1. ``components`` are the numbers of notes of each connected part of two or
+    more.
+    """
+
+    clusters: Sequence[Sequence[int]]
+    words: Sequence[Sequence[str]]
+    ranks: Mapping[int, float]
+    components: Sequence[int]
 
 
 def structure_of(names: Sequence[str], edges: Edges) -> Structure:
@@ -104,3 +128,23 @@ def _words_of(notes: Sequence[Iterable[str]], everywhere: Mapping[str, int], tot
 
     common = [word for word, count in counts.items() if count > 1]
     return sorted(common, key=lambda word: (-divergence(word), word))[:CLUSTER_WORDS]
+
+
+def main() -> None:
+    """Read the names of the notes, or for bridges their number, and the links, and write the answer."""
+    incoming, outgoing = reserve_pipes()
+    apply_child_limits(_NICENESS)
+    frame = read(incoming)
+    if frame is None:
+        return
+    edges = np.frombuffer(frame[1], np.int64).reshape(-1, 2)
+    if "names" in frame[0]:
+        structure = asdict(structure_of(frame[0]["names"], edges))
+        structure["ranks"] = list(structure["ranks"].items())  # the keys of JSON are texts
+        write(outgoing, structure)
+    else:
+        write(outgoing, {"bridges": bridges_of(frame[0]["notes"], edges)})
+
+
+if __name__ == "__main__":
+    main()

@@ -12,13 +12,13 @@ import numpy as np
 from vaultseek.base.child_process import ChildEnded, ChildProcess
 from vaultseek.base.limits import STRUCTURE_SECONDS
 from vaultseek.base.model import JSON
-from vaultseek.core.graph.structure_values import Bridges, Structure
+from vaultseek.core.graph.structure import Bridges, Structure
 from vaultseek.errors import Unavailable
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger
 
 T = TypeVar("T")
-COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.graph.structure_process")
+COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.graph.structure")
 
 
 class VaultStructure:
