@@ -12,9 +12,8 @@ from pathlib import Path
 from vaultseek.base.limits import BASES_IN_NOTE, LISTED_ITEMS_MOST
 from vaultseek.base.model import JSON, CodeBlock, Link, Problem
 from vaultseek.base.text import fold, printable, quote
-from vaultseek.content.files.read import read_note
-from vaultseek.content.markdown.decode import decode
-from vaultseek.content.markdown.parse import lines_of, parse
+from vaultseek.content.markdown.parse import parse
+from vaultseek.core.notes.read import lines_of
 from vaultseek.core.tables.base import Base, Group, Sort, View, read_base
 from vaultseek.core.tables.dates import present
 from vaultseek.core.tables.expression import Language
@@ -26,7 +25,7 @@ from vaultseek.core.tables.scope import Budget, Compiled, Scope, Surroundings, h
 from vaultseek.core.tables.syntax import BadExpression, split_expressions
 from vaultseek.core.tables.table import evaluate
 from vaultseek.core.tables.values import Value
-from vaultseek.errors import NotFound, Unavailable, UsageError
+from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger
 
 NAMES_LISTED = 10
@@ -126,7 +125,7 @@ def _names(bases: Sequence[Placed]) -> str:
 
 
 def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
-    text = _text(vault.root, path)
+    text = "\n".join(lines_of(path, vault.root))
     if has_base(path):
         yield Placed(read_base(text), path)
         return
@@ -141,7 +140,8 @@ def _bases(path: str, vault: VaultFiles) -> Iterator[Placed]:
         else:
             target = vault.resolve(block.target, path)
             if target is not None and has_base(target):
-                yield Placed(read_base(_text(vault.root, target)), target, block.line, block.heading)
+                text = "\n".join(lines_of(target, vault.root))
+                yield Placed(read_base(text), target, block.line, block.heading)
 
 
 def _content(lines: Sequence[str], block: CodeBlock) -> str:
@@ -151,16 +151,6 @@ def _content(lines: Sequence[str], block: CodeBlock) -> str:
         inner.pop()
     quoted = lines[first - 1].lstrip().startswith(">")
     return textwrap.dedent("\n".join(line.lstrip().removeprefix(">") if quoted else line for line in inner))
-
-
-def _text(root: Path, path: str) -> str:
-    file = read_note(root, path)
-    if file is None:
-        raise NotFound(f"{printable(path)} no longer exists; check its path")
-    if file.problem is not None:
-        raise Unavailable(f"{printable(path)} cannot be read: {file.problem.message}")
-    text, _ = decode(file.data)
-    return "\n".join(lines_of(text))
 
 
 COMMON_PROPERTIES = 5
