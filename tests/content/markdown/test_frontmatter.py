@@ -44,6 +44,8 @@ def with_block(block: str) -> Note:
         ('"a\\tb"', "a\tb"),
         ('"\\ud800"', "\ufffd"),
         ("a\tb", "a\tb"),
+        ('"a:\tb,\t# c"\t# d', "a:\tb,\t# c"),
+        ("\t'it''s:\ta'", "it's:\ta"),
         ("a\u2028b", "a\u2028b"),
         ("[a, [b, 1], {c: d}]", ["a", ["b", 1], {"c": "d"}]),
         ("!!str 12", "12"),

@@ -203,7 +203,7 @@ def test_a_phrase_in_a_script_without_spaces_is_found_wherever_passages_end(stru
 NAMED = {
     "Daily/a.md": "---\ndue date: 2031-03-09\nkinds: [ab, cd]\n---\n"
     "# **Bold** text and [[Target|see]] it\n#work/Pumps",
-    "b.md": "# Plain text\n#home",
+    "b.md": "# Plain text\n#home\n## The **K**iln",
 }
 
 
@@ -220,6 +220,7 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
         ('heading:"bold text"', {"Daily/a.md"}),
         ('heading:"text and see it"', {"Daily/a.md"}),
         ('heading:"**bold** text"', {"Daily/a.md"}),
+        ("heading:kiln", {"b.md"}),
         ("heading:/^(bold|plain) text/", {"Daily/a.md", "b.md"}),
         ("-heading:/^plain/", {"Daily/a.md"}),
         ("-path:/a\\.md$|x/", {"b.md"}),

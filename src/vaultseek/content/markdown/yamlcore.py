@@ -131,7 +131,11 @@ _TO_PRIVATE = {0x85: "\ue085", 0x2028: "\ue828", 0x2029: "\ue829"} | dict.fromke
 _FROM_PRIVATE = {0xE009: "\t", 0xE085: "\x85", 0xE828: "\u2028", 0xE829: "\u2029"} | {
     code: "\ufffd" for code in (0, *range(0xD800, 0xE000))
 }
-_TAB_SEPARATES = re.compile(r"(?m)(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)")
+_TAB_SEPARATES = re.compile(
+    r"""(?m)(?<=[\s\[{,])(?:"(?:\\.|[^"\\\n])*+"|'(?:''|[^'\n])*+')"""
+    r"|(?<=[:,-])[ ]*\t[ \t]*|[ ]*\t[ \t]*(?=$|#)"
+)
+"""Tabs between values, or a quoted value, in which tabs stay."""
 _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """The escape of half a character, which the scanner refuses."""
@@ -145,7 +149,8 @@ def _as_yaml_1_1(text: str) -> str:
         return text
     if text.lstrip().startswith("{"):
         return text.replace("\t", " ")
-    return _TAB_INSIDE.sub("\ue009", _TAB_SEPARATES.sub(" ", text))
+    spaced = _TAB_SEPARATES.sub(lambda match: match[0] if match[0][0] in "\"'" else " ", text)
+    return _TAB_INSIDE.sub("\ue009", spaced)
 
 
 @dataclass(frozen=True, slots=True)

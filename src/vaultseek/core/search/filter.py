@@ -189,7 +189,8 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
     """Select the rows whose ``expression`` may contain all of these texts."""
-    conditions = (prefilter(text, is_path=expression == "path") for text in texts)
+    kind = {"is_path": expression == "path", "is_heading": expression == "headings"}
+    conditions = (prefilter(text, **kind) for text in texts)
     patterns = [condition for condition in conditions if condition is not None]
     if patterns:
         sql += " AND " if " WHERE " in sql else " WHERE "
