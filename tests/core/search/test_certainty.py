@@ -130,7 +130,11 @@ def test_a_filter_makes_no_words_likely_but_an_identifier_is_certain_wherever_it
 
 def test_words_that_stand_in_for_others_are_named(ask):
     answer = ask("accumulatr", mode="keyword")
-    assert answer["interpreted"]["notes"] == [
-        'no note has "accumulatr"; words like it were searched for instead'
+    assert answer["interpreted"]["notes"] == ['no note has "accumulatr"; searched for "accumulator" instead']
+    assert answer["substitutes"]
+    assert "substitutes" not in ask("pressure Accumulatr", mode="keyword")
+    assert ask("pressure Accumulatr", mode="keyword")["interpreted"]["notes"] == [
+        'no note has "Accumulatr"; searched for "accumulator" instead'
     ]
-    assert not ask("accumulator pressur", mode="keyword")["interpreted"]["notes"]
+    far = ask("path:Recipes accumulatr oven", mode="keyword")
+    assert (bool(far["results"]), far["interpreted"]["notes"]) == (True, []), "none of these notes has it"

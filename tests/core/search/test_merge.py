@@ -37,6 +37,27 @@ def test_an_answer_is_weak_if_that_of_every_vault_with_results_is() -> None:
     assert not merge_answers([weak, answer("home", 0.5)], 10)["weak"]
 
 
+def test_words_that_stand_in_for_others_come_after_those_of_the_query() -> None:
+    like = answer("like", 0.9, 0.2) | {"substitutes": True}
+    assert places(like, answer("home", 0.8, 0.1)) == ["home/1.md", "like/1.md", "like/2.md", "home/2.md"]
+    assert merge_answers([like, answer("home", 0.8)], 10)["results"][1]["certainty"] == 0.25
+    weak = answer("weak", 0.1) | {"weak": True}
+    for alone in ([like, answer("empty")], [like, weak], [like, like | {"vault": "other"}]):
+        assert merge_answers(alone, 10)["results"][0]["certainty"] == 0.9
+
+
+def test_a_remark_on_one_vault_names_it() -> None:
+    home, work, empty = answer("home", 0.5), answer("work", 0.9), answer("empty")
+    for each, notes in ((home, ["both", "here"]), (work, ["both"]), (empty, ["both", "nothing"])):
+        each["interpreted"] = {"notes": notes}
+    assert merge_answers([home, work, empty], 10)["interpreted"]["notes"] == ["both", "home: here"]
+    assert merge_answers([work, home], 1)["interpreted"]["notes"] == ["both"]
+    assert merge_answers([empty, work | {"results": []}], 10)["interpreted"]["notes"] == [
+        "both",
+        "empty: nothing",
+    ]
+
+
 def test_a_vault_without_results_adds_none() -> None:
     assert places(answer("home"), answer("work", 1.0)) == ["work/1.md"]
     assert places(answer("home"), answer("work")) == []

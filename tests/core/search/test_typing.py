@@ -126,7 +126,7 @@ def test_only_the_last_word_goes_on_and_none_after_a_space(typing):
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 def test_a_finished_query_without_a_match_finds_the_words_that_begin_with_its_last(typing, mode):
     search = typing(NOTES).answer
-    for query, word in (("zet", "zet"), ("ze", "ze"), ("qq Zet?", "zet")):
+    for query, word in (("zet", "zet"), ("ze", "ze"), ("qq Zet?", "Zet")):
         answer = search(query, mode=mode)
         assert {"Index.md", "Slip-box.md"} <= set(paths(answer)), query
         assert answer["interpreted"]["notes"] == [
@@ -141,6 +141,14 @@ def test_a_finished_query_without_a_match_finds_the_words_that_begin_with_its_la
     inside = search("zet path:Index", mode=mode)
     assert paths(inside) == ["Index.md"]
     assert inside["interpreted"]["notes"][0].startswith('none of these notes has "zet"; words that')
+
+
+def test_a_word_that_no_note_has_and_its_substitute_are_named_as_they_are_written(typing):
+    answer = typing({"Eis.md": "Das Eis ist im Kühlschrank und der Kühlschrank ist kalt."}).answer
+    for query in ("Küehlschrank", "Küehlschrank kalt"):
+        assert answer(query, mode="keyword")["interpreted"]["notes"] == [
+            'no note has "Küehlschrank"; searched for "Kühlschrank" instead'
+        ]
 
 
 def test_words_that_begin_with_the_last_count_only_where_nothing_else_matches(typing):

@@ -3,12 +3,12 @@
 Scores of two vaults cannot be compared: in each, the best note has 1. Certainties can.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from operator import itemgetter
 
 from vaultseek.base.model import JSON
-from vaultseek.core.search.certainty import less_certain
+from vaultseek.core.search.certainty import WEAK_CERTAINTY, less_certain
 
 _OF_A_VAULT = (
     "vault",
@@ -18,6 +18,7 @@ _OF_A_VAULT = (
     "count",
     "total",
     "weak",
+    "substitutes",
     "less_certain",
     "partial",
     "index",
@@ -28,13 +29,19 @@ _OF_A_VAULT = (
 def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     """Return the first ``limit`` results of all answers, at least one, each with its vault.
 
-    The most certain come first; of filters alone, which have a ``total``, the last modified.
+    The most certain come first; of filters alone, which have a ``total``, the last modified. Words that only
+    stand in for those of the query are as certain as a weak answer where another vault has the query's own.
     """
-    results = [
-        {**result, "vault": answer["vault"], "vault_path": answer["vault_path"]}
-        for answer in answers
-        for result in answer["results"]
-    ]
+    has_words = any(
+        answer["results"] and not (answer.get("weak") or answer.get("substitutes")) for answer in answers
+    )
+    results = []
+    for answer in answers:
+        most = WEAK_CERTAINTY if has_words and answer.get("substitutes") else 1.0
+        about = {"vault": answer["vault"], "vault_path": answer["vault_path"]}
+        results += [
+            {**result, "certainty": min(most, result["certainty"]), **about} for result in answer["results"]
+        ]
     is_listing = all("total" in answer for answer in answers)
     if is_listing:
         times = [time for answer in answers for time in _times(answer["results"])]
@@ -57,7 +64,7 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
         "weak": bool(results) and all(answer.get("weak") for answer in answers if answer["results"]),
         "less_certain": less_certain([result["certainty"] for result in shown]),
         "partial": [{**lane, "vault": answer["vault"]} for answer in answers for lane in answer["partial"]],
-        "interpreted": _common_interpretation(answers),
+        "interpreted": _interpretation(answers, {result["vault"] for result in shown}),
         "vaults": [{key: answer[key] for key in _OF_A_VAULT if key in answer} for answer in answers],
     }
 
@@ -68,11 +75,20 @@ def _times(results: Sequence[JSON]) -> list[str]:
     return [*accumulate((result["modified"] for result in reversed(results)), max)][::-1]
 
 
-def _common_interpretation(answers: Sequence[JSON]) -> JSON:
+def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:
+    """Return how the query was understood, with the remarks of all answers, then those of single vaults.
+
+    Of these only the ``shown`` ones count, if there are any.
+    """
     interpreted: JSON = answers[0]["interpreted"]
     if "notes" not in interpreted:
         return interpreted
-    remarks = [set(answer["interpreted"]["notes"]) for answer in answers]
-    return interpreted | {
-        "notes": [note for note in interpreted["notes"] if note in set.intersection(*remarks)]
-    }
+    common = set.intersection(*(set(answer["interpreted"]["notes"]) for answer in answers))
+    single = [
+        f"{answer['vault']}: {note}"
+        for answer in answers
+        if answer["vault"] in shown or not shown
+        for note in answer["interpreted"]["notes"]
+        if note not in common
+    ]
+    return interpreted | {"notes": [*(note for note in interpreted["notes"] if note in common), *single]}

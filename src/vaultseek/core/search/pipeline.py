@@ -49,6 +49,7 @@ from vaultseek.core.search.retrieve import (
 from vaultseek.core.search.scoring import ScoredLanes, keyword_scores, score_lanes
 from vaultseek.core.search.selection import Selection, select_results
 from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher
+from vaultseek.core.search.substitutes import substitutes
 from vaultseek.core.search.trace import Trace
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.vectors.port import NoteIds
@@ -264,7 +265,8 @@ class Searcher:
         )
         by_note = dict(zip((each.note for each in judged), certain, strict=True))
         lifted = accumulate((by_note[each.note] for each in reversed(reranking.results)), max)
-        rows = [ranking.notes[candidate.note] for candidate in results[: parsed.previews]]
+        shown = [ranking.notes[candidate.note] for candidate in results]
+        rows = shown[: parsed.previews]
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
             passages |= passages_matching(patterns_of(parsed.query.filter), rows, self._vault.ledger)
@@ -290,6 +292,7 @@ class Searcher:
             shared=boilerplate(self._vault.ledger),
             certainties=dict(zip((each.note for each in reversed(reranking.results)), lifted, strict=True)),
             weak=selection.weak,
+            substitutes=substitutes(retrieval, shown, passages, self._vault.keyword_index.span_finder),
         )
 
     async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:

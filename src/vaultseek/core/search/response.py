@@ -14,6 +14,7 @@ from vaultseek.core.search.formula import recency_share
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.lanes import DIRECT_LANES
 from vaultseek.core.search.snippet import Preview, preview
+from vaultseek.core.search.substitutes import as_typed, searched_instead
 from vaultseek.core.search.trace import Trace
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
@@ -36,6 +37,8 @@ def respond(trace: Trace, vault: str, began: float) -> JSON:
         **head(trace),
         "less_certain": less_certain([trace.certainty(each) for each in trace.results]),
     }
+    if trace.results and _is_by_substitutes(trace):
+        answer["substitutes"] = True
     if query.is_listing:
         answer["total"] = 0 if trace.filtered is None else len(trace.filtered.ids)
     if request.explain:
@@ -198,12 +201,22 @@ def _remarks(trace: Trace) -> Iterator[str]:
         yield f"{which} has {wanted} itself; what is shown is like it"
     if keyword is None or not trace.results:
         return
-    known = [term for term in keyword.terms if term.df]
+    text = trace.parsed.query.rank_text
     if trace.retrieval.continued:
-        yield f"{which} has {quote(known[-1].word)}; words that begin with it were searched for instead"
-    elif known and all(term.fuzzy for term in known):
-        wanted = " or ".join(quote(term.word) for term in known)
-        yield f"{which} has {wanted}; words like it were searched for instead"
+        last = [term.word for term in keyword.terms if term.df][-1]
+        wanted = quote(as_typed(last, text))
+        yield f"{which} has {wanted}; words that begin with it were searched for instead"
+    for word, instead in trace.substitutes.items():
+        yield f"{which} has {quote(as_typed(word, text))}; {searched_instead(instead)}"
+
+
+def _is_by_substitutes(trace: Trace) -> bool:
+    """True if no note has any of the query's words, and others were searched for instead."""
+    if trace.retrieval.continued or trace.ranking.with_identifier == set():
+        return True
+    keyword = trace.retrieval.keyword
+    known = [] if keyword is None else [term for term in keyword.terms if term.df]
+    return bool(known) and all(term.fuzzy for term in known)
 
 
 def _via(candidate: Candidate, trace: Trace) -> JSON | None:

@@ -26,7 +26,7 @@ class Trace:
     lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews,
     which leave out the lines that many notes have ``shared``.
     ``certainties`` are by path, those after the limit among them, none in a listing; ``weak`` is that of the
-    selection.
+    selection. ``substitutes`` are the words of the results for each word of the query that they stand in for.
     """
 
     parsed: ParsedRequest
@@ -47,6 +47,7 @@ class Trace:
     shared: frozenset[str] = frozenset()
     certainties: Mapping[str, float] = field(default_factory=dict)
     weak: bool = False
+    substitutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def confidence(self, candidate: Candidate) -> float:
         """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""

@@ -237,6 +237,8 @@ class Summary(Answer):
     count: int
     weak: NotRequired[bool]
     """True if none of the best notes has many of the query's words or is near to it in meaning."""
+    substitutes: NotRequired[bool]
+    """True if no note has any of the query's words, and words like them were searched for instead."""
     less_certain: NotRequired[int]
     """The number of results at the end that are hardly right; lists for people fold them."""
     total: NotRequired[int | None]
