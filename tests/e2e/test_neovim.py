@@ -27,7 +27,10 @@ NOTES = {
     "Garden.md": "# Garden\n\nSlugs eat the lettuce.\n\nSee [[Pump]] and [[nowhere]].\n",
     "sub/Tea's % #1 | note.md": "Green tea, jasmine. [[Pump|the pump]] #drinks\n",
     "A/Log.md": "one",
-    "B/Log.md": "two",
+    "B/Log.md": (
+        "---\naliases: [kettle notes]\n---\n## First\n### Same\n## Second\n### Same\n"
+        "## What: a colon\n## Über uns\n## A | B\n## C# notes\n"
+    ),
     "Evil.md": "# Evil\n\nzebra <Cmd>quit!<CR> `system('touch owned')` %{execute('quit!')} | qall!\n",
     "Boiler.md": (
         "---\nstatus: open\ntags: [home/heat]\nkind: '[[nowhere]]'\nowners:\n  - Ana\n  - O'Neil\n---\n"
@@ -293,18 +296,24 @@ def test_the_language_server_marks_and_renames_and_its_actions_open_the_plugins_
     (root / "Valve.md").rename(root / "Pump.md")
 
 
+def start_in_a_note(editor: Editor, name: str) -> None:
+    """Open a note with the language server, which completes and follows links."""
+    editor.setup(lsp=True, complete_ms=5000)
+    editor.keys(f":edit {name}<CR>")
+    editor.until("#vim.lsp.buf_get_clients(0) == 1 and vim.bo.omnifunc:find('vaultseek')")
+    editor.ask("vim.cmd('normal! G')")
+
+
 def test_completion_of_links_headings_and_tags(indexed):
-    indexed.keys(":edit Garden.md<CR>")
-    indexed.until("vim.bo.filetype == 'markdown'")
-    assert "vaultseek" in indexed.ask("vim.bo.omnifunc")
+    start_in_a_note(indexed, "Garden.md")
     assert indexed.complete("see [[pu")[0] == "Pump]]"
     assert indexed.complete("see [[Bil", "]] there")[0] == "Pump|Bilge"
     assert sorted(indexed.complete("![[log"))[:2] == ["A/Log]]", "B/Log]]"]
     assert indexed.complete("see [[Bil", "|alias]] there")[0] == "Pump"
     assert indexed.complete("see [[Pu", "#Float switch]]")[0] == "Pump"
     assert indexed.complete("see [[Pu", " and [[Tea]]")[0] == "Pump]]"
-    assert indexed.complete("see [[Pump#fl") == ["Float switch]]"]
-    assert indexed.complete("[[#gar") == ["Garden]]"]
+    assert indexed.complete("see [[Pump#fl") == ["Pump#Float switch]]"]
+    assert indexed.complete("[[#gar") == ["#Garden]]"]
     assert indexed.complete("grün #work/p") == ["work/pumps"]
     assert indexed.complete("grün #drin", " x") == ["drinks"]
     assert indexed.complete("a#b") == indexed.complete("[[done]] x") == []
@@ -312,14 +321,38 @@ def test_completion_of_links_headings_and_tags(indexed):
     indexed.until("vim.api.nvim_get_current_line() == 'see [[Pump]]'")
 
 
+def test_a_completed_link_leads_to_the_note_that_was_chosen(indexed):
+    """Also of two with one name, in a table, and to headings with signs that end a link."""
+    start_in_a_note(indexed, "Garden.md")
+    assert indexed.complete("x [[kettle") == ["B/Log|kettle notes]]"]
+    assert indexed.complete("[[B/Log#A |") == []
+    assert indexed.complete("[[B/Log#A")[0] == "B/Log#A B]]"
+    indexed.ask("vim.api.nvim_buf_set_lines(0, -1, -1, false, {'', '| a | b |', '| - | - |', ''})")
+    indexed.ask("vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), 0 })")
+    assert indexed.complete("| x | [[kettle") == ["B/Log\\|kettle notes]]"]
+    indexed.ask("vim.api.nvim_buf_set_lines(0, -1, -1, false, {'', '```', ''})")
+    indexed.ask("vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(0), 0 })")
+    assert indexed.complete("[[pu") == []
+
+
+def test_a_chosen_completion_replaces_the_rest_of_the_name(indexed):
+    start_in_a_note(indexed, "Garden.md")
+    indexed.keys("Gogrün [[Boler]] x<Esc>:call cursor('.', 11)<CR>i<C-x><C-o><Esc>")
+    indexed.until("vim.api.nvim_get_current_line() == 'grün [[Boiler]] x'")
+
+
 def test_completion_of_blocks(indexed):
-    indexed.keys(":edit Garden.md<CR>")
-    indexed.until("vim.bo.filetype == 'markdown'")
-    assert sorted(indexed.complete("see [[Boiler#^")) == ["drain-1]]", "scale]]"], indexed.messages()
-    assert indexed.complete("see [[Boiler#^sc", "]] x") == ["scale"]
-    assert indexed.complete("see [[Pump#^") == []
+    start_in_a_note(indexed, "Garden.md")
+    found = indexed.complete("see [[Boiler#^")
+    assert {"Boiler#^drain-1]]", "Boiler#^scale]]"} <= set(found), indexed.messages()
+    assert indexed.complete("see [[Boiler#^sc", "]] x")[0] == "Boiler#^scale"
     indexed.keys("Gosee [[Boiler#^dr<C-x><C-o><Esc>")
     indexed.until("vim.api.nvim_get_current_line() == 'see [[Boiler#^drain-1]]'")
+    # A block without an id gets one with the link.
+    indexed.keys("Gosee [[#^slugs<C-x><C-o><Esc>")
+    indexed.until("vim.api.nvim_get_current_line():match('^see %[%[#^[%w-]+%]%]$')")
+    id = indexed.ask("vim.api.nvim_get_current_line():match('#(.*)%]%]')")
+    indexed.until(f"vim.fn.getline(3) == 'Slugs eat the lettuce. {id}'")
 
 
 def test_completion_of_properties_and_their_values(indexed):
@@ -330,8 +363,7 @@ def test_completion_of_properties_and_their_values(indexed):
         indexed.ask(f"vim.api.nvim_win_set_cursor(0, {{ {len(lines)}, 0 }})")
         return indexed.complete(lines[-1], after)
 
-    indexed.keys(":edit New.md<CR>")
-    indexed.until("vim.bo.filetype == 'markdown'")
+    start_in_a_note(indexed, "New.md")
     assert typed("---", "sta") == ["status: "]
     assert typed("---", "sta", after=": x") == ["status"]
     assert {"status: ", "tags: ", "owners: ", "aliases: "} <= set(typed("---", ""))
@@ -417,16 +449,6 @@ def test_it_goes_through_the_port_where_there_is_one_and_no_socket(daemon, edito
     file.write_text(json.dumps(address))
     editor.keys(":VaultSearch! pump<CR>")
     editor.until("vim.fn.getqflist({ title = 1 }).title == 'VaultSearch pump'")
-
-
-def test_completion_without_a_daemon_has_one_started(daemon, editor):
-    editor.keys(":edit Garden.md<CR>")
-    editor.until("vim.bo.filetype == 'markdown'")
-    assert editor.complete("see [[pu") == []
-    editor.until("#messages == 2")
-    assert "complete again" in editor.messages()
-    daemon.run("index", "--wait", cwd=Path(editor.ask("vim.fn.getcwd()")))
-    assert editor.complete("see [[pu")[0] == "Pump]]"
 
 
 def test_checkhealth_with_and_without_a_daemon(indexed):
@@ -628,9 +650,10 @@ def test_the_preview_shows_the_line_that_matches_with_its_words_marked(indexed):
     assert [(row - 1, len("The "))] == [(mark[1], mark[2]) for mark in words]
 
 
-@pytest.mark.parametrize(
-    ("line", "cursor", "file", "there"),
-    [
+def test_gf_follows_a_link(indexed, root):
+    start_in_a_note(indexed, "Garden.md")
+    for line, cursor, file, there in (
+        ("read Boiler.md now", 6, "Boiler.md", 1),
         ("see [[Pump]] there", 6, "Pump.md", 1),
         ("see [[Pump]] and [[Boiler#Boiler|heat]]", 30, "Boiler.md", 9),
         ("[[Pump#Float Switch]]", 0, "Pump.md", 7),
@@ -638,28 +661,42 @@ def test_the_preview_shows_the_line_that_matches_with_its_words_marked(indexed):
         ("[[Bilge]]", 3, "Pump.md", 1),
         ("[[#Garden]]", 3, "Garden.md", 1),
         ("| [[B/Log\\|two]] |", 5, "B/Log.md", 1),
-        ("read Boiler.md now", 6, "Boiler.md", 1),
-    ],
-)
-def test_gf_follows_a_wikilink(indexed, root, line, cursor, file, there):
-    indexed.keys(":edit Garden.md<CR>")
-    indexed.until("vim.bo.filetype == 'markdown'")
-    indexed.ask(f"vim.api.nvim_buf_set_lines(0, -1, -1, false, {{ {json.dumps(line)} }})")
-    indexed.ask(f"vim.api.nvim_win_set_cursor(0, {{ vim.api.nvim_buf_line_count(0), {cursor} }})")
-    indexed.keys("gf")
-    indexed.until(f"vim.fn.expand('%:p') == {json.dumps(str(root / file))} and vim.fn.line('.') == {there}")
+        ("[[B/Log#Second#Same]]", 5, "B/Log.md", 7),
+        ("[[B/Log#What a colon]]", 5, "B/Log.md", 8),
+        ("[[B/Log#über uns]]", 5, "B/Log.md", 9),
+        ("[[B/Log#A B]]", 5, "B/Log.md", 10),
+        ("[[B/Log#C# notes]]", 5, "B/Log.md", 11),
+        ("[the boiler](Boiler.md#boiler)", 5, "Boiler.md", 9),
+    ):
+        indexed.ask("vim.cmd('edit! Garden.md')")
+        indexed.until("#vim.lsp.buf_get_clients(0) == 1")
+        indexed.ask(
+            f"vim.api.nvim_buf_set_lines(0, -1, -1, false, {{ {json.dumps(line, ensure_ascii=False)} }})"
+        )
+        indexed.ask(f"vim.api.nvim_win_set_cursor(0, {{ vim.api.nvim_buf_line_count(0), {cursor} }})")
+        indexed.keys("gf")
+        place = f"vim.fn.expand('%:p') == {json.dumps(str(root / file))} and vim.fn.line('.') == {there}"
+        indexed.until(place)
     assert indexed.messages() == ""
 
 
+def test_gf_finds_a_heading_that_is_not_saved(indexed):
+    start_in_a_note(indexed, "Garden.md")
+    indexed.ask("vim.api.nvim_buf_set_lines(0, 0, 0, false, {'# Later', '', '## Now', '', '[[#Now]]'})")
+    indexed.ask("vim.api.nvim_win_set_cursor(0, { 5, 3 })")
+    indexed.keys("gf")
+    indexed.until("vim.fn.line('.') == 3")
+
+
 def test_gf_says_where_a_link_leads_nowhere_and_leaves_other_mappings_alone(indexed):
-    indexed.keys(":edit Garden.md<CR>")
-    indexed.until("vim.bo.filetype == 'markdown'")
+    start_in_a_note(indexed, "Garden.md")
+    indexed.until("#vim.diagnostic.get(0) > 0")
     indexed.keys("/nowhere<CR>gf")
     indexed.until("#messages == 1")
-    assert "nowhere" in indexed.messages()
+    assert 'no note or file is called "nowhere"' in indexed.messages()
     indexed.keys(":nnoremap gf :echo 1<CR><CR>")
     indexed.keys(":edit Pump.md<CR>")
-    indexed.until("vim.fn.expand('%:t') == 'Pump.md' and vim.bo.filetype == 'markdown'")
+    indexed.until("vim.fn.expand('%:t') == 'Pump.md' and #vim.lsp.buf_get_clients(0) == 1")
     assert indexed.ask("vim.fn.maparg('gf', 'n', false, true).buffer") == 0
 
 

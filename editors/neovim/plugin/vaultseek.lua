@@ -1,4 +1,4 @@
--- The commands and the omnifunc of vaultseek; the rest is loaded on first use.
+-- The commands of vaultseek, and the language server in notes; the rest is loaded on first use.
 if vim.g.loaded_vaultseek then
   return
 end
@@ -25,8 +25,6 @@ vim.api.nvim_create_autocmd("FileType", {
   group = group,
   pattern = "markdown",
   callback = function(event)
-    require("vaultseek.complete").attach(event.buf)
-    require("vaultseek.follow").attach(event.buf)
     require("vaultseek.lsp").attach(event.buf)
   end,
 })

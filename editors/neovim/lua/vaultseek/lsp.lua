@@ -1,5 +1,6 @@
 --- The language server in the notes of a vault. Neovim itself then shows diagnostics, hovers, references and symbols,
---- renames, and offers code actions; the plugin only starts the server, and shows the lists that an action asks for.
+--- renames, and offers code actions; the plugin starts the server, asks it for completions and for where links lead,
+--- and shows the lists that an action asks for.
 local client = require("vaultseek.client")
 local config = require("vaultseek.config")
 local here = require("vaultseek.here")
@@ -42,6 +43,8 @@ function M.root(folder, on_done)
 end
 
 function M.start(buffer, root)
+  require("vaultseek.complete").attach(buffer)
+  require("vaultseek.follow").attach(buffer)
   local settings = { name = "vaultseek", cmd = M.command(), root_dir = root }
   if vim.lsp.start then
     return vim.api.nvim_buf_call(buffer, function()
@@ -65,6 +68,33 @@ function M.command()
     vim.list_extend(command, { "--vault", current.vault })
   end
   return current.autostart and command or vim.list_extend(command, { "--no-start" })
+end
+
+--- Return what the server answers about the cursor, and its client; nil if there is none, or no answer in time.
+function M.ask(method, timeout_ms)
+  local client = M.client()
+  if not client then
+    return nil
+  end
+  local params = vim.lsp.util.make_position_params(0, client.offset_encoding)
+  local answers = vim.lsp.buf_request_sync(0, method, params, timeout_ms) or {}
+  return (answers[client.id] or {}).result, client
+end
+
+--- Return the client of the current buffer, or nil.
+function M.client()
+  local clients = vim.lsp.get_clients and vim.lsp.get_clients({ bufnr = 0 }) or vim.lsp.buf_get_clients(0)
+  for _, client in pairs(clients) do
+    if client.name == "vaultseek" then
+      return client
+    end
+  end
+end
+
+--- Return the byte offset of a position in the current line.
+function M.byte(position, client)
+  local line, encoding = vim.api.nvim_get_current_line(), client.offset_encoding
+  return encoding == "utf-8" and position.character or vim.str_byteindex(line, position.character, encoding == "utf-16")
 end
 
 -- Actions and lenses of the server show their lists in the plugin's own windows.
