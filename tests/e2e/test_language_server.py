@@ -99,6 +99,53 @@ async def test_a_part_of_a_path_is_completed_and_a_table_keeps_its_cells(served)
         assert new_texts(mention["Link Bilge to Pump.md"].edit) == [r"[[Pump\|Bilge]]"]
 
 
+async def test_signs_of_a_name_that_end_a_link_or_a_cell_do_not(served):
+    signs = "---\naliases: ['br]]acket', Post | Site]\n---\n"
+    async with opened(served) as here:
+        write_files(served.root, {"Signs.md": signs})
+        served.daemon.run("index", "--wait", "--vault", str(served.root))
+        assert await completed(here, "[[br]]ack¦") == {}
+        assert (await completed(here, "[[brack¦"))["br]]acket"] == "Signs]]"
+        table = "| a |\n| - |\n| [[post¦ |"
+        assert (await completed(here, table))["Post | Site"] == r"Signs\|Post \| Site]]"
+        (served.root / "Signs.md").unlink()
+        served.daemon.run("index", "--wait", "--vault", str(served.root))
+
+
+NESTED = "## First\n### Same\n## Second\n### Same\n### Other\n## C# notes\n## Third\n#### Same\n"
+
+
+async def test_a_completed_heading_is_the_one_that_was_chosen(served):
+    async with opened(served) as here:
+        assert await completed(here, f"{NESTED}[[#sa¦") == {
+            "Same": "#Same]]",
+            "Second#Same": "#Second#Same]]",
+            "Third#Same": "#Third#Same]]",
+        }
+        assert await completed(here, f"{NESTED}[[#Second#sa¦") == {"Same": "#Second#Same]]"}
+        assert set(await completed(here, f"{NESTED}[[#Second#¦")) == {"Same", "Other"}
+        assert await completed(here, f"{NESTED}[x](#Second#sa¦") == {"Same": "#Second#Same)"}
+        assert await completed(here, f"{NESTED}[[#C# no¦") == {"C# notes": "#C notes]]"}
+        here.open("Pump.md", NESTED)
+        assert await completed(here, "[[Pump#second#ot¦") == {"Other": "Pump#second#Other]]"}
+        here.close("Pump.md")
+        assert (await completed(here, "[[Pump#alrm¦"))["Alarm"] == "Pump#Alarm]]", "with a typing error"
+
+
+async def test_a_hover_in_plain_text_shows_the_note_as_it_is(served):
+    text = "# G\n\nSum $\\frac{a}{b}$, C:\\temp, 2**3**4 and <b>. ^s\n\n[[#^s]]\n"
+    plain = types.HoverClientCapabilities(content_format=[types.MarkupKind.PlainText])
+    about = types.TextDocumentClientCapabilities(hover=plain)
+    async with opened(served, text_document=about) as here:
+        uri = here.open("Garden.md", text)
+        shown = await here.client.text_document_hover_async(
+            types.HoverParams(document(uri), types.Position(4, 3))
+        )
+    assert shown.contents.kind == types.MarkupKind.PlainText
+    assert r"Sum $\frac{a}{b}$, C:\temp, 2**3**4 and <b>. ^s" in shown.contents.value
+    assert shown.contents.value.startswith("Garden · Garden.md")
+
+
 async def replaced(here, marked: str, path: str = "Garden.md") -> str:
     """Return the line at the mark as it is when the first completion is taken."""
     text, at = position(marked)
@@ -438,6 +485,17 @@ async def test_commands_search_and_explain(served):
         assert why["verdict"] == "found"
         with pytest.raises(JsonRpcException, match="needs a query"):
             await run(types.ExecuteCommandParams("vaultseek.search", arguments=[]))
+
+
+async def test_the_command_searches_the_folders_of_the_workspace(served, tmp_path):
+    for name in ("second", "third"):
+        root = write_files(tmp_path / name, {f"{name}.md": "Lettuce again.\n", ".obsidian/app.json": "{}"})
+        served.daemon.run("index", "--wait", "--vault", str(root))
+    async with opened(served, folders=[served.root, tmp_path / "second"]) as here:
+        run = here.client.workspace_execute_command_async
+        found = await run(types.ExecuteCommandParams("vaultseek.search", arguments=["lettuce"]))
+        assert {"second.md", "Garden.md"} <= {result["path"] for result in found}
+        assert "third.md" not in {result["path"] for result in found}
 
 
 async def test_renames_are_proposed_with_every_link(served):

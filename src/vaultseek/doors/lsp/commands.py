@@ -11,6 +11,7 @@ from vaultseek.base.text import one_line
 from vaultseek.doors.lsp.blocks import INSERT_ID, edit_of_id
 from vaultseek.doors.lsp.missing import MISSING, missing_links
 from vaultseek.doors.lsp.session import Session, Spot
+from vaultseek.doors.lsp.symbols import search_workspace
 from vaultseek.errors import UsageError
 
 CHOICES = 9
@@ -49,13 +50,8 @@ class Commands:
         """Search for the first argument; the second is the number of results."""
         query = _text(arguments, 0, "query")
         limit = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else 20
-        roots = await self._session.roots()
-        wanted = {"query": query, "limit": max(1, min(limit, 200))}
-        if len(roots) == 1:
-            answer = await self._session.ask("search", roots[0], **wanted)
-        else:
-            answer = await self._session.ask("search/all", None, **wanted)
-        return [_located(result, answer) for result in answer["results"]]
+        results = await search_workspace(self._session, query, max(1, min(limit, 200)))
+        return [_located(result, result) for result in results]
 
     async def related(self, *arguments: Any) -> list[JSON]:
         """Return the notes most like the document, and let the user open one."""

@@ -3,6 +3,7 @@
 import asyncio
 import posixpath
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -10,7 +11,7 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from vaultseek.base.model import JSON, Link, Place
+from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.kinds import is_markdown
@@ -18,7 +19,8 @@ from vaultseek.content.markdown.links import in_quotes
 from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import destination, linkable_heading, new_target
-from vaultseek.core.notes.anchors import block_text
+from vaultseek.core.notes.anchors import block_text, find_heading, heading_span
+from vaultseek.core.notes.completer import Completer, Entry
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.doors.lsp.blocks import INSERT_ID, blocks_without_id, insertion
 from vaultseek.doors.lsp.cursor import Typing, typing_at
@@ -70,7 +72,8 @@ async def complete(session: Session, params: types.CompletionParams) -> types.Co
     edit = text.range(Place(line, start, end))
     shown = text.line(line)[start:column]
     made = [item for each in items if (item := _item(each, typing, edit, spot))]
-    if typing.kind == "heading":  # of those with one text, a link can only lead to the first
+    if typing.kind == "heading" and typing.note is None:
+        # Of those of a note with one text, a link of one name leads to the first.
         first: dict[tuple[str | None, str], types.CompletionItem] = {}
         for item in made:
             first.setdefault((item.detail, item.label), item)
@@ -105,7 +108,7 @@ def _wants_markdown(spot: Spot, text: Text, line: int) -> bool:
 async def _items(session: Session, spot: Spot, text: Text, typing: Typing, line: int) -> list[JSON]:
     own = typing.note == ""
     if typing.kind == "heading" and own:
-        return _own_headings(text, typing.typed)
+        return _headings(text, typing.typed)
     if typing.kind == "block" and own:
         return _blocks(session, text, typing.typed, line=line)
     if typing.kind == "label":
@@ -118,7 +121,7 @@ async def _items(session: Session, spot: Spot, text: Text, typing: Typing, line:
     more = {"property": typing.property} if typing.property else {}
     if typing.kind in ("heading", "block"):
         if typing.note is not None:
-            return await _parts(session, spot, typing, common)
+            return await _parts(session, spot, typing)
         more = {"source": spot.path}
     answer = await session.ask("complete", spot.root, kind=typing.kind, **common, **more)
     return list(answer["items"])
@@ -182,30 +185,59 @@ def _from_folder(folder: str, path: str, *, dots: bool) -> str:
     return f"./{relative}" if dots and not relative.startswith("../") else relative
 
 
-async def _parts(session: Session, spot: Spot, typing: Typing, common: JSON) -> list[JSON]:
-    """Return headings or blocks of the note that the link leads to; those of the editor if it is open."""
+async def _parts(session: Session, spot: Spot, typing: Typing) -> list[JSON]:
+    """Return headings or blocks of the note that the link leads to, as the editor has it if it is open."""
     target = unquote(typing.note or "") if typing.form == "markdown" else typing.note or ""
     link = Link("wikilink", target.strip(), None, None, None, 1)
     (found,) = await targets(session, spot, [link])
     path = found.path
-    if path is None or not is_markdown(path):
+    text = session.text_of(spot, path) if path and is_markdown(path) else None
+    if path is None or text is None:
         return []
     if typing.kind == "block":
-        other = session.text_of(spot, path)
-        return _blocks(session, other, typing.typed, uri=spot.uri(path)) if other else []
-    if session.is_open(spot.uri(path)) and (other := session.text_of(spot, path)):
-        return _own_headings(other, typing.typed)
-    answer = await session.ask("complete", spot.root, kind="heading", note=path, **common)
-    return [{**item, "path": path} for item in answer["items"]]
+        return _blocks(session, text, typing.typed, uri=spot.uri(path))
+    return _headings(text, typing.typed)
 
 
-def _own_headings(text: Text, typed: str) -> list[JSON]:
-    path = text.path
-    items = (
-        {"text": shown_heading(heading.text), "line": heading.line, "level": heading.level, "path": path}
-        for heading in text.note.headings
+def _headings(text: Text, written: str) -> list[JSON]:
+    """Return headings of a note below those that are ``written``, with the ``part`` that leads to each."""
+    headings = text.note.headings
+    parents, _, typed = written.rpartition("#")
+    span = heading_span(parents.split("#"), headings) if parents else None
+    if span is None:  # as in ``C# notes``
+        parents, typed, span = "", written, (-1, len(headings))
+    first, end = span[0] + 1, span[1]
+    entries = (
+        Entry(shown, -heading.line, {"line": heading.line, "level": heading.level, "at": at})
+        for at, heading in enumerate(headings[first:end], first)
+        if (shown := shown_heading(heading.text))
     )
-    return [item for item in items if item["text"] and fold(typed) in fold(str(item["text"]))]
+    items = []
+    for match in Completer(entries).complete(typed, COMPLETED):
+        entry = match.entry
+        part = _part_to(int(entry.more["at"]), headings, first, parents)
+        if part is not None:
+            nested = part.removeprefix(f"{parents}#") if parents else part
+            shown = nested if "#" in nested else entry.text
+            items.append({"text": shown, "part": part, "path": text.path, **entry.more})
+    return items
+
+
+def _part_to(at: int, headings: Sequence[Heading], first: int, parents: str) -> str | None:
+    """Return the part of a link that leads to the heading ``at``, or None if no link does.
+
+    It begins with ``parents``, below which the headings begin at ``first``, and names those above as needed.
+    """
+    names: list[str] = []
+    level = headings[at].level + 1
+    for above in range(at, first - 1, -1):
+        if headings[above].level < level:
+            level = headings[above].level
+            names.insert(0, linkable_heading(shown_heading(headings[above].text)))
+            part = "#".join([parents, *names] if parents else names)
+            if find_heading(part, headings) is headings[at]:
+                return part
+    return None
 
 
 def _labels(text: Text, typed: str) -> list[JSON]:
@@ -304,15 +336,22 @@ def _note_target(item: JSON, typing: Typing) -> str:
         return destination(path)
     if str(item["path"]).endswith(NOTE_SUFFIX):
         link = link.removesuffix(NOTE_SUFFIX)  # it has one in vaults that want Markdown links
+    name = str(item["text"])
     named = item.get("is") in ("alias", "title") and "|" not in typing.rest
-    bar = r"\|" if typing.in_table else "|"
-    return f"{link}{bar}{item['text']}" if named else link
+    if not named or _ENDS_LINK.search(name):
+        return link
+    return _in_cell(f"{link}|{name}", typing)
+
+
+def _in_cell(text: str, typing: Typing) -> str:
+    """Return a text in which no bar ends the cell of a table."""
+    return text.replace("|", r"\|") if typing.in_table else text
 
 
 def _markdown_link(item: JSON, typing: Typing) -> str:
     sign = "!" if typing.embeds else ""
     fragment, _, alias = typing.rest.replace(r"\|", "|").partition("|")
-    text = _BRACKETS.sub("", alias or str(item["text"]))
+    text = _in_cell(_BRACKETS.sub("", alias or str(item["text"])), typing)
     note = typing.note
     if note and not note.lower().endswith(NOTE_SUFFIX):
         note += NOTE_SUFFIX
@@ -323,16 +362,17 @@ def _markdown_link(item: JSON, typing: Typing) -> str:
 
 
 def _part_target(item: JSON, typing: Typing) -> str:
-    part = (
-        linkable_heading(str(item["text"]))
-        if typing.kind == "heading"
-        else f"^{item.get('id', item['text'])}"
-    )
+    if typing.kind == "heading":
+        part = str(item.get("part") or linkable_heading(str(item["text"])))
+    else:
+        part = f"^{item.get('id', item['text'])}"
     target = str(item.get("link", "")) if typing.note is None else typing.note
     if typing.form != "markdown":
         return f"{target.removesuffix(NOTE_SUFFIX) if typing.note is None else target}#{part}"
-    return f"{target if '%' in target else destination(target)}#{destination(part)}"
+    part = "#".join(map(destination, part.split("#")))
+    return f"{target if '%' in target else destination(target)}#{part}"
 
 
+_ENDS_LINK = re.compile(r"\[\[|\]\]|\]\Z")
 _BRACKETS = re.compile(r"[\[\]]")
 _PLAIN = re.compile(r"[\w/\u0080-\U0010ffff](?:(?!: |\s#|[\[\]{},]).)*(?<![:\s])\Z")

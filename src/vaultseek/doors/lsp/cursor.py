@@ -125,7 +125,7 @@ def _wikilink(before: str, after: str) -> Typing | None:
         if found:
             return replace(link, kind="block", typed=typed, note=note.split("#")[0])
     note, found, typed = inner.partition("#")
-    return replace(link, kind="heading", typed=typed.rpartition("#")[2], note=note) if found else link
+    return replace(link, kind="heading", typed=typed, note=note) if found else link
 
 
 def _markdown_target(before: str, after: str) -> Typing | None:
@@ -148,7 +148,7 @@ def _markdown_target(before: str, after: str) -> Typing | None:
     )
     if closed:
         link = replace(link, end=link.end + len(closed[1]), closing="", rest=closed[2])
-    return replace(link, kind="heading", typed=typed, note=target) if sign else link
+    return replace(link, kind="heading", typed=unquote(typed), note=target) if sign else link
 
 
 def _label(before: str, after: str) -> Typing | None:

@@ -93,15 +93,23 @@ _FRONTMATTER = re.compile(r"---[ \t]*\n(?:.*\n)*?---[ \t]*(?:\n|\Z)")
 
 def harmless(markdown: str) -> str:
     """Return a note's Markdown without what makes an editor load or run something."""
-    text = _CONTROL.sub("", remove_hidden(markdown))
-    text = _COMMAND.sub("]", _PICTURE.sub("", text))
+    text = _COMMAND.sub("]", _PICTURE.sub("", visible(markdown)))
     return _HTML.sub("&lt;", text)
 
 
 def escaped(text: str) -> str:
     """Return a note's words as Markdown that shows them as they are."""
-    line = " ".join(_CONTROL.sub("", remove_hidden(text)).split())
-    return re.sub(r"([\\`*_{}\[\]()#!|<>~&])", r"\\\1", line)
+    return re.sub(r"([\\`*_{}\[\]()#!|<>~&])", r"\\\1", one_line(text))
+
+
+def visible(text: str) -> str:
+    """Return a text without signs that nobody sees."""
+    return _CONTROL.sub("", remove_hidden(text))
+
+
+def one_line(text: str) -> str:
+    """Return the visible words of a text in one line."""
+    return " ".join(visible(text).split())
 
 
 def without_frontmatter(text: str) -> str:
@@ -116,4 +124,4 @@ def markup(session: Session, text: str, capability: str) -> types.MarkupContent:
     body = without_frontmatter(text).strip()
     if types.MarkupKind.Markdown in formats:
         return types.MarkupContent(types.MarkupKind.Markdown, harmless(body))
-    return types.MarkupContent(types.MarkupKind.PlainText, _CONTROL.sub("", remove_hidden(body)))
+    return types.MarkupContent(types.MarkupKind.PlainText, visible(body))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from lsprotocol import types
 
@@ -12,7 +13,7 @@ from vaultseek.content.kinds import file_type, is_markdown
 from vaultseek.core.notes.anchors import block_lines, find_heading, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text, start_of_line
-from vaultseek.doors.lsp.edits import escaped, harmless, without_frontmatter
+from vaultseek.doors.lsp.edits import escaped, harmless, one_line, visible, without_frontmatter
 from vaultseek.doors.lsp.labels import Label, definitions_and_uses, label_at
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
@@ -94,19 +95,19 @@ async def hover(session: Session, spot: Spot, text: Text, params: types.HoverPar
     line, column = text.place(params.position)
     if link := link_at(text.note, line, column):
         return await _hover_link(session, spot, text, link)
+    form = _form(session)
     if tag := tag_at(text.note, line, column):
         answer = await session.ask("complete", spot.root, kind="tag", text=tag.tag, limit=5)
         counts = (item["count"] for item in answer["items"] if item["text"].casefold() == tag.tag.casefold())
         known = next(counts, 0)
-        body = f"**\\#{escaped(tag.tag)}** · {count(known, 'note')}"
-        return types.Hover(_markdown(session, body), text.range(tag.place))
+        body = f"{form.bold}{form.words(f'#{tag.tag}')}{form.bold} · {count(known, 'note')}"
+        return types.Hover(form.contents(body), text.range(tag.place))
     if label := label_at(text, line, column):
         defined, _ = definitions_and_uses(text, label)
         spans = [block_lines(text.note, each.place.line) for each in defined[:1]]
         body = "\n".join(line for first, last in spans for line in text.lines[first - 1 : last])
-        return types.Hover(
-            _markdown(session, harmless(body) or escaped(label.message)), text.range(label.place)
-        )
+        shown = form.passage(body) or form.words(label.message)
+        return types.Hover(form.contents(shown), text.range(label.place))
     return None
 
 
@@ -199,30 +200,50 @@ async def _tagged(session: Session, spot: Spot, tag: str) -> list[types.Location
     return locations
 
 
+class _Form(NamedTuple):
+    """The form in which a client reads a hover: ``words`` and ``passage`` write those of a note in it."""
+
+    kind: types.MarkupKind
+    words: Callable[[str], str]
+    passage: Callable[[str], str]
+    bold: str
+
+    def contents(self, body: str) -> types.MarkupContent:
+        return types.MarkupContent(self.kind, body)
+
+
+def _form(session: Session) -> _Form:
+    if types.MarkupKind.Markdown in (session.can("text_document.hover.content_format") or ()):
+        return _Form(types.MarkupKind.Markdown, escaped, harmless, "**")
+    return _Form(types.MarkupKind.PlainText, one_line, visible, "")
+
+
 async def _hover_link(session: Session, spot: Spot, text: Text, link: Link) -> types.Hover | None:
+    form = _form(session)
     (target,) = await targets(session, spot, [link], similar=True)
     at = text.range(link.place) if link.place else None
     if target.path is None:
-        similar = ", ".join(escaped(item["text"]) for item in target.answer.get("similar") or ())
+        similar = ", ".join(form.words(item["text"]) for item in target.answer.get("similar") or ())
         more = f"\n\nNearest: {similar}" if similar else ""
-        return types.Hover(_markdown(session, escaped(target.message or "") + more), at)
+        return types.Hover(form.contents(form.words(target.message or "") + more), at)
     if not is_markdown(target.path):
-        picture = file_type(target.path) == "image"
-        shown = f"![]({spot.uri(target.path)})" if picture else escaped(target.path)
-        return types.Hover(_markdown(session, shown), at)
+        picture = file_type(target.path) == "image" and form.kind == types.MarkupKind.Markdown
+        shown = f"![]({spot.uri(target.path)})" if picture else form.words(target.path)
+        return types.Hover(form.contents(shown), at)
     links, like = await asyncio.gather(
         backlinks(session, spot, target.path), _similar(session, spot, target.path)
     )
     excerpt = _excerpt(session, spot, target)
-    about = [f"**{escaped(target.title or target.path)}** · {escaped(target.path)}"]
+    title = form.words(target.title or target.path)
+    about = [f"{form.bold}{title}{form.bold} · {form.words(target.path)}"]
     if target.problem:
-        about.append(escaped(target.message or ""))
-    about.append(harmless(excerpt))
+        about.append(form.words(target.message or ""))
+    about.append(form.passage(excerpt))
     about.append("---")
-    about.append(_backlinks_line(links))
+    about.append(_backlinks_line(links, form))
     if like:
-        about.append("Similar: " + ", ".join(escaped(title) for title in like))
-    return types.Hover(_markdown(session, "\n\n".join(filter(None, about))), at)
+        about.append("Similar: " + ", ".join(form.words(title) for title in like))
+    return types.Hover(form.contents("\n\n".join(filter(None, about))), at)
 
 
 def _excerpt(session: Session, spot: Spot, target: Target) -> str:
@@ -242,12 +263,12 @@ def _excerpt(session: Session, spot: Spot, target: Target) -> str:
     return "\n".join(body[:HOVER_LINES]).strip()
 
 
-def _backlinks_line(links: Sequence[JSON]) -> str:
+def _backlinks_line(links: Sequence[JSON], form: _Form) -> str:
     titles = list(dict.fromkeys(str(link["title"]) for link in links))
     if not titles:
         return "No backlinks"
     more = f" and {len(titles) - HOVER_LIST} more" if len(titles) > HOVER_LIST else ""
-    names = ", ".join(escaped(title) for title in titles[:HOVER_LIST])
+    names = ", ".join(form.words(title) for title in titles[:HOVER_LIST])
     return f"{count(len(links), 'backlink')}: {names}{more}"
 
 
@@ -256,11 +277,3 @@ async def _similar(session: Session, spot: Spot, path: str) -> list[str]:
         answer = await session.ask("note/related", spot.root, note=path, limit=3, deadline_ms=SIMILAR_MS)
         return [str(result["title"]) for result in answer["results"]]
     return []
-
-
-def _markdown(session: Session, body: str) -> types.MarkupContent:
-    formats = session.can("text_document.hover.content_format") or ()
-    if types.MarkupKind.Markdown in formats:
-        return types.MarkupContent(types.MarkupKind.Markdown, body)
-    plain = body.replace("\\", "").replace("**", "")
-    return types.MarkupContent(types.MarkupKind.PlainText, plain)

@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from lsprotocol import types
 
@@ -30,21 +31,25 @@ async def search_symbols(
 ) -> list[types.SymbolInformation]:
     """Return the results of the hybrid search, best first, each at the line of its passage."""
     query = params.query.strip()
-    roots = await session.roots()
-    wanted = {"query": query or RECENT_NOTES, "limit": RESULTS, "typing": bool(query)}
-    if roots:
-        answers = await asyncio.gather(*(session.ask("search", root, **wanted) for root in roots))
-        results = [
-            {**result, "vault_path": answer["vault_path"]}
-            for answer in answers
-            for result in answer["results"]
-        ]
-        if len(roots) > 1:
-            results.sort(key=lambda result: -float(result["certainty"]))
-    else:
-        results = (await session.ask("search/all", None, **wanted))["results"]
+    results = await search_workspace(session, query or RECENT_NOTES, RESULTS, typing=bool(query))
     prefix = query if session.client.startswith(COMPARING_CLIENTS) else ""
-    return [_symbol(session, result, number, prefix) for number, result in enumerate(results[:RESULTS], 1)]
+    return [_symbol(session, result, number, prefix) for number, result in enumerate(results, 1)]
+
+
+async def search_workspace(session: Session, query: str, limit: int, **more: Any) -> list[JSON]:
+    """Return the best results in the vaults of the workspace, or in all if it has none."""
+    roots = await session.roots()
+    wanted = {"query": query, "limit": limit, **more}
+    if not roots:
+        results: list[JSON] = (await session.ask("search/all", None, **wanted))["results"]
+        return results
+    answers = await asyncio.gather(*(session.ask("search", root, **wanted) for root in roots))
+    results = [
+        {**result, "vault_path": answer["vault_path"]} for answer in answers for result in answer["results"]
+    ]
+    if len(roots) > 1:
+        results.sort(key=lambda result: -float(result["certainty"]))
+    return results[:limit]
 
 
 def _symbol(session: Session, result: JSON, number: int, prefix: str) -> types.SymbolInformation:
