@@ -57,10 +57,10 @@ def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tup
 
 
 _PROPERTY = re.compile(r'\s*("[^"]*"|[^:]*)(?:\s*:(.*))?')
-_OPTIONS = re.compile(r'\sOR\s(?=(?:[^"]*"[^"]*")*[^"]*$)')
+_OPTIONS = re.compile(r'\sOR\s(?=(?:(?:\\"|[^"])*+"(?:\\"|[^"])*+")*+(?:\\"|[^"])*+$)')
 _COMPARISON = re.compile(r"(<=|>=|<|>)\s*([^<>=\s].*)")
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/")
-_QUOTED = re.compile(r'"[^"]*"')
+_QUOTED = re.compile(r'"(?:\\"|[^"])*+"')
 _EXCLUDED = re.compile(r"(?:^|\s)-[^\W\d]")
 
 
@@ -113,7 +113,7 @@ def _pattern(match: re.Match[str]) -> str:
 
 def _unquoted(text: str) -> str:
     text = text.strip()
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
+    return text[1:-1].replace('\\"', '"') if len(text) > 1 and text[0] == text[-1] == '"' else text
 
 
 def _of_each(make: Callable[[str], Filter | None], written: Written | None = None) -> Operator:

@@ -2,6 +2,8 @@
 
 import pytest
 
+from vaultseek.content.query.filters import PropertyEquals
+from vaultseek.content.query.grammar import parse_query
 from vaultseek.doors.cli.live.filters import quoted, suggest
 
 RESULTS = [
@@ -69,6 +71,21 @@ async def test_kinds_are_offered_where_the_results_are_of_several():
 
 async def test_an_empty_prompt_gets_no_space_first():
     assert (await offered(""))[0] == "tag:work"
+
+
+@pytest.mark.parametrize(
+    "value", ["[Draft] Foo", "[[Index]]", 'say "hi] x', "this OR that", "null", ">5", "/re/"]
+)
+async def test_a_completed_value_is_found_as_it_is(value):
+    async def complete(kind, params):
+        assert params == {"text": "[Dra", "property": "aliases"}
+        return [{"text": value, "count": 1}]
+
+    before = '[aliases:"[Dra'
+    (offer,) = await suggest(before, [], complete)
+    query = parse_query(before[: -offer.replaced] + offer.text)
+    assert query.filter == PropertyEquals("aliases", value)
+    assert not query.rank_text
 
 
 def test_values_are_quoted_where_the_grammar_needs_it():

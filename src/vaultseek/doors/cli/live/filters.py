@@ -26,7 +26,7 @@ class Suggestion(NamedTuple):
 
 _TAG = re.compile(r"(?:^|(?<=[\s(]))-?tag:#?([^\s()]*)$")
 _PROPERTY = re.compile(r"(?:^|(?<=[\s(]))-?\[([^\]:]*)$")
-_VALUE = re.compile(r"(?:^|(?<=[\s(]))-?\[([^\]:]+):([^\]]*)$")
+_VALUE = re.compile(r'(?:^|(?<=[\s(]))-?\[([^\]:]+):("[^"]*|[^\]]*)$')
 _LINK = re.compile(r'(?:^|(?<=[\s(]))-?link:("[^"]*|[^\s()"]*)$')
 _KIND = re.compile(r"(?:^|(?<=[\s(]))-?kind:(\w*)$")
 _PATH = re.compile(r'(?:^|(?<=[\s(]))-?path:("[^"]*|[^\s()"]*)$')
@@ -38,8 +38,8 @@ async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> l
         items = await complete("tag", {"text": match[1]})
         return list(_named(items, match[1], "{}"))
     if match := _VALUE.search(before):
-        items = await complete("value", {"text": match[2], "property": match[1]})
-        return list(_named(items, match[2], "{}]"))
+        items = await complete("value", {"text": match[2].lstrip('"'), "property": match[1]})
+        return [Suggestion(f"{_property_value(_text(item))}]", len(match[2]), _notes(item)) for item in items]
     if match := _PROPERTY.search(before):
         return list(_named(await complete("property", {"text": match[1]}), match[1], "{}:"))
     if match := _LINK.search(before):
@@ -59,16 +59,29 @@ async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> l
 
 def quoted(value: str) -> str:
     """Return a value as it is written behind an operator."""
-    if not re.search(r"[\s()\"]", value):
-        return value
+    return _in_quotes(value) if re.search(r"[\s()\"]", value) else value
+
+
+_MEANS_MORE = re.compile(r'[\[\]()"]|\sOR\s|\A[<>/]|\Anull\Z')
+"""Signs of a property's value that end it, or mean something else than a text to be equal to."""
+
+
+def _property_value(value: str) -> str:
+    return _in_quotes(value) if _MEANS_MORE.search(value) else value
+
+
+def _in_quotes(value: str) -> str:
     escaped = value.replace('"', '\\"')
     return f'"{escaped}"'
 
 
 def _named(items: Sequence[JSON], typed: str, form: str) -> Iterator[Suggestion]:
     for item in items:
-        about = count(int(item["count"]), "note") if item.get("count") else ""
-        yield Suggestion(form.format(_text(item).removeprefix("#")), len(typed), about)
+        yield Suggestion(form.format(_text(item).removeprefix("#")), len(typed), _notes(item))
+
+
+def _notes(item: JSON) -> str:
+    return count(int(item["count"]), "note") if item.get("count") else ""
 
 
 def _text(item: JSON) -> str:
