@@ -11,6 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote_plus
 
 import psutil
 import pytest
@@ -262,6 +263,61 @@ def test_a_filter_completes_and_becomes_a_chip(reader):
     reader.expect(reader.page.locator("#chips li")).to_have_count(0)
 
 
+@pytest.mark.parametrize("query", ['"- [x] buy milk"', '"use tag:work now"', "milk /a [bc] d/"])
+def test_phrases_and_regular_expressions_stay_whole_while_they_are_typed(reader, query):
+    reader.type(query)
+    reader.expect(reader.page.locator("#query")).to_have_value(query)
+    reader.expect(reader.page.locator("#chips li")).to_have_count(0)
+    reader.page.wait_for_url(lambda url: query in unquote_plus(url))
+
+
+def test_a_filter_of_a_note_narrows_all_of_a_query_with_alternatives(reader):
+    reader.type("lettuce OR alarm")
+    reader.page.locator("#results li", has_text="Projects/Pump.md").click()
+    reader.page.locator("#note article a.tag", has_text="#work/alarm").click()
+    reader.expect(reader.page.locator("#query")).to_have_value("tag:work/alarm (lettuce OR alarm)")
+    reader.expect(reader.page.locator("#results li")).to_have_count(1)
+
+
+@contextmanager
+def written(vault, name: str, text: str) -> Iterator[Path]:
+    """A note that is in the vault for a while."""
+    note = vault.root / name
+    note.write_text(text)
+    vault.daemon.run("index", "--wait", "--vault", str(vault.root))
+    yield note
+    note.unlink()
+    vault.daemon.run("index", "--wait", "--vault", str(vault.root))
+
+
+def test_a_link_to_a_heading_opens_its_section(reader, vault):
+    room = "\n" + "Some words.\n\n" * 60
+    nested = f"## First\n### Same\n{room}## Second\n### Same\n{room}## C# notes\n{room}"
+    links = "[[Quince#Second#Same|one]] [[Quince#C# notes|two]]\n"
+    with written(vault, "Quince.md", nested), written(vault, "Medlar.md", links):
+        for link, heading in (("one", "#note h3 >> nth=1"), ("two", "#note h2 >> nth=2")):
+            reader.go("/?note=Medlar.md&of=vault")
+            reader.page.locator("#note article a", has_text=link).click()
+            reader.sees("#note h1", "Quince")
+            reader.expect(reader.page.locator(heading)).to_be_in_viewport()
+
+
+def test_who_looks_at_the_page_again_sees_what_has_changed_where_it_was(reader, vault):
+    text = "# Sorb\n\nThe firstversionword.\n\n" + "Some words.\n\n" * 80
+    with written(vault, "Sorb.md", text) as note:
+        reader.type("firstversionword")
+        reader.first("Sorb")
+        reader.press("ArrowDown")
+        reader.sees("#note article", "firstversionword")
+        reader.page.evaluate("document.querySelector('#note').scrollTo(0, 500)")
+        note.write_text(text.replace("firstversionword", "firstversionword, then secondversionword"))
+        vault.daemon.run("index", "--wait", "--vault", str(vault.root))
+        reader.page.evaluate("dispatchEvent(new Event('focus'))")
+        reader.expect(reader.page.locator("#note article")).to_contain_text("secondversionword")
+        reader.sees("#results li", "secondversionword")
+        assert reader.page.evaluate("document.querySelector('#note').scrollTop") == 500
+
+
 def test_folders_complete_and_every_vault_is_asked(reader):
     reader.type("path:pro")
     reader.sees("#offers li", "Projects/")
@@ -413,6 +469,11 @@ def test_enter_opens_obsidian_at_the_note(reader, vault):
     )
     reader.press("Enter")
     place = str(vault.root / "Projects" / "Pump.md").replace("/", "%2F")
+    reader.expect(reader.page).to_have_title(f"obsidian://open?path={place}")
+    # Of what was typed a moment ago, not of the query before.
+    reader.page.locator("#query").fill("slugs eat lettuce")
+    reader.press("Enter")
+    place = str(vault.root / "Garden.md").replace("/", "%2F")
     reader.expect(reader.page).to_have_title(f"obsidian://open?path={place}")
 
 

@@ -7,7 +7,7 @@ import { App, QueryController } from "obsidian-test-mocks/obsidian";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { SearchBasesView } from "../src/bases-view";
 import type { Target } from "../src/link-suggest";
-import { quoted, suggest } from "../src/search/filters";
+import { narrowed, quoted, suggest } from "../src/search/filters";
 import { readSettings } from "../src/settings";
 import { VaultseekSettingTab } from "../src/settings-tab";
 import { missingLanes, stateOf } from "../src/status/state";
@@ -110,6 +110,23 @@ describe("filters", () => {
 			expect([query, interpreted.notes]).toEqual([query, []]);
 			expect(interpreted.filters).toHaveLength(1);
 		}
+	});
+
+	it("are completed by values with brackets and quotes, as they are", async () => {
+		const complete = async (): Promise<{ text: string }[]> => [{ text: "[Draft] Foo" }, { text: 'say "hi" OR ]' }, { text: "null" }];
+		const names = { complete, folders: () => [], extensions: () => [] } as unknown as Parameters<typeof suggest>[1];
+		const offered = (await suggest('[aliases:"[Dr', names)).map((each) => each.text);
+		expect(offered).toEqual(['"[Draft] Foo"]', '"say \\"hi\\" OR ]"]', '"null"]']);
+		for (const text of offered) {
+			const { interpreted } = await world.plugin.context.ask("search", { query: `[aliases:${text}` });
+			expect([interpreted.filters.length, interpreted.rank_text, interpreted.notes]).toEqual([1, "", []]);
+		}
+	});
+
+	it("narrow all of a query with alternatives", () => {
+		expect(narrowed("path:a.md", "relay lettuce")).toBe("path:a.md relay lettuce");
+		expect(narrowed("path:a.md", 'relay "this OR that"')).toBe('path:a.md relay "this OR that"');
+		expect(narrowed("path:a.md", "relay OR lettuce")).toBe("path:a.md (relay OR lettuce)");
 	});
 
 	it("are completed in the field, once for each letter, and not again after a choice", async () => {

@@ -91,6 +91,19 @@ describe("the search window", () => {
 		expect((await eventually(() => opened[1])).leaf).not.toBe(here.leaf);
 	});
 
+	it("opens and links the best result of what is typed, not of what was typed before", async () => {
+		open();
+		await search("float switch wiring", "Float Switch Wiring");
+		type("snails slugs lettuce");
+		press(window_.scope, "Enter");
+		await eventually(() => opened.at(-1)?.path === "Areas/Garden/Slimy Visitors.md");
+
+		open();
+		type("float switch wiring");
+		press(window_.scope, "Enter");
+		await eventually(() => opened.at(-1)?.path === "Projects/Sump/Float Switch Wiring.md");
+	});
+
 	it("previews passages whose words have hyphens, and the part with the words of lines that are too long", async () => {
 		open();
 		type("88-1204-B");

@@ -54,6 +54,11 @@ async def test_a_note_is_shown_without_its_frontmatter():
     assert "text" not in note
 
 
+async def test_the_line_that_a_link_names():
+    for anchor, line in (("steep", 8), ("Tea#Drink", 13), ("^how", 10), ("nowhere", None), ("", None)):
+        assert (await read_note(daemon(), "/notes", "Tea", at=anchor))["at_line"] == line
+
+
 async def test_a_section_or_a_block_of_a_note():
     steep = await read_note(daemon(), "/notes", "Tea", anchor="steep")
     assert "Three" in steep["html"]

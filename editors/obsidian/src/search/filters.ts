@@ -26,6 +26,8 @@ interface Filter {
 const MOST = 12;
 /** The kinds of files that the daemon reads, as docs/files.md names them. */
 const KINDS = ["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image", "session"];
+/** Signs of a property's value that end it, or mean something else than a text to be equal to. */
+const MEANS_MORE = /[[\]()"]|\sOR\s|^[<>/]|^null$/;
 const PERIODS = ["yesterday", '"last week"', '"last month"', "7d", '"3 months"'];
 
 const FILTERS: readonly Filter[] = [
@@ -34,10 +36,10 @@ const FILTERS: readonly Filter[] = [
 		offer: async (names, typed) => named(await names.complete("tag", typed), typed, (text) => text),
 	},
 	{
-		pattern: /(?:^|[\s(])-?\[([^\]:]+):([^\]]*)$/,
+		pattern: /(?:^|[\s(])-?\[([^\]:]+):("[^"]*|[^\]]*)$/,
 		offer: async (names, typed, property) => {
-			const values = await names.complete("value", typed, property);
-			return named(values.filter((each) => !/[\]\n]/.test(each.text)), typed, (text) => `${text}]`);
+			const values = await names.complete("value", bare(typed), property);
+			return named(values.filter((each) => !each.text.includes("\n")), typed, (text) => `${MEANS_MORE.test(text) ? inQuotes(text) : text}]`);
 		},
 	},
 	{
@@ -70,7 +72,17 @@ export async function suggest(before: string, names: Names): Promise<Suggestion[
 
 /** Return a value as it is written behind an operator. */
 export function quoted(value: string): string {
-	return /[\s()"]/.test(value) ? `"${value.replace(/"/g, '\\"')}"` : value;
+	return /[\s()"]/.test(value) ? inQuotes(value) : value;
+}
+
+function inQuotes(value: string): string {
+	return `"${value.replace(/"/g, '\\"')}"`;
+}
+
+/** Return a query of a filter and words that it narrows, all of them. */
+export function narrowed(filter: string, query: string): string {
+	const alternatives = /\bOR\b/.test(query.replace(/"(?:\\.|[^"\\])*("|$)/g, ""));
+	return alternatives ? `${filter} (${query})` : `${filter} ${query}`;
 }
 
 /** Return the expression for an operator, and a word or an open quote behind it. */

@@ -31,6 +31,10 @@ export class SearchBox {
 	private readonly ends: (() => void)[];
 	/** True if the answer that is shown lacks something that is still being indexed. */
 	private lacks = false;
+	/** The query that the list answers. */
+	private answered: string | null = null;
+	/** What a key asked for before the answer was there. */
+	private waiting: (() => void) | null = null;
 
 	constructor(
 		context: Context,
@@ -48,7 +52,10 @@ export class SearchBox {
 		this.message = parts.list.createDiv({ cls: "vaultseek-message" });
 		this.list = new ResultList(parts.list, parts.actions, this.field);
 		this.filters = new FilterSuggest(context, this.field);
-		this.field.addEventListener("input", () => void this.update());
+		this.field.addEventListener("input", () => {
+			this.waiting = null;
+			void this.update();
+		});
 		const again = (): void => void this.update();
 		this.ends = [
 			context.daemon.linked.on((link) => link.connected && again()),
@@ -66,6 +73,15 @@ export class SearchBox {
 		return this.field.value.trim();
 	}
 
+	/** Call `act` when the list answers what the field has; never, if something else is typed before that. */
+	whenAnswered(act: () => void): void {
+		if (this.answered === this.query) {
+			act();
+		} else {
+			this.waiting = act;
+		}
+	}
+
 	/** Put a query into the field and search for it. */
 	async setQuery(query: string): Promise<void> {
 		this.field.value = query;
@@ -78,6 +94,7 @@ export class SearchBox {
 		this.typed(query);
 		if (!query) {
 			this.search.stop();
+			this.answered = query;
 			this.show([], "");
 			this.list.clear();
 			this.parts.empty(this.message);
@@ -92,8 +109,14 @@ export class SearchBox {
 				if (found.nothing) {
 					this.message.createDiv({ cls: "vaultseek-nothing", text: found.nothing });
 				}
+				this.answered = query;
+				const act = this.waiting;
+				this.waiting = null;
+				act?.();
 			}
 		} catch (error) {
+			this.answered = query;
+			this.waiting = null;
 			this.list.clear();
 			this.show([], "");
 			drawProblem(this.message, error);
@@ -102,6 +125,7 @@ export class SearchBox {
 
 	/** Stop searching; nothing is left that listens. */
 	stop(): void {
+		this.waiting = null;
 		this.ends.forEach((end) => end());
 		this.search.stop();
 		this.filters.stop();

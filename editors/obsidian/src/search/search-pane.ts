@@ -100,7 +100,8 @@ export class SearchPane extends ItemView {
 			this.box.list.move(event.key === "ArrowDown" ? 1 : -1);
 		} else if (event.key === "Enter") {
 			event.preventDefault();
-			this.box.list.choose(event);
+			const { box } = this;
+			box.whenAnswered(() => box.list.choose(event));
 		}
 	}
 }

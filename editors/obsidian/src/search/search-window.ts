@@ -5,6 +5,7 @@ import type { Context } from "../context";
 import type { Note, Result, Search } from "../daemon/protocol";
 import { paneOf } from "../notes/open";
 import { shown } from "../text";
+import { narrowed, quoted } from "./filters";
 import { Preview } from "./preview";
 import { SearchBox } from "./search-box";
 
@@ -97,14 +98,14 @@ export class SearchWindow extends Modal {
 		key([], "ArrowUp", () => box.list.move(-1));
 		key(["Ctrl"], "n", () => box.list.move(1));
 		key(["Ctrl"], "p", () => box.list.move(-1));
-		key([], "Enter", (event) => box.list.choose(event));
-		key(["Mod"], "Enter", (event) => box.list.choose(event));
-		key(["Mod", "Alt"], "Enter", (event) => box.list.choose(event));
-		key(["Shift"], "Enter", () => this.insert(box, false));
-		key(["Alt"], "Enter", () => this.insert(box, true));
+		key([], "Enter", (event) => box.whenAnswered(() => box.list.choose(event)));
+		key(["Mod"], "Enter", (event) => box.whenAnswered(() => box.list.choose(event)));
+		key(["Mod", "Alt"], "Enter", (event) => box.whenAnswered(() => box.list.choose(event)));
+		key(["Shift"], "Enter", () => box.whenAnswered(() => this.insert(box, false)));
+		key(["Alt"], "Enter", () => box.whenAnswered(() => this.insert(box, true)));
 		key(["Mod", "Shift"], "Enter", () => {
 			this.context.recent.add(box.query);
-			this.keep(this.within ? `path:"${this.within.path}" ${box.query}` : box.query);
+			this.keep(this.within ? narrowed(`path:${quoted(this.within.path)}`, box.query) : box.query);
 			this.close();
 		});
 	}

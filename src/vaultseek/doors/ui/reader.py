@@ -40,17 +40,18 @@ async def read_note(
 ) -> JSON:
     """Return a note, or the section or block ``anchor`` of it. Raises VaultseekError.
 
-    Of a note that is too long, the lines around ``line`` are shown, or those that ``at`` names as an anchor.
-    ``html`` are the lines from ``first_line`` to ``last_line``; ``cut`` says that there are others, and
-    ``cut_lines`` that some of these are too long.
+    Of a note that is too long, the lines around ``line`` are shown, or around ``at_line``, the first that
+    the anchor ``at`` names, if it names any. ``html`` are the lines from ``first_line`` to ``last_line``;
+    ``cut`` says that there are others, and ``cut_lines`` that some of these are too long.
     """
     answer = await ask("note/get", {"vault": vault, "note": note})
     lines = answer["text"].split("\n")
     body = Part(min(read_frontmatter(lines).body_line, len(lines) + 1), len(lines))
     whole = await asyncio.to_thread(part_of, anchor, answer) if anchor else body
+    at_line: int | None = None
     if at:
         with suppress(NotFound):
-            line = (await asyncio.to_thread(part_of, at, answer)).first
+            line = at_line = (await asyncio.to_thread(part_of, at, answer)).first
     window = _window(lines, whole, line)
     targets = await _targets(ask, vault, answer["path"])
     shown = lines[window.first - 1 : window.last]
@@ -68,6 +69,7 @@ async def read_note(
     return {
         **{key: value for key, value in answer.items() if key not in ("text", "chunks")},
         "html": await asyncio.to_thread(render),
+        "at_line": at_line,
         "places": _places(answer.get("chunks", ())),
         "first_line": window.first,
         "last_line": window.last,

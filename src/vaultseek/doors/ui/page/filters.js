@@ -21,30 +21,44 @@ const NOT_OFFERED = ["kind:", "alias:", "content:", "block:", "task:"];
 const NAMES = [...OPERATORS.map(([name]) => name), ...NOT_OFFERED]
   .filter((name) => name !== "[").map((name) => name.slice(0, -1)).join("|");
 const WORDS = { link: "links to", created: "from", modified: "changed", after: "changed since", before: "changed before", kind: "kind" };
-const FILTER = new RegExp(
-  String.raw`(?<=^|\s)-?(?:(?:${NAMES}):(?:"(?:\\.|[^"\\])*"|\([^()]*\)|[^\s"()]+)|\[[^\[\]]+\])(?=\s)`, "g");
+const QUOTE = '["“”„‟]';
+// What is text whatever it contains: a phrase and a regular expression; of one without an end, all that follows.
+const TEXT = String.raw`(?<![^\s(-])(?:${QUOTE}(?:\\.|(?!${QUOTE})[^\\])*(?:${QUOTE}|$)|/(?![\s/])(?:\\.|[^/\\])*(?:/(?=[\s)]|$)|$))`;
+const PHRASE = String.raw`"(?:\\.|[^"\\])*"`;
+const VALUE = String.raw`(?:${PHRASE}|\([^()]*\)|/(?![\s/])(?:\\.|[^/\\])+/|(?!/)[^\s"()]+)`;
+const PROPERTY = String.raw`\[(?:${PHRASE}|\[\[[^\[\]]*\]\]|[^\[\]"])+\]`;
+const FILTER = String.raw`(?<=^|\s)(?<filter>-?(?:(?:${NAMES}):${VALUE}|${PROPERTY}))\s+`;
+const PARTS = new RegExp(`${TEXT}|${FILTER}`, "g");
 const OFFERED = 4;
 
 /** Return the filters of a query and the rest of it. Where their order means something, all stays text. */
 export function splitQuery(query, whole = true) {
   const text = whole ? `${query} ` : query;
-  const outside = text.replace(/"[^"]*"/g, "");
-  if (/\bOR\b/.test(outside) || /(^|\s)-?\(/.test(outside)) return { chips: [], text: query };
-  const chips = text.match(FILTER) ?? [];
+  if (hasAlternatives(text) || /(^|\s)-?\(/.test(text.replace(PARTS, ""))) return { chips: [], text: query };
+  const chips = [...text.matchAll(PARTS)].map((match) => match.groups.filter).filter(Boolean);
   if (!chips.length) return { chips, text: query };
-  const rest = text.replace(FILTER, "").replace(/\s+/g, " ");
+  const rest = text.replace(PARTS, (part, filter) => (filter ? "" : part));
   return { chips, text: whole ? rest.trim() : rest.trimStart() };
 }
 
-export const quoted = (value) => (/[\s()"]/.test(value) ? `"${value.replaceAll('"', '\\"')}"` : value);
+const hasAlternatives = (text) => /\bOR\b/.test(`${text} `.replace(PARTS, ""));
+
+/** Return a query of filters and a text that all of them narrow. */
+export const joined = (chips, text) =>
+  [...chips, chips.length && hasAlternatives(text) ? `(${text})` : text].filter(Boolean).join(" ");
+
+const inQuotes = (value) => `"${value.replaceAll('"', '\\"')}"`;
+export const quoted = (value) => (/[\s()"]/.test(value) ? inQuotes(value) : value);
+// Signs of a property's value that end it, or mean something else than a text to be equal to.
+const MEANS_MORE = /[[\]()"]|\sOR\s|^[<>/]|^null$/;
 
 /** Return a filter in words: the name of a tag or folder, the value of a property, a time. */
 export function worded(filter) {
   const [, not, rest] = /^(-?)(.*)$/s.exec(filter);
   const [, name, value] = /^([a-z-]+):(.*)$/s.exec(rest) ?? /^\[([^:]+):(.*)\]$/s.exec(rest) ?? [null, "", rest];
-  const bare = value.replace(/^"(.*)"$/s, "$1");
+  const bare = value.replace(/^"(.*)"$/s, "$1").replaceAll('\\"', '"');
   const words = name === "tag" ? `#${bare.replace(/^#/, "")}` : name === "path" ? bare.replace(/\/$/, "")
-    : rest.startsWith("[") ? (name ? `${name}: ${value}` : `has ${rest.slice(1, -1)}`)
+    : rest.startsWith("[") ? (name ? `${name}: ${bare}` : `has ${rest.slice(1, -1)}`)
     : name in WORDS ? `${WORDS[name]} ${period(bare)}` : name ? `${name.replace("-", " ")}: ${bare}` : rest;
   return not ? `not ${words}` : words;
 }
@@ -66,8 +80,10 @@ export async function completions(before, complete, folders) {
   let match;
   if ((match = /(?:^|[\s(])-?tag:#?([^\s()]*)$/.exec(before)))
     return named(await complete({ kind: "tag", text: match[1] }), match[1], (text) => `${text} `);
-  if ((match = /(?:^|[\s(])-?\[([^\]:]+):([^\]]*)$/.exec(before)))
-    return named(await complete({ kind: "value", property: match[1], text: match[2] }), match[2], (text) => `${text}] `);
+  if ((match = /(?:^|[\s(])-?\[([^\]:]+):("[^"]*|[^\]]*)$/.exec(before))) {
+    const items = await complete({ kind: "value", property: match[1], text: match[2].replace(/^"/, "") });
+    return items.map(({ text, count }) => ({ text: `${MEANS_MORE.test(text) ? inQuotes(text) : text}] `, replaced: match[2].length, about: count ? `${count}` : "" }));
+  }
   if ((match = /(?:^|[\s(])-?\[([^\]:]*)$/.exec(before)))
     return named(await complete({ kind: "property", text: match[1] }), match[1], (text) => `${text}:`);
   if ((match = /(?:^|[\s(])-?link:("[^"]*|[^\s()"]*)$/.exec(before))) {

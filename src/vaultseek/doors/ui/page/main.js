@@ -2,7 +2,7 @@
 
 import { ask, call, openSession } from "/api.js";
 import { byId, counted, el, settled } from "/dom.js";
-import { completions, foldersOf, narrowing, quoted, splitQuery, worded } from "/filters.js";
+import { completions, foldersOf, joined, narrowing, quoted, splitQuery, worded } from "/filters.js";
 import { markOpen, redraw, showGraph } from "/graph.js";
 import { select, showList } from "/list.js";
 import { showMonths } from "/months.js";
@@ -31,6 +31,7 @@ let unfolded = false;
 let entered = false;
 let answered = "";
 let typed = null;
+let isTyping = false;
 let offers = { items: [], active: -1 };
 let searching = null;
 let again = 0;
@@ -123,7 +124,7 @@ const page = {
   /** Return the paths of notes, of one vault if it is given, that ``text`` may mean. */
   notesNamed: async (text, vault) => [...new Set((await complete({ kind: "note", text }, vault)).map((item) => item.path))],
   close: () => go(NO_NOTE),
-  narrow: (filter) => go({ query: [...chips.filter((chip) => chip !== filter), filter, input.value.trim()].filter(Boolean).join(" "), view: "list" }),
+  narrow: (filter) => go({ query: joined([...chips.filter((chip) => chip !== filter), filter], input.value.trim()), view: "list" }),
   choose: (number, event) => {
     const { path, vault_path, line } = answer.results[number];
     if (event.ctrlKey || event.metaKey) return void window.open(page.address({ note: path, of: vault_path, line: line ?? 0, anchor: "" }));
@@ -235,8 +236,8 @@ async function search() {
     if (asked.query !== place.query || asked.vault !== place.vault || asked.why !== place.why) return;
     for (const result of found.results) result.vault_path ??= found.vault_path;
     const before = answer?.results[selected];
-    const anew = answered !== `${place.vault}\n${place.query}`;
-    answered = `${place.vault}\n${place.query}`;
+    const anew = answered !== asking();
+    answered = asking();
     answer = found;
     // A query that is written anew begins with its best result, whatever note is open; Back and a reload do not.
     const wanted = anew && place.query === typed ? null : anew ? resultOf(noteVault(), place.note) : before && resultOf(before.vault_path, before.path);
@@ -256,6 +257,8 @@ async function search() {
   }
 }
 
+const asking = () => `${place.vault}\n${place.query}`;
+
 const months = () => {
   const vault = vaultShown();
   return showMonths({ query: place.query.trim() || EVERY_NOTE, ...(vault ? { vault: vault.path } : {}) }, page).catch(trouble);
@@ -266,14 +269,38 @@ function unfold() {
   showList(answer, page);
 }
 
-const searchSoon = settled(SEARCH_PAUSE, () => {
+function searchNow() {
+  if (!isTyping) return;
+  isTyping = false;
   typed = queryInBox();
   go({ query: typed, view: place.view === "state" ? "list" : place.view }, "type");
+}
+
+const searchLater = settled(SEARCH_PAUSE, searchNow);
+
+function searchSoon() {
+  isTyping = true;
+  searchLater();
+}
+
+/** Open the selected result of what the box asks, as soon as there is an answer to that. */
+async function openSelected() {
+  searchNow();
+  await searching;
+  if (answered === asking()) openOutside(answer.results[selected]);
+}
+
+/** Show what has changed since the page was looked at. */
+const lookAgain = settled(ARROW_PAUSE, () => {
+  if (document.visibilityState !== "visible" || !answer) return;
+  if (place.view === "list") search();
+  if (place.note) showNote({ ...place, of: noteVault() }, page, { again: true });
 });
+addEventListener("focus", lookAgain);
+document.addEventListener("visibilitychange", lookAgain);
 
 function showFacets() {
-  const plain = chips.length || !/\bOR\b|(^|\s)-?\(/.test(input.value);
-  const filters = plain && !page.everything ? narrowing(answer.results, chips) : [];
+  const filters = page.everything ? [] : narrowing(answer.results, chips);
   byId("facets").replaceChildren(...filters.map(([filter, many]) =>
     el("button", { type: "button", title: `Only ${filter}: ${counted(many, "result")}`, onclick: () => page.narrow(filter) }, worded(filter), " ", el("small", {}, many))));
 }
@@ -287,7 +314,7 @@ function trouble(error) {
 
 // ---- the box
 
-const queryInBox = () => [...chips, input.value.trim()].filter(Boolean).join(" ");
+const queryInBox = () => joined(chips, input.value.trim());
 
 function fillBox(query) {
   const parts = splitQuery(query);
@@ -393,7 +420,7 @@ input.addEventListener("keydown", (event) => {
   else if (step) move(step);
   else if (event.key === "Tab" && many && !event.shiftKey) accept(Math.max(0, offers.active));
   else if (event.key === "Enter" && offers.active >= 0) accept(offers.active);
-  else if (event.key === "Enter") openOutside(answer?.results[selected]);
+  else if (event.key === "Enter") openSelected();
   else if (event.key === "Escape" && many) offer([]);
   else if (event.key === "Escape") input.blur();
   else if (event.key === "Backspace" && chips.length && input.selectionStart === 0 && input.selectionEnd === 0) removeChip(chips.length - 1);
@@ -429,7 +456,7 @@ const KEYS = {
   "?": () => byId("keys").showModal(),
   ArrowDown: () => move(1),
   ArrowUp: () => move(-1),
-  Enter: () => openOutside(answer?.results[selected]),
+  Enter: openSelected,
   Escape: () => (place.note ? page.close() : go({ view: "list" })),
 };
 

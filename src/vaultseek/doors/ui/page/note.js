@@ -15,13 +15,15 @@ const policy = globalThis.trustedTypes?.createPolicy("vaultseek", { createHTML: 
 
 let pictures = [];
 let reading = 0;
+let shownNote = "";
 
-/** Show a note. ``page`` has what the page knows: where links lead, the passage of the result, words to mark. */
-export async function showNote(place, page) {
+/** Show a note. ``page`` has what the page knows: where links lead, the passage of the result, words to mark.
+ * ``again``, only one that has changed is drawn anew, and what is in view stays there. */
+export async function showNote(place, page, { again = false } = {}) {
   const turn = ++reading;
   const pane = byId("note");
   let note;
-  if (PICTURE.test(place.note)) return showPicture(place, page);
+  if (PICTURE.test(place.note)) return again || showPicture(place, page);
   try {
     note = await ask("note", { vault: place.of, note: place.note, line: page.lineOf(place) || 1, at: place.anchor, column: page.column(place.of, place.note) });
   } catch (error) {
@@ -29,6 +31,9 @@ export async function showNote(place, page) {
     return;
   }
   if (turn !== reading) return;
+  const before = shownNote, top = pane.scrollTop;
+  shownNote = JSON.stringify(note);
+  if (again && shownNote === before) return;
   forgetPictures();
   const article = el("article", { class: "text" });
   if (note.kind === "base") article.append(baseTable(place.of, note.path, place.anchor, page));
@@ -48,8 +53,8 @@ export async function showNote(place, page) {
   wire(article, here, page);
   if (note.kind !== "base") showPlaces(article, note);
   if (note.kind === "pdf") showPages(article, place.of, note.path);
-  const line = lineOf(place.anchor, note, article) || place.line;
-  mark(article, page.passage(place, note.path), line, page.words(place.of, note.path));
+  mark(article, page.passage(place, note.path), note.at_line ?? place.line, page.words(place.of, note.path));
+  if (again) pane.scrollTop = top;
   const budget = { left: EMBEDS };
   fillPictures(article, place.of);
   fillEmbeds(article, here, page, 1, budget);
@@ -246,19 +251,6 @@ function loadPage(image, vault, path) {
       image.src = address;
     },
     (error) => image.replaceWith(el("p", { class: "lost" }, error.message)));
-}
-
-/** Return the line that an anchor names, 0 for none. */
-function lineOf(anchor, note, article) {
-  if (!anchor) return 0;
-  const part = note.places.find((each) => each.place === anchor);
-  if (part) return part.line;
-  if (anchor.startsWith("^")) {
-    const block = article.querySelector(`[data-block="${CSS.escape(anchor.slice(1))}" i]`)?.closest("[data-line]");
-    return Number(block?.dataset.line ?? 0);
-  }
-  const last = plain(anchor.split("#").pop());
-  return note.headings.find((heading) => plain(heading.text) === last)?.line ?? 0;
 }
 
 const isOuter = (block, article) => block.parentElement === article || block.parentElement.matches(".drawn");
