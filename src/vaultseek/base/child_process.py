@@ -29,6 +29,15 @@ _MAGIC = b"vsw1"
 _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
+CRASH_KILLS = 3
+"""Kills by another program that count as one crash: the system ends what takes its last memory, whoever took
+the rest."""
+_SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def is_from_outside(status: int) -> bool:
+    """True if a process with this exit status, which nobody here has killed, was ended by another program."""
+    return -status in _SIGNALS_FROM_OUTSIDE
 
 
 class ChildEnded(ConnectionError):

@@ -12,6 +12,7 @@ from keyword_dump import dump
 from semantic_here import WorkerHere
 from vaultseek.core.indexing import batches, ingest, reader_pool
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.reader_pool import ReaderError
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
 from vaultseek.errors import Cancelled
 from vaultseek.semantic.models.catalogue import find_model
@@ -123,6 +124,25 @@ def test_a_note_that_ends_its_process_is_left_alone(
     assert words(opened, "okapi") == []
     assert words(opened, "note 23")[0] == "folder 2/note 23.md", "by its name"
     assert words(opened, "word24") == ["folder 0/note 24.md"]
+
+
+def test_two_kills_by_another_program_cost_no_note(
+    index: Index, vault: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAULTSEEK_FAILPOINTS", "note.read folder 2/note 23.md=kill")
+    died = reader_pool.ReaderProcess._died
+    kills: list[ReaderError] = []
+
+    def count(reader: reader_pool.ReaderProcess) -> ReaderError:
+        kills.append(died(reader))
+        if len(kills) == 2:
+            monkeypatch.delenv("VAULTSEEK_FAILPOINTS")
+        return kills[-1]
+
+    monkeypatch.setattr(reader_pool.ReaderProcess, "_died", count)
+    opened = index(vault(NOTES | {"folder 2/note 23.md": "# Title\n\nOkapi"}))
+    assert len(kills) >= 2
+    assert words(opened, "okapi") == ["folder 2/note 23.md"]
 
 
 @pytest.mark.fault("D10")

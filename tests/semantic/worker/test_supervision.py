@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from vaultseek.base import limits
+from vaultseek.base.child_process import CRASH_KILLS
 from vaultseek.base.model import Reason
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.inference.embed import HASHING_DIMENSION
@@ -399,7 +400,7 @@ async def test_a_text_for_which_the_system_has_no_memory_is_skipped_after_some_k
         """
     )
     texts = ["a", "b", "huge", "c"]
-    for _ in range(1 + supervisor.CRASH_KILLS):
+    for _ in range(1 + CRASH_KILLS):
         with pytest.raises(WorkerUnavailable, match="signal 9"):
             await worker.embed(texts)
     vectors = await worker.embed(texts)
@@ -420,7 +421,7 @@ async def test_a_store_is_damaged_after_more_kills_by_another_program_than_crash
         """,
         stable_seconds=0.0,
     )
-    for _ in range(supervisor.WORKER_STORE_CRASHES * supervisor.CRASH_KILLS - 1):
+    for _ in range(supervisor.WORKER_STORE_CRASHES * CRASH_KILLS - 1):
         await worker.ready()
         with pytest.raises(WorkerUnavailable, match="signal 9"):
             await worker.query(tmp_path, "x", 5)

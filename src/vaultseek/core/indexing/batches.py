@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from vaultseek.base.child_process import CRASH_KILLS
 from vaultseek.content.files.read import read_note
 from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
@@ -152,7 +153,8 @@ class BatchReader:
         job = waiting.job
         path = job.notes[error.index][1]
         if (content := read_note(self._reader.root, path)) is not None:
-            self._crash_marker.count_crash(path, content_digest(content))
+            kills = 1 if error.outside else CRASH_KILLS
+            self._crash_marker.count_crash(path, content_digest(content), kills)
         waiting.job = ReadJob(job.notes, self._crash_marker.blocked(), job.directory, job.rules)
         waiting.attempts += 1
         waiting.result = self._pool.read(waiting.job)

@@ -2,7 +2,7 @@
 
 A crash in native code leaves no exception behind. The key of each note is written before it is parsed, to the
 page cache and no further: it has to outlive the process, not the machine. A note whose content crashed the
-process ``MAX_CRASHES`` times is not parsed again until it changes.
+process ``MAX_CRASHES`` times is not parsed again until it changes; a kill by another program counts for less.
 """
 
 import contextlib
@@ -12,11 +12,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from vaultseek.base.child_process import CRASH_KILLS
 from vaultseek.base.model import Problem
 from vaultseek.base.paths import read_json, write_atomically
 
 MAX_CRASHES = 2
 """Crashes while parsing a note after which it is skipped."""
+_MAX_KILLS = MAX_CRASHES * CRASH_KILLS
 KEY_BYTES = 64 * 1024
 
 CRASHED = Problem(
@@ -31,14 +33,13 @@ class CrashMarker:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
-        self._crashes = _read_crashes(self._crashes_file)
+        self._kills = _read_crashes(self._crashes_file)
+        """The weight of the crashes, in kills by another program."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
         if last_key:
-            self._crashes[last_key] = self._crashes.get(last_key, 0) + 1
-            log.warning("the last daemon crashed while it parsed a note (crash %d)", self._crashes[last_key])
-            self._write_crashes()
+            self._count("the last daemon", last_key, CRASH_KILLS)
 
     def close(self) -> None:
         """Close the marker file."""
@@ -51,18 +52,15 @@ class CrashMarker:
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if parsing this content has crashed the process too often."""
-        return bool(self._crashes) and self._crashes.get(crash_key(path, digest), 0) >= MAX_CRASHES
+        return bool(self._kills) and self._kills.get(crash_key(path, digest), 0) >= _MAX_KILLS
 
     def blocked(self) -> list[str]:
         """Return the keys of all contents that have crashed their reader too often."""
-        return [key for key, count in self._crashes.items() if count >= MAX_CRASHES]
+        return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
-    def count_crash(self, path: str, digest: bytes) -> None:
-        """Count a crash of another process that parsed this content."""
-        key = crash_key(path, digest)
-        self._crashes[key] = self._crashes.get(key, 0) + 1
-        log.warning("a process crashed while it parsed a note (crash %d)", self._crashes[key])
-        self._write_crashes()
+    def count_crash(self, path: str, digest: bytes, kills: int) -> None:
+        """Count the end of another process that parsed this content; it weighs as much as so many kills."""
+        self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager
     def parsing(self, path: str, digest: bytes) -> Iterator[None]:
@@ -73,11 +71,16 @@ class CrashMarker:
             yield
         finally:
             os.ftruncate(self._descriptor, 0)
-        if self._crashes.pop(key, None):
+        if self._kills.pop(key, None):
             self._write_crashes()
 
+    def _count(self, process: str, key: str, kills: int) -> None:
+        self._kills[key] = self._kills.get(key, 0) + kills
+        log.warning("%s ended while it parsed a note (%d of %d)", process, self._kills[key], _MAX_KILLS)
+        self._write_crashes()
+
     def _write_crashes(self) -> None:
-        write_atomically(self._crashes_file, json.dumps(self._crashes))
+        write_atomically(self._crashes_file, json.dumps(self._kills))
 
 
 def crash_key(path: str, digest: bytes) -> str:

@@ -18,7 +18,7 @@ from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vaultseek.base.child_process import ChildEnded, ChildProcess, processor_count
+from vaultseek.base.child_process import ChildEnded, ChildProcess, is_from_outside, processor_count
 from vaultseek.base.limits import READER_NOTE_SECONDS
 from vaultseek.base.model import JSON
 from vaultseek.content.files.scan import FileStat
@@ -37,15 +37,21 @@ NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
 """Notes in segments above which another process merges them."""
+_END_SECONDS = 1.0
+"""Time in which a process that has closed its pipe has its exit status."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
 
 
 class ReaderError(Exception):
-    """A reader process ended; ``index`` is the number of the note that it was reading, -1 for none."""
+    """A reader process ended; ``index`` is the number of the note that it was reading, -1 for none.
 
-    def __init__(self, index: int) -> None:
+    ``outside``: another program ended it.
+    """
+
+    def __init__(self, index: int, *, outside: bool = False) -> None:
         super().__init__("a process that reads notes has ended")
         self.index = index
+        self.outside = outside
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,8 @@ class ReaderProcess:
             raise self._died() from None
 
     def _died(self) -> ReaderError:
-        return ReaderError(read_index(self._progress.fileno()))
+        status = self._process.end(_END_SECONDS)
+        return ReaderError(read_index(self._progress.fileno()), outside=is_from_outside(status))
 
 
 def merge_step(engine: Engine, *, purge: bool = False) -> bool:

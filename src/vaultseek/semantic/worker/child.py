@@ -15,7 +15,7 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from vaultseek.base import limits
-from vaultseek.base.child_process import memory_bytes, processor_count, starved_seconds
+from vaultseek.base.child_process import is_from_outside, memory_bytes, processor_count, starved_seconds
 from vaultseek.base.model import JSON
 from vaultseek.errors import ProtocolError, WorkerUnavailable
 from vaultseek.semantic.worker.pipe import Array, Frame, error_of, pack, read_async
@@ -28,7 +28,6 @@ WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
 _LAST_OUTPUT_SECONDS = 0.5
-_SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _TAIL_BYTES = 2 * limits.KIB
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -331,7 +330,7 @@ class Child:
             list(self._pending.values()),
             self._current(),
             permanent=self._permanent,
-            outside=self._reason is None and -code in _SIGNALS_FROM_OUTSIDE,
+            outside=self._reason is None and is_from_outside(code),
         )
         self._pending.clear()
         self._watching.cancel()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from vaultseek.base.child_process import CRASH_KILLS
 from vaultseek.base.model import JSON, Reason
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
@@ -26,8 +27,6 @@ from vaultseek.semantic.worker.state import Status, WorkerSettings, WorkerState
 WORKER_BREAKER_FAILURES = 5
 WORKER_STORE_CRASHES = 2
 """Worker crashes on one store operation before the store is treated as corrupt."""
-CRASH_KILLS = 3
-"""Kills by another program that count as one crash."""
 
 log = logging.getLogger(__name__)
 
