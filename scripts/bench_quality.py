@@ -169,7 +169,7 @@ def _refusals(reports: Mapping[str, Report]) -> str:
     curves = {name: report.refusals for name, report in reports.items() if report.refusals}
     rows = []
     for points in zip(*curves.values(), strict=True):
-        lost = {name: point.lost or 0.0 for name, point in zip(curves, points, strict=True)}
+        lost = {name: point.questions_lost or 0.0 for name, point in zip(curves, points, strict=True)}
         worst = max(lost, key=lost.__getitem__)
         shares = [_mean_percent([getattr(point, kind) for point in points]) for kind in _KINDS]
         rows.append([f"{points[0].threshold:g}", *shares, f"{worst} {100 * lost[worst]:.1f} %"])

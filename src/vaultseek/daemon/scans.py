@@ -33,11 +33,6 @@ class Scans:
         self._ended = asyncio.Condition()
 
     @property
-    def is_first_done(self) -> bool:
-        """True if there was a scan since the vault was opened."""
-        return self._done > 0
-
-    @property
     def is_new(self) -> bool:
         """True if the vault has no index yet that covers its folder."""
         return not self._was_indexed and not self._done

@@ -109,12 +109,7 @@ def _current_shards(engine: EngineOptions, before: Mapping[str, str]) -> dict[st
 def _remembered_shards(engine: EngineOptions) -> dict[str, str]:
     try:
         known = paths.read_json(_folder() / "known.json").get(engine.place, {})
-        names = (
-            known
-            if isinstance(known, dict)
-            else {str(shard): _name_without_digest(str(shard)) for shard in known}
-        )
-        return {shard: str(name) for shard, name in names.items() if _SHARD.fullmatch(shard)}
+        return {shard: str(name) for shard, name in known.items() if _SHARD.fullmatch(shard)}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}
 

@@ -185,7 +185,7 @@ async def test_the_curve_of_refusals_says_what_a_threshold_refuses_and_loses(vau
     finally:
         measured.close()
     assert [point.threshold for point in report.refusals] == list(THRESHOLDS)
-    for kind in ("noise", "foreign", "lost"):
+    for kind in ("noise_refused", "foreign_refused", "questions_lost"):
         shares = [getattr(point, kind) for point in report.refusals]
         assert shares == sorted(shares)
         assert 0 <= shares[0] <= shares[-1] <= 1

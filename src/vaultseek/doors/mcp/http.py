@@ -4,7 +4,6 @@ Only requests to this computer's own names are answered (a web page could point 
 a web page sends, and only with the token, which stands in a file that nobody else can read.
 """
 
-import hmac
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +20,7 @@ from vaultseek.doors.mcp.notes import Place
 from vaultseek.doors.mcp.server import server
 from vaultseek.doors.token_file import read_token
 from vaultseek.protocol.wire.http import http_server
-from vaultseek.protocol.wire.loopback import HOST, NAMES, listen_on
+from vaultseek.protocol.wire.loopback import HOST, NAMES, is_same, listen_on
 
 PATH = "/mcp"
 
@@ -67,13 +66,12 @@ class _TokenGate:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._token = token.encode()
+        self._token = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             scheme, _, sent = Headers(scope=scope).get("authorization", "").partition(" ")
-            is_right = hmac.compare_digest(sent.strip(" ").encode("utf-8", "replace"), self._token)
-            if scheme.lower() != "bearer" or not is_right:
+            if scheme.lower() != "bearer" or not is_same(sent.strip(" "), self._token):
                 message = 'the header "Authorization: Bearer TOKEN" is missing or wrong'
                 refusal = PlainTextResponse(message, 401, {"WWW-Authenticate": "Bearer"})
                 await refusal(scope, receive, send)

@@ -17,7 +17,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vaultseek.protocol.wire.loopback import NAMES
+from vaultseek.protocol.wire.loopback import NAMES, is_same
 
 API = "/api/"
 OPEN_SESSION = "/api/session"
@@ -142,18 +142,14 @@ class Session:
 
     def exchange(self, token: object) -> bool:
         """Return True for the right token, the first time."""
-        if self._spent or not _same(token, self.token):
+        if self._spent or not is_same(token, self.token):
             return False
         self._spent = True
         return True
 
     def admits(self, cookie: object, key: object) -> bool:
         """True for the browser that exchanged the token, in this run or, in a persistent session, in any."""
-        return (self._spent or self.is_persistent) and _same(cookie, self.cookie) and _same(key, self.key)
-
-
-def _same(value: object, secret: str) -> bool:
-    return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())
+        return (self._spent or self.is_persistent) and is_same(cookie, self.cookie) and is_same(key, self.key)
 
 
 CONNECTIONS = Path("/proc/net/tcp")

@@ -54,12 +54,12 @@ class Secrets:
 
     def admit(self, params: JSON) -> bool:
         """True if the parameters of ``initialize`` have the right token."""
-        return _same(params.get(TOKEN), self.token)
+        return is_same(params.get(TOKEN), self.token)
 
     def check(self, answer: object) -> None:
         """Raise Unavailable unless the answer to ``initialize`` has the right proof."""
         value = answer.get(PROOF) if isinstance(answer, dict) else None
-        if not _same(value, self.proof):
+        if not is_same(value, self.proof):
             raise Unavailable(
                 "another program answers on the daemon's port; nothing was sent; "
                 "start the daemon with `vaultseek start`"
@@ -178,7 +178,8 @@ def _read(file: Path) -> tuple[int, Secrets]:
     raise Unavailable(f"{file} is not a valid address file; remove it and start the daemon again")
 
 
-def _same(value: object, secret: str) -> bool:
+def is_same(value: object, secret: str) -> bool:
+    """True if ``value`` is the secret; compared in constant time."""
     import hmac
 
     return isinstance(value, str) and hmac.compare_digest(value.encode("utf-8", "replace"), secret.encode())

@@ -7,7 +7,6 @@ Smucker, Allan and Carterette, *A comparison of statistical significance tests f
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -101,19 +100,18 @@ THRESHOLDS = (0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.1, 0.12, 0.15, 0.2, 0.3)
 NOISE_QUERIES = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing below the confidence ``threshold``.
 
-    ``noise`` of letters typed at random, ``foreign`` of queries without a right note, ``lost`` of those that
-    have one; ``worst`` is the category that loses most, with its share. None where there are no such queries.
+    ``noise`` is letters typed at random, ``foreign`` queries without a right note, ``questions`` those that
+    have one; the worst category loses most of them. None where there are no such queries.
     """
 
     threshold: float
-    noise: float | None
-    foreign: float | None
-    lost: float | None
-    worst: tuple[str, float] | None
+    noise_refused: float | None
+    foreign_refused: float | None
+    questions_lost: float | None
+    worst_category: tuple[str, float] | None
 
 
 def keyboard_noise() -> list[str]:

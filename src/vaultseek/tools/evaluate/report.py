@@ -33,16 +33,7 @@ def as_json(report: Report) -> JSON:
             {"words": list(each.words), "notes": each.notes, "queries": each.queries, "nDCG@10": each.quality}
             for each in report.clusters
         ],
-        "refusals": [
-            {
-                "threshold": each.threshold,
-                "noise_refused": each.noise,
-                "foreign_refused": each.foreign,
-                "questions_lost": each.lost,
-                "worst_category": None if each.worst is None else list(each.worst),
-            }
-            for each in report.refusals
-        ],
+        "refusals": [each._asdict() for each in report.refusals],
         "variants": {outcome.name: _variant(outcome, report) for outcome in report.outcomes},
     }
 
@@ -194,9 +185,9 @@ def _links(report: Report) -> Table:
 def _refusals(report: Report) -> Table:
     rows = []
     for each in report.refusals:
-        name, share = each.worst or ("", 0.0)
+        name, share = each.worst_category or ("", 0.0)
         worst = f"{name} {_percent(share)}".strip() if share else ""
-        shares = map(_percent, (each.noise, each.foreign, each.lost))
+        shares = map(_percent, (each.noise_refused, each.foreign_refused, each.questions_lost))
         rows.append([f"{each.threshold:g}", *shares, worst])
     return Table(REFUSAL_HEAD, rows)
 
