@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from vaultseek.base import paths
 from vaultseek.base.limits import CALL_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS, UNSENT_BYTES
 from vaultseek.base.model import JSON
 from vaultseek.client.conversation import (
@@ -58,7 +59,7 @@ class AsyncClient(AsyncMethods):
         on_disconnect: OnDisconnect = lambda: None,
     ) -> None:
         self.server: JSON = {}
-        self._path = socket_path or reach.default_path()
+        self._path = socket_path or paths.socket_file()
         self._timeout = timeout
         self._name = name
         self._validate = validate

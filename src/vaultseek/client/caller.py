@@ -7,6 +7,7 @@ from collections import deque
 from contextlib import suppress
 from itertools import count
 
+from vaultseek.base import paths
 from vaultseek.base.limits import CALL_SECONDS, CLOSE_SECONDS, RECEIVE_BYTES, RECONNECT_SECONDS
 from vaultseek.client.conversation import (
     DEFAULT_TIMEOUT,
@@ -55,7 +56,7 @@ class Caller:
     ) -> None:
         self.server: JSON = {}
         self._validate = validate
-        self._path = socket_path or reach.default_name()
+        self._path = socket_path or paths.socket_name()
         self._timeout = timeout
         self._name = name
         self._ids = count(1)

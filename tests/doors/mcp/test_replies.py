@@ -239,7 +239,7 @@ def test_tags_properties_and_notes_are_listed():
     )
     assert "3 notes in vault 'notes'; folders: a/ 2\nchanged 2026-11-21\n- a/b/x.md\n- a/y.md\n" in reply.text
     by_path = lists.notes(
-        vault, lists.page_of([result("z.md")], 1, 9), LARGE, folder="", paths=["z.md"], dated=False
+        vault, lists.page_of([result("z.md")], 1, 9), LARGE, folder="", paths=["z.md"], is_dated=False
     )
     assert by_path.text.endswith("\n- z.md | changed 2026-11-21")
     below = lists.notes(vault, lists.page_of([result(paths[0])], 1, 9), LARGE, folder="a", paths=paths[:2])

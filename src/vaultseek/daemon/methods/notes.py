@@ -36,16 +36,8 @@ async def _related(follower: SeenFollower, call: params.RelatedParams) -> JSON:
     return about_note(row, with_degraded(answer, degraded))
 
 
-async def _outgoing(follower: SeenFollower, call: params.LinksParams) -> JSON:
-    return await _links(follower, call, linked.outgoing)
-
-
-async def _backlinks(follower: SeenFollower, call: params.LinksParams) -> JSON:
-    return await _links(follower, call, linked.backlinks)
-
-
 async def _links(
-    follower: SeenFollower, call: params.LinksParams, read_links: Callable[[NoteRow, Ledger], list[JSON]]
+    read_links: Callable[[NoteRow, Ledger], list[JSON]], follower: SeenFollower, call: params.LinksParams
 ) -> JSON:
     vault, row = follower.vault, await find_note(call.note, follower)
     return about_note(row, await _list("links", call.limit, read_links, row, vault.ledger))
@@ -71,11 +63,9 @@ async def _tags(follower: SeenFollower, call: params.ListParams) -> JSON:
 async def _properties(follower: SeenFollower, call: params.PropertiesParams) -> JSON:
     completer = follower.completer
     if call.name is None:
-        answer = await _list("properties", call.limit, completer.properties)
-    else:
-        values = await _list("values", call.limit, completer.values, call.name)
-        answer = {"property": call.name, **values}
-    return answer
+        return await _list("properties", call.limit, completer.properties)
+    values = await _list("values", call.limit, completer.values, call.name)
+    return {"property": call.name, **values}
 
 
 async def _orphans(follower: SeenFollower, call: params.OrphansParams) -> JSON:
@@ -175,8 +165,8 @@ async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *
 NOTE_METHODS: VaultHandlers = {
     "note/get": (params.GetParams, _get),
     "note/related": (params.RelatedParams, _related),
-    "links/outgoing": (params.LinksParams, _outgoing),
-    "links/backlinks": (params.LinksParams, _backlinks),
+    "links/outgoing": (params.LinksParams, partial(_links, linked.outgoing)),
+    "links/backlinks": (params.LinksParams, partial(_links, linked.backlinks)),
     "links/unresolved": (params.UnresolvedParams, _unresolved),
     "links/unlinked": (params.LinksParams, _unlinked),
     "vault/tags": (params.ListParams, _tags),

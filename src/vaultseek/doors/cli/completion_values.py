@@ -51,13 +51,13 @@ def complete_tag(invocation: Invocation, word: str) -> Items:
     """Complete a tag, with ``#`` if one was typed."""
     mark = "#" if word.startswith("#") else ""
     tags = _daemon_items(invocation, "tag", word.removeprefix("#"))
-    return _items(((mark + tag["text"].removeprefix("#"), _note_count(tag)) for tag in tags), word)
+    return _items(((mark + tag["text"].removeprefix("#"), note_count(tag)) for tag in tags), word)
 
 
 def complete_property(invocation: Invocation, word: str) -> Items:
     """Complete the name of a property."""
     properties = _daemon_items(invocation, "property", word)
-    return _items(((item["text"], _note_count(item)) for item in properties), word)
+    return _items(((item["text"], note_count(item)) for item in properties), word)
 
 
 def complete_property_value(invocation: Invocation, word: str) -> Items:
@@ -67,7 +67,7 @@ def complete_property_value(invocation: Invocation, word: str) -> Items:
         names = complete_property(invocation, word)
         return _items(((f"{item.value}=", item.help or "") for item in names), word)
     values = _daemon_items(invocation, "value", value, property=name)
-    return _items(((f"{name}={item['text']}", _note_count(item)) for item in values), word)
+    return _items(((f"{name}={item['text']}", note_count(item)) for item in values), word)
 
 
 def complete_columns(invocation: Invocation, word: str) -> Items:
@@ -172,7 +172,8 @@ def _items(values: Iterable[tuple[str, str]], word: str, *, kind: str = "plain")
     return [CompletionItem(value, kind, help or None) for value, help in help_by_value.items()]
 
 
-def _note_count(item: JSON) -> str:
+def note_count(item: JSON) -> str:
+    """Return the number of notes that have a completed name, if it is known."""
     return count(int(item["count"]), "note") if item.get("count") else ""
 
 

@@ -3,12 +3,11 @@
 Open notes are checked in the editor's text, all others in the index.
 """
 
-from collections.abc import Iterable
 from urllib.parse import unquote
 
 from lsprotocol import types
 
-from vaultseek.base.model import JSON, Place, Problem
+from vaultseek.base.model import JSON, Place
 from vaultseek.base.text import fold
 from vaultseek.content.kinds import is_markdown
 from vaultseek.doors.lsp.documents import Text, start_of_line
@@ -17,12 +16,8 @@ from vaultseek.doors.lsp.session import Document, Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
 SOURCE = "vaultseek"
-_SEVERITIES = {
-    "missing_note": types.DiagnosticSeverity.Warning,
-    "missing_heading": types.DiagnosticSeverity.Warning,
-    "missing_block": types.DiagnosticSeverity.Warning,
-    "ambiguous": types.DiagnosticSeverity.Information,
-}
+_MILD = ("ambiguous", "missing_label")
+"""Codes of what may be right: a label may be text in brackets."""
 
 
 async def of_document(session: Session, document: Document | None) -> list[types.Diagnostic]:
@@ -34,9 +29,9 @@ async def of_document(session: Session, document: Document | None) -> list[types
     links = [link for link in note.links if link.place]
     wrong = [target for target in await targets(session, spot, links) if target.problem]
     return [
-        *_of_problems(text, note.problems),
+        *(_diagnostic(text.whole_line(each.line or 1), each.message, each.code) for each in note.problems),
         *(_of_link(text, target, spot) for target in wrong),
-        *_of_labels(text),
+        *(_diagnostic(text.range(each.place), each.message, "missing_label") for each in undefined(text)),
     ]
 
 
@@ -98,30 +93,7 @@ def _of_index(problem: JSON, text: Text | None) -> types.Diagnostic:
         whole = text.whole_line(line)
     else:
         whole = text.range(Place(line, problem["column"] - 1, problem["end_column"] - 1))
-    severity = _SEVERITIES.get(problem["code"], types.DiagnosticSeverity.Warning)
-    return types.Diagnostic(whole, problem["message"], severity=severity, code=problem["code"], source=SOURCE)
-
-
-def _of_problems(text: Text, problems: Iterable[Problem]) -> Iterable[types.Diagnostic]:
-    for problem in problems:
-        yield types.Diagnostic(
-            text.whole_line(problem.line or 1),
-            problem.message,
-            severity=types.DiagnosticSeverity.Warning,
-            code=problem.code,
-            source=SOURCE,
-        )
-
-
-def _of_labels(text: Text) -> Iterable[types.Diagnostic]:
-    for label in undefined(text):
-        yield types.Diagnostic(
-            text.range(label.place),
-            label.message,
-            severity=types.DiagnosticSeverity.Information,  # it may be text in brackets
-            code="missing_label",
-            source=SOURCE,
-        )
+    return _diagnostic(whole, problem["message"], problem["code"])
 
 
 def _of_link(text: Text, target: Target, spot: Spot) -> types.Diagnostic:
@@ -131,12 +103,13 @@ def _of_link(text: Text, target: Target, spot: Spot) -> types.Diagnostic:
         types.DiagnosticRelatedInformation(types.Location(spot.uri(path), start_of_line(1)), path)
         for path in (*([target.path] if candidates and target.path else ()), *candidates)
     ]
-    return types.Diagnostic(
-        text.range(place),
-        target.message or "",
-        severity=_SEVERITIES[target.problem or "ambiguous"],
-        code=target.problem,
-        source=SOURCE,
-        related_information=related or None,
-        data={"target": fold(target.link.target)},
-    )
+    diagnostic = _diagnostic(text.range(place), target.message or "", target.problem or "")
+    diagnostic.related_information = related or None
+    diagnostic.data = {"target": fold(target.link.target)}
+    return diagnostic
+
+
+def _diagnostic(where: types.Range, message: str, code: str) -> types.Diagnostic:
+    mild = code in _MILD
+    severity = types.DiagnosticSeverity.Information if mild else types.DiagnosticSeverity.Warning
+    return types.Diagnostic(where, message, severity=severity, code=code, source=SOURCE)

@@ -41,11 +41,11 @@ def links(answer: JSON, page: Page, form: Form) -> Reply:
 
 
 def notes(
-    answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), dated: bool = True
+    answer: JSON, page: Page, form: Form, *, folder: str, paths: Sequence[str] = (), is_dated: bool = True
 ) -> Reply:
     """Format the notes of ``folder``; ``paths`` are those whose folders are counted.
 
-    Notes that are ``dated`` follow each other by date, which stands above them; else each has its own.
+    With ``is_dated`` they follow each other by date, which stands above them; else each has its own.
     """
     head = head_of(answer)
     where = f"below {line(folder)}/ in vault {head['vault']!r}" if folder else f"in vault {head['vault']!r}"
@@ -54,7 +54,8 @@ def notes(
         head["folders"] = folders
         named = ", ".join(f"{name}/ {number}" for name, number in folders.items())
         title += f"; folders: {named}"
-    return _listing("notes", page, _note, _dated_lines if dated else _each(_note_text), title, head, form)
+    lines = _dated_lines if is_dated else _each(lambda note: f"{_named(note)} | {dated(note)}")
+    return _listing("notes", page, _note, lines, title, head, form)
 
 
 def folders_like(folder: str, paths: Sequence[str]) -> list[str]:
@@ -307,10 +308,6 @@ def _note(note: JSON) -> JSON:
     if name := note.get("file_name"):
         item["file_name"] = line(name)
     return {**item, **times(note)}
-
-
-def _note_text(note: JSON) -> str:
-    return f"{_named(note)} | {dated(note)}"
 
 
 def _named(note: JSON) -> str:

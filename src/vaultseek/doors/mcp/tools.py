@@ -193,8 +193,8 @@ class Tools:
             raise NotFound(await self._no_folder(folder, vault))
         page = lists.Page(notes[first - 1 : last], first, int(answer.get("total") or len(notes)))
         paths = [note["path"] for note in notes] if order == "path" else []
-        dated = order == "recent"
-        return lists.notes(answer, page, self._form(max_tokens), folder=folder, paths=paths, dated=dated)
+        form = self._form(max_tokens)
+        return lists.notes(answer, page, form, folder=folder, paths=paths, is_dated=order == "recent")
 
     async def list_tags(
         self, first: First = 1, vault: str | None = None, max_tokens: Budget = limits.AGENT_TOKENS

@@ -15,9 +15,10 @@ import stat
 import sys
 import time
 
+from vaultseek.base import paths
 from vaultseek.base.limits import BACKLOG
 from vaultseek.errors import AlreadyRunning, Unavailable
-from vaultseek.protocol.wire.reach import LOCKED, address, default_path, make_folders
+from vaultseek.protocol.wire.reach import LOCKED, address, make_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Endpoint:
         A socket handed over by a supervisor (``LISTEN_FDS``) is used instead of binding one. Raises
         AlreadyRunning if another daemon holds the lock, Unavailable if the folder cannot be made safe.
         """
-        path = path or default_path()
+        path = path or paths.socket_file()
         locks = _lock(path)
         try:
             inherited = _inherited_socket(path)
@@ -111,8 +112,6 @@ def _lock(path: Path) -> list[int]:
 
 
 def _private_folder(folder: Path) -> int:
-    from vaultseek.base import paths
-
     try:
         make_folders(folder)
         opened = os.open(folder, _OPEN_DIRECTORY)

@@ -11,6 +11,7 @@ import struct
 import sys
 import time
 
+from vaultseek.base import paths
 from vaultseek.base.limits import CLOSE_SECONDS, RECONNECT_FIRST_SECONDS
 from vaultseek.errors import Busy, NotRunning, Unavailable
 from vaultseek.protocol.wire import protocol
@@ -29,26 +30,12 @@ LOCKED = (errno.EWOULDBLOCK, errno.EACCES)
 """Errors of a lock that another process has."""
 
 
-def default_path() -> Path:
-    """Return the path of the socket of the user's daemon."""
-    from vaultseek.base import paths
-
-    return paths.socket_file()
-
-
-def default_name() -> str:
-    """Return ``default_path`` as a string, for clients that do not load pathlib."""
-    from vaultseek.base import paths
-
-    return paths.socket_name()
-
-
 def holder(path: Path | None = None) -> int | None:
     """Return the process id of the daemon that holds the lock beside ``path``, 0 if unknown, None if none.
 
     Does not connect, because a connection to the socket of a service manager would start a daemon.
     """
-    name = default_name() if path is None else os.fspath(path)
+    name = paths.socket_name() if path is None else os.fspath(path)
     try:
         lock = os.open(_beside(name, ".lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

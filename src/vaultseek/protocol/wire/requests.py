@@ -37,10 +37,6 @@ class Work:
     waiting: Waiting = field(default_factory=Waiting)
     """The wait for its slot, then for threads."""
 
-    def is_cancelled(self) -> bool:
-        """True if the request was cancelled."""
-        return self.reason is not None
-
 
 class Requests:
     """Runs ``perform`` for at most ``slots`` requests at once and calls ``finished`` with each outcome.

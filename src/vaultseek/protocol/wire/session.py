@@ -232,7 +232,9 @@ class Session(Connection):
 
     async def _answer(self, work: Work) -> bytes:
         request = work.request
-        context = RequestContext(self.client, request.id, work.deadline, self, work.is_cancelled)
+        context = RequestContext(
+            self.client, request.id, work.deadline, self, lambda: work.reason is not None
+        )
         result = await self._handlers[request.method](request.params, context)
         if request.id is None:
             return b""

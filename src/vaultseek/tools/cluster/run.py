@@ -12,7 +12,6 @@ import numpy as np
 
 from vaultseek.base.limits import FRAME_BYTES
 from vaultseek.errors import Unavailable
-from vaultseek.semantic.models.encoder import Vectors
 
 BATCH_TEXTS = 64
 """Texts of one task, which take a processor about a second."""
@@ -153,8 +152,9 @@ class ClusterRun:
             self._send(result.answers, refused, self._daemon.submit_notes)
         else:
             self.embedded += len(result.answers)
-            vectors = {key: _base64(vector) for key, vector in result.answers.items()}
-            self._send(vectors, refused, self._daemon.submit_vectors)
+            vectors = {key: np.asarray(each, "<f4").tobytes() for key, each in result.answers.items()}
+            texts = {key: base64.b64encode(data).decode() for key, data in vectors.items()}
+            self._send(texts, refused, self._daemon.submit_vectors)
 
     def _send(
         self,
@@ -174,7 +174,3 @@ class ClusterRun:
             frame[key] = text
             size += len(key) + len(text)
         send(frame, refused)
-
-
-def _base64(vector: Vectors) -> str:
-    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()

@@ -61,12 +61,8 @@ class _Redactor:
         for name, mark in self._vaults.items():
             text = re.sub(rf"(?<=['\"`]){re.escape(name)}(?=['\"`])", mark, text)
         for name, mark in self._names.items():
-            text = _replace_word(name, mark, text)
+            text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", mark, text)
         return _PATH.sub(lambda match: match[1] or "<path>", text)
-
-
-def _replace_word(word: str, mark: str, text: str) -> str:
-    return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", mark, text)
 
 
 def _user() -> str:

@@ -151,21 +151,18 @@ def _overview(answer: JSON, terminal: Terminal) -> str:
     lines = [
         f"{count(answer['notes'], 'note')}, {count(answer['links'], 'link')}",
         f"{orphans} without backlinks, {answer['isolated']:,} of them without any link",
-        *_components(components),
-        *(f"Only the first {most} of {clean(path)} are read" for path in answer["truncated"]),
-        "",
-        *_hubs(answer, terminal),
     ]
-    if answer["bridges"]:
-        lines += ["", terminal.paint("Bridges", "bold")]
-        lines += [_note(note, f"{_share(note)} of the paths", terminal) for note in answer["bridges"]]
-    return "\n".join([*lines, "", *_clusters(answer, terminal)])
-
-
-def _components(components: JSON) -> Iterator[str]:
     if components["count"]:
         parts = count(components["count"], "connected part")
-        yield f"{parts}, the largest with {count(components['largest'], 'note')}"
+        lines.append(f"{parts}, the largest with {count(components['largest'], 'note')}")
+    lines += [f"Only the first {most} of {clean(path)} are read" for path in answer["truncated"]]
+    lines += ["", *_hubs(answer, terminal)]
+    if answer["bridges"]:
+        lines += ["", terminal.paint("Bridges", "bold")]
+    for note in answer["bridges"]:
+        share = f"{note['share']:.0%}" if note["share"] >= 0.005 else "less than 1%"
+        lines.append(_note(note, f"{share} of the paths", terminal))
+    return "\n".join([*lines, "", *_clusters(answer, terminal)])
 
 
 def _hubs(answer: JSON, terminal: Terminal) -> Iterator[str]:
@@ -179,10 +176,6 @@ def _hubs(answer: JSON, terminal: Terminal) -> Iterator[str]:
 
 def _note(note: JSON, remark: str, terminal: Terminal) -> str:
     return f"  {place(note, terminal)}  {terminal.paint(remark, 'dim')}"
-
-
-def _share(note: JSON) -> str:
-    return f"{note['share']:.0%}" if note["share"] >= 0.005 else "less than 1%"
 
 
 def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:

@@ -3,10 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from vaultseek.base.model import JSON
 from vaultseek.content.kinds import KINDS
+from vaultseek.doors.cli.completion_values import note_count
 from vaultseek.doors.cli.terminal import clean, count
 
 OFFERED = 8
@@ -39,7 +41,9 @@ async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> l
         return list(_named(items, match[1], "{}"))
     if match := _VALUE.search(before):
         items = await complete("value", {"text": match[2].lstrip('"'), "property": match[1]})
-        return [Suggestion(f"{_property_value(_text(item))}]", len(match[2]), _notes(item)) for item in items]
+        return [
+            Suggestion(f"{_property_value(_text(item))}]", len(match[2]), note_count(item)) for item in items
+        ]
     if match := _PROPERTY.search(before):
         return list(_named(await complete("property", {"text": match[1]}), match[1], "{}:"))
     if match := _LINK.search(before):
@@ -77,11 +81,7 @@ def _in_quotes(value: str) -> str:
 
 def _named(items: Sequence[JSON], typed: str, form: str) -> Iterator[Suggestion]:
     for item in items:
-        yield Suggestion(form.format(_text(item).removeprefix("#")), len(typed), _notes(item))
-
-
-def _notes(item: JSON) -> str:
-    return count(int(item["count"]), "note") if item.get("count") else ""
+        yield Suggestion(form.format(_text(item).removeprefix("#")), len(typed), note_count(item))
 
 
 def _text(item: JSON) -> str:
@@ -91,35 +91,24 @@ def _text(item: JSON) -> str:
 def _narrowing(before: str, results: Sequence[JSON]) -> Iterator[Suggestion]:
     """Yield the filters that some of the results pass, but not all, the most frequent first."""
     space = " " if before and not before.endswith((" ", "(")) else ""
-    filters = [(f"kind:{kind}", many) for kind, many in _kinds(results)]
-    filters += [(f"tag:{tag}", many) for tag, many in _tags(results)[:OFFERED]]
+    kinds = _counted([{result.get("kind") or "note"} for result in results])
+    tags = _counted([set(chain(*map(_ancestors, result.get("tags") or ()))) for result in results])
+    filters = [(f"kind:{kind}", many) for kind, many in kinds]
+    filters += [(f"tag:{tag}", many) for tag, many in tags[:OFFERED]]
     filters += [(f"path:{quoted(folder)}", many) for folder, many in _folders(results)[:OFFERED]]
     for text, many in filters:
         if text not in before.split():
             yield Suggestion(space + text, 0, count(many, "note"))
 
 
-def _tags(results: Sequence[JSON]) -> list[tuple[str, int]]:
-    return _counted(
-        [
-            {above for tag in result.get("tags") or () for above in _ancestors(clean(tag))}
-            for result in results
-        ]
-    )
-
-
-def _kinds(results: Sequence[JSON]) -> list[tuple[str, int]]:
-    return _counted([{result.get("kind") or "note"} for result in results])
-
-
 def _folders(results: Sequence[JSON]) -> list[tuple[str, int]]:
-    folders = [clean(result.get("path") or "").rpartition("/")[0] for result in results]
+    folders = [str(result.get("path") or "").rpartition("/")[0] for result in results]
     return _counted([{f"{above}/" for above in _ancestors(folder)} for folder in folders])
 
 
 def _ancestors(name: str) -> Iterator[str]:
     """Yield ``a`` and ``a/b`` for ``a/b``."""
-    parts = name.removeprefix("#").split("/")
+    parts = clean(name).removeprefix("#").split("/")
     yield from ("/".join(parts[:depth]) for depth in range(1, len(parts) + 1) if parts[0])
 
 
