@@ -33,12 +33,14 @@ _GROUPS = {
 """The commands in the order of the help."""
 _COMMANDS = tuple(name for names in _GROUPS.values() for name in names)
 _MODULES = {
-    **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans"), "links"),
+    **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates"), "links"),
     **dict.fromkeys(("serve", "start", "stop", "status"), "daemon"),
     **dict.fromkeys(("mcp", "lsp"), "servers"),
     "properties": "tags",
     "compact": "index",
     "completion": "complete",
+    **dict.fromkeys(("context", "why"), "search"),
+    "open": "read",
 }
 """The modules of the commands that are not in a module of their name."""
 _EXIT_CODES = (

@@ -110,10 +110,7 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 
     Nothing is written. Exit code 1 if there are none.
     """
-    if note is None:
-        answer = call_vault(invocation, "graph/suggest", limit=limit)
-    else:
-        answer = call_note(invocation, "graph/suggest", note, limit=limit)
+    answer = call_note(invocation, "graph/suggest", note, limit=limit)
     return print_answer(answer, invocation, "suggestions", _suggestions)
 
 

@@ -1,4 +1,4 @@
-"""``vaultseek links``, ``related``, ``neighbors``, ``unlinked``, ``broken-links`` and ``orphans``."""
+"""``vaultseek links`` and the other commands about links between notes, and ``duplicates``."""
 
 from __future__ import annotations
 
@@ -9,19 +9,27 @@ import click
 
 from vaultseek.base import limits
 from vaultseek.doors.cli.completion_values import complete_note
-from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.connect import call_note, call_vault, connect
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import heading_line, link_text, place, place_and_text, remaining
-from vaultseek.doors.cli.options import completed_by, limit_option, list_options, note_argument
+from vaultseek.doors.cli.options import (
+    completed_by,
+    daemon_options,
+    json_option,
+    limit_option,
+    list_options,
+    note_argument,
+)
 from vaultseek.doors.cli.output import print_answer, print_json, print_paths
-from vaultseek.doors.cli.terminal import Terminal, clean
+from vaultseek.doors.cli.terminal import Terminal, age, clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from vaultseek.base.model import JSON
 
 
+SHOWN_PAIRS = 10
 DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 
 
@@ -91,9 +99,7 @@ def broken_links(invocation: Invocation, /, note: str | None) -> int:
 
     Grouped by the missing note, the one with the most links first. Exit code 1 if there are none.
     """
-    method = "links/unresolved"
-    answer = call_vault(invocation, method) if note is None else call_note(invocation, method, note)
-    return print_answer(answer, invocation, "links", _broken)
+    return print_answer(call_note(invocation, "links/unresolved", note), invocation, "links", _broken)
 
 
 @click.command()
@@ -188,3 +194,46 @@ def _page(answer: JSON, terminal: Terminal) -> str:
     from vaultseek.doors.cli.search_page import page
 
     return page({**answer, "query": answer["path"]}, terminal, now=time.time())
+
+
+@click.command()
+@limit_option(f"Show at most N pairs, by default {SHOWN_PAIRS}.")
+@json_option()
+@daemon_options
+def duplicates(invocation: Invocation, /, limit: int | None) -> int:
+    """Show the notes that are most alike, in pairs.
+
+    Ordered by shared text and by meaning, the most alike first. You decide which are duplicates: the list
+    does not stop where they end.
+
+    \b
+    vaultseek duplicates -n 20
+    """
+    with connect(invocation) as client:
+        params = invocation.params(limit=limit or SHOWN_PAIRS)
+        answer = client.call("vault/duplicates", params, timeout=None)
+    return print_answer(answer, invocation, "pairs", _pairs)
+
+
+def _pairs(answer: JSON, terminal: Terminal) -> str:
+    lines: list[str] = []
+    for pair in answer["pairs"]:
+        alike = f"same text {pair['text']:.0%} · same meaning {pair['meaning']:.0%}"
+        rank = terminal.paint(f"{pair['rank']:>2}", "dim")
+        lines.append(f"{rank}  {terminal.bar(pair['score'])}  {terminal.paint(alike, 'dim')}")
+        lines += [_alike(note, answer, terminal) for note in pair["notes"]]
+        lines.append("")
+    for lane in answer["partial"]:
+        remark = f"compared by text alone: {clean(lane['reason'])}"
+        lines += terminal.wrapped(terminal.paint(remark, "yellow"))
+    if not answer["pairs"]:
+        lines.append("No two notes are alike.")
+    return "\n".join(lines).removesuffix("\n")
+
+
+def _alike(note: JSON, answer: JSON, terminal: Terminal) -> str:
+    title = clean(note["title"])
+    parts = [title if title not in note["path"] else "", age(note["modified"], time.time())]
+    details = " · ".join(part for part in parts if part)
+    room = max(20, terminal.width - len(clean(note["path"])) - 6)
+    return f"    {place(note, terminal, answer)}  {terminal.paint(terminal.fit(details, room), 'dim')}"

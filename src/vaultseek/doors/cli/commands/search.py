@@ -1,14 +1,46 @@
-"""``vaultseek search``."""
+"""``vaultseek search``, ``context`` and ``why``: notes for a query, evidence for a question, and a rank."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
+from vaultseek.base import limits
 from vaultseek.doors.cli.arguments import SEARCH
 from vaultseek.doors.cli.completion_values import complete_query
-from vaultseek.doors.cli.invocation import Invocation
-from vaultseek.doors.cli.options import QueryCommand, completed_by, daemon_options, table_options, unescaped
+from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
+from vaultseek.doors.cli.invocation import Invocation, environment_settings, naming_the_variable
+from vaultseek.doors.cli.listing import place
+from vaultseek.doors.cli.options import (
+    QueryCommand,
+    completed_by,
+    daemon_options,
+    json_option,
+    limit_option,
+    mode_option,
+    note_argument,
+    table_options,
+    unescaped,
+)
+from vaultseek.doors.cli.output import print_answer, print_json, print_remarks
 from vaultseek.doors.cli.search_call import SearchCall
+from vaultseek.doors.cli.search_page import CLOSEST, lane_table, no_match
+from vaultseek.doors.cli.terminal import Terminal, clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from vaultseek.base.model import JSON
+
+_VERDICT_COLORS = {
+    "found": "green",
+    "filtered": "yellow",
+    "no_lane": "red",
+    "below_limit": "yellow",
+    "cut": "yellow",
+}
 
 
 @click.command(cls=QueryCommand)
@@ -31,3 +63,96 @@ def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) ->
     pbpaste | vaultseek search -
     """
     return SearchCall(map(unescaped, query), options).run(invocation)
+
+
+@click.command(cls=QueryCommand)
+@click.argument("query", nargs=-1, required=True, shell_complete=completed_by(complete_query))
+@click.option(
+    "--tokens",
+    type=click.IntRange(limits.AGENT_TOKENS_LEAST, limits.AGENT_TOKENS_MOST),
+    default=limits.AGENT_TOKENS,
+    show_default=True,
+    metavar="N",
+    help="Print at most N tokens.",
+)
+@json_option()
+@daemon_options
+def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> int:
+    """Print what several notes say about a question, as much as fits.
+
+    For a language model: the passages most likely to be of use, each with its note, heading, lines and the
+    day it was changed. What did not fit is named at the end. Tokens are counted at three bytes each, so that
+    the budget holds for any model.
+
+    \b
+    vaultseek context "how do I descale the boiler" --tokens 1000
+    """
+    words = " ".join(map(unescaped, query))
+    settings = environment_settings()
+    with naming_the_variable(settings):
+        params = {"query": words, "tokens": tokens, "settings": settings}
+        answer = call_vault(invocation, "search/context", **params)
+    if not invocation.json:
+        print_remarks(answer)
+    return print_answer(answer, invocation, "passages", _text)
+
+
+def _text(answer: JSON, terminal: Terminal) -> str:
+    if not answer["passages"]:
+        return no_match(answer, terminal)
+    return "\n".join(map(clean, answer["text"].split("\n")))
+
+
+@click.command(cls=QueryCommand)
+@click.argument("query", shell_complete=completed_by(complete_query))
+@note_argument
+@limit_option("Limit of the search.")
+@mode_option("Mode of the search.")
+@json_option()
+@daemon_options
+def why(invocation: Invocation, /, query: str, note: str, limit: int | None, mode: str | None) -> int:
+    """Explain why a search ranks a note where it does, or why it does not return it.
+
+    Exit code 1 if the search does not return the note.
+
+    \b
+    vaultseek why "float switch" Garden
+    """
+    settings = environment_settings()
+    params = {"query": unescaped(query), "limit": limit, "mode": mode, "settings": settings}
+    with naming_the_variable(settings):
+        answer = call_note(invocation, "search/why", unescaped(note), **params)
+    if invocation.json:
+        print_json(answer)
+    else:
+        invocation.show("\n".join(_page(answer, invocation.out)))
+    return SUCCESS if answer["verdict"] == "found" else NO_MATCH
+
+
+def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
+    verdict = answer["verdict"]
+    color = _VERDICT_COLORS.get(verdict, "bold")
+    label = terminal.paint(verdict.replace("_", " "), "bold", color)
+    yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
+    yield from terminal.wrapped(f"{label}: {clean(answer['reason'])}")
+    for remark in (*answer["interpreted"]["notes"], *([CLOSEST] if answer["weak"] else [])):
+        yield from terminal.wrapped(terminal.paint(clean(remark), "yellow"))
+    for condition in answer.get("filters") or ():
+        yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
+    if verdict in ("found", "below_limit") and "arithmetic" in (answer.get("result") or {}):
+        yield from lane_table(answer["result"], terminal)
+    else:
+        yield from (terminal.paint(line, "dim") for line in _lane_table(answer, terminal))
+    for lane in answer.get("partial") or ():
+        missing = f"{clean(lane['lane'])} was left out: {clean(lane['reason'])}"
+        yield from terminal.wrapped(terminal.paint(missing, "yellow"))
+
+
+def _lane_table(answer: JSON, terminal: Terminal) -> list[str]:
+    lanes = answer.get("lanes") or (answer.get("result") or {}).get("lanes") or {}
+    rows = [["lane", "rank", "score", ""]]
+    for name, lane in lanes.items():
+        if lane:
+            figures = ["" if lane.get(key) is None else f"{lane[key]:.4g}" for key in ("rank", "score")]
+            rows.append([clean(name), *figures, clean(lane.get("reason") or "")])
+    return terminal.tabled(rows, right=(1, 2)) if len(rows) > 1 else []

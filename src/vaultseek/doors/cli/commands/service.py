@@ -127,7 +127,9 @@ def logs(invocation: Invocation, /, lines: int, journal_: bool) -> None:
         return
     log = paths.log_file()
     try:
-        text = _read_end(log)
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, os.SEEK_END) - limits.LOG_BYTES))
+            text = file.read(limits.LOG_BYTES).decode("utf-8", "replace")
     except FileNotFoundError:
         raise NotFound(f"no log at {log} yet; start the daemon with `vaultseek start`") from None
     except OSError as error:
@@ -178,13 +180,6 @@ def outdated_keys(invocation: Invocation) -> list[str]:
     changed = {*installed.splitlines()} ^ {*text.splitlines()}
     # Another shell may set the same folders by other variables, or by none.
     return sorted({line.partition("=")[0] for line in changed} - {"Environment"})
-
-
-def _read_end(log: Path) -> str:
-    with log.open("rb") as file:
-        end = file.seek(0, os.SEEK_END)
-        file.seek(max(0, end - limits.LOG_BYTES))
-        return file.read(limits.LOG_BYTES).decode("utf-8", "replace")
 
 
 SERVICE_MANAGER_SECONDS = 60.0
