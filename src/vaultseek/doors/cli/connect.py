@@ -43,9 +43,9 @@ def call_vault(invocation: Invocation, method: str, **params: Any) -> JSON:
     return call_daemon(invocation, method, invocation.params(**params))
 
 
-def call_note(invocation: Invocation, method: str, note: str, **params: Any) -> JSON:
-    """Call ``method`` about a note, which may be a file in any folder."""
-    file = note_file(note)
+def call_note(invocation: Invocation, method: str, note: str | None, **params: Any) -> JSON:
+    """Call ``method`` about a note, which may be a file in any folder, or about a vault if there is none."""
+    file = note_file(note) if note else ""
     if file and invocation.vault is None:
         invocation.folder = os.path.dirname(file)
     return call_vault(invocation, method, note=file or note, **params)
@@ -118,7 +118,11 @@ def connect(invocation: Invocation) -> Caller:
     if client is None:
         return start_daemon(invocation)
     if invocation.config is not None:
-        _check_same_configuration(client, invocation.config)
+        used = (client.call("index/status", {}).get("daemon") or {}).get("config")
+        if used is None or os.path.realpath(used) != os.path.realpath(invocation.config):
+            client.close()
+            runs = f"the daemon runs with {used or 'no configuration file'}, not with {invocation.config}"
+            raise Unavailable(f"{runs}; stop it with `vaultseek stop`")
     return client
 
 
@@ -258,12 +262,3 @@ def serve_command(invocation: Invocation) -> list[str]:
     # -P: a file in the current folder, which may be a vault, must not be imported as a module.
     config = ["--config", str(invocation.config)] if invocation.config else []
     return [sys.executable, "-P", "-m", "vaultseek", *config, "serve"]
-
-
-def _check_same_configuration(client: Caller, config: Path) -> None:
-    daemon = client.call("index/status", {}).get("daemon") or {}
-    used = daemon.get("config")
-    if used is None or os.path.realpath(used) != os.path.realpath(config):
-        client.close()
-        other = used or "no configuration file"
-        raise Unavailable(f"the daemon runs with {other}, not with {config}; stop it with `vaultseek stop`")

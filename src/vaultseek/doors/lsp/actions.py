@@ -48,10 +48,9 @@ async def code_actions(
         if params.context.trigger_kind == types.CodeActionTriggerKind.Invoked:
             actions += await insertions(session, spot, uri, text, params.range)
     if _is_wanted(types.CodeActionKind.Source, wanted):
-        command = types.Command("Related notes", RELATED, arguments=[uri])
-        actions.append(types.CodeAction("Related notes", kind=types.CodeActionKind.Source, command=command))
-        command = types.Command("Missing links", MISSING, arguments=[uri])
-        actions.append(types.CodeAction("Missing links", kind=types.CodeActionKind.Source, command=command))
+        for title, name in (("Related notes", RELATED), ("Missing links", MISSING)):
+            command = types.Command(title, name, arguments=[uri])
+            actions.append(types.CodeAction(title, kind=types.CodeActionKind.Source, command=command))
     return actions
 
 
@@ -61,8 +60,14 @@ async def resolve(session: Session, action: types.CodeAction) -> types.CodeActio
     if isinstance(data, dict) and action.edit is None:
         uri = str(data["uri"])
         if (document := await session.document(uri)) is not None:
-            mentions = await _every_mention(session, *document, str(data["path"]))
-            action.edit = replacing(session, uri, document.text, mentions)
+            spot, text = document
+            mentions = [
+                edit
+                for first, lines in _parts(text)
+                for _, _, note, edit in await _links_of_mentions(session, spot, text, first, lines)
+                if note["path"] == data["path"]
+            ]
+            action.edit = replacing(session, uri, text, mentions)
     return action
 
 
@@ -87,8 +92,12 @@ async def _repairs(
     for target in await targets(session, spot, links[:LINES_READ], similar=True) if links else ():
         if target.problem == "missing_note":
             actions += _create(session, spot, target)
-        if target.problem == "missing_block" and target.path and target.link.block:
-            actions += _insert_id(session, spot.beside(target.path), target.link.block)
+        # An id may have been made for this link, and its block has yet to get it.
+        id = target.link.block if target.path and target.problem == "missing_block" else None
+        if id and (made := edit_of_id(session, spot.beside(target.path or ""), id)):
+            title, edit = made
+            kind = types.CodeActionKind.QuickFix
+            actions.append(types.CodeAction(title, kind=kind, edit=edit, is_preferred=True))
         actions += (_change(session, uri, text, target.link, *new) for new in _better(session, spot, target))
     return actions
 
@@ -104,13 +113,6 @@ def _create(session: Session, spot: Spot, target: Target) -> Iterator[types.Code
             kind=types.CodeActionKind.QuickFix,
             edit=types.WorkspaceEdit(document_changes=[operation]),
         )
-
-
-def _insert_id(session: Session, spot: Spot, id: str) -> Iterator[types.CodeAction]:
-    """Yield the action that gives a block the id that was made for a link to it."""
-    if made := edit_of_id(session, spot, id):
-        title, edit = made
-        yield types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edit, is_preferred=True)
 
 
 def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str, str, bool]]:
@@ -185,15 +187,6 @@ async def _mentions(
         )
         actions += [one, every if resolvable else await resolve(session, every)]
     return actions
-
-
-async def _every_mention(session: Session, spot: Spot, text: Text, path: str) -> list[types.TextEdit]:
-    return [
-        edit
-        for first, lines in _parts(text)
-        for _, _, note, edit in await _links_of_mentions(session, spot, text, first, lines)
-        if note["path"] == path
-    ]
 
 
 async def _links_of_mentions(

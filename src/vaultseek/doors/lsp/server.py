@@ -157,7 +157,7 @@ class _Editor:
             (types.TEXT_DOCUMENT_DID_CHANGE, self._changed),
             (types.TEXT_DOCUMENT_DID_SAVE, self._changed),
             (types.TEXT_DOCUMENT_DID_CLOSE, self._closed),
-            (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, self._folders_changed),
+            (types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS, lambda _: self._session.forget_roots()),
         ):
             feature(method)(partial(note))
         for name, command in self._commands.all().items():
@@ -216,9 +216,6 @@ class _Editor:
         if folders and not await self._session.roots():
             message = f"vaultseek: {printable(folders[0])} is in no vault; run `vaultseek vault add` there"
             self._server.window_log_message(types.LogMessageParams(types.MessageType.Info, message))
-
-    def _folders_changed(self, params: Any) -> None:
-        self._session.forget_roots()
 
     # -- diagnostics -----------------------------------------------------------------------------------------
 

@@ -62,7 +62,11 @@ def results(
             cut["next_cursor"] = cursor
         title = f"{count(number, 'result')}{total} in {where}{start}"
         body = [text for item in items[:number] for text in _result_lines(item)]
-        remarks = [*_remarks(head), *_cut(omitted, cursor, "more" if omitted else rest, advice)]
+        remarks = _remarks(head)
+        if cursor:
+            remarks.append(f'[{"more" if omitted else rest}: search again with cursor="{cursor}"]')
+        elif omitted:
+            remarks.append(f"[cut: {omitted} more; {advice}]")
         return Reply(title, body, remarks, {**head, "results": items[:number], **cut})
 
     return largest(reply, len(items), form)
@@ -83,12 +87,6 @@ def evidence(answer: JSON) -> Reply:
     title = f"{count(len(answer['passages']), 'passage')} in vault {head['vault']!r}"
     body = answer["text"].split("\n") if answer["passages"] else []
     return Reply(title, body, _remarks(head), {**head, **content})
-
-
-def _cut(omitted: int, cursor: str | None, rest: str, advice: str) -> list[str]:
-    if cursor:
-        return [f'[{rest}: search again with cursor="{cursor}"]']
-    return [f"[cut: {omitted} more; {advice}]"] if omitted else []
 
 
 def _notes(answer: JSON) -> list[str]:

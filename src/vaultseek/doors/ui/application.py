@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -129,7 +130,9 @@ def _route(path: str, respond: Respond) -> Route:
         try:
             return await respond(request, await _body(request))
         except VaultseekError as error:
-            return _failure(error)
+            body = {"error": {"code": error.code, "message": str(error)}}
+            headers = {"Connection": "close"} if isinstance(error, _LargeBody) else None
+            return JSONResponse(body, STATUS.get(error.code, 503), headers)
         except ClientDisconnect:
             return Response(status_code=499)  # nobody reads it
         except Exception:
@@ -154,12 +157,6 @@ async def _body(request: Request) -> JSON:
 
 class _LargeBody(UsageError):
     """A body that was not read to its end, so that the connection has to be closed."""
-
-
-def _failure(error: VaultseekError) -> Response:
-    body = {"error": {"code": error.code, "message": str(error)}}
-    headers = {"Connection": "close"} if isinstance(error, _LargeBody) else None
-    return JSONResponse(body, STATUS.get(error.code, 503), headers)
 
 
 UNUSED_SECONDS = 3600.0
@@ -188,15 +185,10 @@ def serve(
         api = API(on_demand(start, "vaultseek.ui").call, vault, editor, open_editor)
         app = application(api, session, number, life.use)
         server = http_server(app)
+        # A fragment is not sent to any server, and is in no log.
+        address = f"http://{HOST}:{number}/#token={session.token}"
         with closing(api), suppress(KeyboardInterrupt):
-            asyncio.run(
-                _serve(
-                    server,
-                    life,
-                    listening,
-                    lambda: announce(_address(number, session), session.is_persistent),
-                )
-            )
+            asyncio.run(_serve(server, life, listening, partial(announce, address, session.is_persistent)))
 
 
 def _persistent_secret() -> str | None:
@@ -214,11 +206,6 @@ def _listen(port: int | None) -> socket.socket:
         with suppress(Unavailable):
             return listen_on(PORT)
     return listen_on(port or 0)
-
-
-def _address(port: int, session: Session) -> str:
-    # A fragment is not sent to any server, and is in no log.
-    return f"http://{HOST}:{port}/#token={session.token}"
 
 
 class _Lifetime:

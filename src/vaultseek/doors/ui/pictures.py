@@ -49,7 +49,8 @@ def read_picture(root: Path, path: str) -> Picture:
     Raises BadPath, NotFound, or Unavailable for what is no picture.
     """
     data = _read(root, path)
-    type = _type_of(data)
+    # By the first bytes, whatever the name of the file is.
+    type = next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)
     if type is None:
         raise Unavailable(f"{printable(path)} is no picture that can be shown; use its own program")
     return Picture(data, type)
@@ -74,8 +75,3 @@ def _read(root: Path, path: str, most: int = NOTE_READ_BYTES) -> bytes:
     if file is None:
         raise NotFound(f"{printable(path)} does not exist; check the link")
     return b"" if file.problem else file.data
-
-
-def _type_of(data: bytes) -> str | None:
-    """Return the type by the first bytes, regardless of the file's name."""
-    return next((type for type, beginning in _BEGINNINGS if beginning.match(data)), None)

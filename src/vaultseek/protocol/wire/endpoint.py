@@ -150,27 +150,20 @@ def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
     while True:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return None
+            return
         except OSError as error:
             if error.errno not in LOCKED:
-                return _check_lock_error(descriptor, error)
+                # Some network file systems lock files but not folders; the lock on the file is what counts.
+                if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                    return
+                advice = "set XDG_RUNTIME_DIR to a folder on this machine"
+                raise Unavailable(f"the lock cannot be taken: {error.strerror}; {advice}") from error
         if time.monotonic() >= until:
-            raise AlreadyRunning(_already_running(lock))
+            content = os.pread(lock, 20, 0).strip()
+            owner = f" (pid {content.decode()})" if content.isdigit() else ""
+            running = f"another daemon is already running{owner}"
+            raise AlreadyRunning(f"{running}; use it, or end it with `vaultseek stop`")
         time.sleep(0.01)
-
-
-def _check_lock_error(descriptor: int, error: OSError) -> None:
-    # Some network file systems lock files but not folders; the lock on the file is the one that counts.
-    if not stat.S_ISDIR(os.fstat(descriptor).st_mode):
-        raise Unavailable(
-            f"the lock cannot be taken: {error.strerror}; set XDG_RUNTIME_DIR to a folder on this machine"
-        ) from error
-
-
-def _already_running(lock: int) -> str:
-    content = os.pread(lock, 20, 0).strip()
-    owner = f" (pid {content.decode()})" if content.isdigit() else ""
-    return f"another daemon is already running{owner}; use it, or end it with `vaultseek stop`"
 
 
 def _release(locks: list[int]) -> None:

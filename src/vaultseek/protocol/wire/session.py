@@ -187,7 +187,9 @@ class Session(Connection):
 
     def _admit(self, request: Request, size: int) -> None:
         if request.method == protocol.CANCEL:
-            self._cancel(request)
+            self._requests.cancel(request.params.get("id"), Cancelled("the request was cancelled"))
+            if request.id is not None:
+                self._outbox.put(encode(protocol.answer(request.id, None)))
         elif request.id is not None and request.id in self._requests:
             raise protocol.duplicate_id(request.id)
         elif self._closing is not None:
@@ -197,12 +199,10 @@ class Session(Connection):
         elif request.method not in self._handlers:
             raise protocol.unknown_method(request.method)
         else:
-            self._enqueue(request, size)
-
-    def _cancel(self, request: Request) -> None:
-        self._requests.cancel(request.params.get("id"), Cancelled("the request was cancelled"))
-        if request.id is not None:
-            self._outbox.put(encode(protocol.answer(request.id, None)))
+            deadline = _deadline(request.params.pop("deadline_ms", None))
+            superseded = request.params.pop("supersedes", None)
+            self._requests.cancel(superseded, Cancelled("a newer request took the place of this one"))
+            self._requests.add(Work(request, size, deadline))
 
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
@@ -210,12 +210,6 @@ class Session(Connection):
         if request.id is not None:
             result = {"protocol_version": version, **self._about()}
             self._outbox.put(encode(protocol.answer(request.id, result)))
-
-    def _enqueue(self, request: Request, size: int) -> None:
-        deadline = _deadline(request.params.pop("deadline_ms", None))
-        superseded = request.params.pop("supersedes", None)
-        self._requests.cancel(superseded, Cancelled("a newer request took the place of this one"))
-        self._requests.add(Work(request, size, deadline))
 
     async def _work(self, work: Work) -> bytes:
         try:
