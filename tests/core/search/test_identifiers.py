@@ -58,6 +58,19 @@ def test_one_of_several_identifiers_is_enough_and_both_come_first(opened):
     assert sorted(paths(ask(opened, "E-4107 E-4170"))) == ["Alarm log.md", "Codes.md", "Motor.md"]
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_those_of_several_identifiers_that_no_note_has_are_named(opened, mode):
+    for query, missing in (
+        ("E-4107 E-9999", "E-9999"),
+        ("E-9999 RFC2616 X-77", "E-9999 or X-77"),
+        ("E-4107 os.walk", "os.walk"),
+    ):
+        answer = ask(opened, query, mode=mode)
+        assert answer["interpreted"]["notes"] == [f"no note has {missing}"], query
+        assert answer["results"]
+    assert ask(opened, "E-4107 RFC2616 os.path", mode=mode)["interpreted"]["notes"] == []
+
+
 def test_an_identifier_that_no_note_has_finds_nothing(opened):
     answer = ask(opened, "PII-2024-0042")
     assert answer["results"] == []
@@ -193,6 +206,21 @@ def test_a_version_is_highlighted_as_a_whole(others):
     assert "v2.3.1" in {first["preview"][low:high] for low, high in first["highlights"]}
 
 
+def test_lone_digits_of_a_version_are_not_highlighted_beside_it(vault, tmp_path):
+    index = index_here(
+        vault({"a.md": "Of 2 men, 1 took 2.3.1 and 3 took E-1.", "b.md": "2 3 1"}), tmp_path / "i"
+    )
+
+    def marked(query: str) -> list[str]:
+        first = ask(index, query)["results"][0]
+        return [first["preview"][low:high] for low, high in first["highlights"]]
+
+    assert marked("2.3.1") == ["2.3.1"]
+    assert marked("2.3.1 men") == ["men", "2.3.1"]
+    assert marked("1 men") == ["men", "1", "1", "1"]
+    index.close()
+
+
 def test_a_few_letters_or_digits_in_common_are_not_like_it(others):
     assert paths(ask(others, "B-12")) == [], "12 is in a date, and B nowhere"
     assert paths(ask(others, "E-2024")) == [], "nor is e 2024 one"
@@ -213,6 +241,22 @@ def test_a_day_in_another_spelling_finds_its_note_first(others, query):
     assert answer["results"][0]["certainty"] > 0.9
     assert answer["interpreted"]["notes"] == []
     assert paths(ask(others, f"what was on {query}"))[0] == "Days/2023-09-12.md"
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_date_that_no_note_has_is_a_weak_answer_and_one_in_any_spelling_is_none(vault, tmp_path, mode):
+    notes = {
+        "Trip.md": "On 12 May 2030 we went to May Street 12.",
+        "Signed.md": "Signed on 03.02.2028, and again in June 2031.",
+        "Eggs.md": "12 eggs. May is a month.",
+    }
+    index = index_here(vault(notes), tmp_path / "index")
+    for query in ("12 May 2032", "May 2033", "May 13th, 2030"):
+        assert ask(index, query, mode=mode)["weak"], query
+    for query in ("12 May 2030", "May 12th, 2030", "May 2030", "3 February 2028", "June 2031"):
+        answer = ask(index, query, mode=mode)
+        assert not answer["weak"], query
+    index.close()
 
 
 def test_the_spellings_of_an_identifier_in_text():

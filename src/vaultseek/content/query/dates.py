@@ -1,7 +1,7 @@
 """Dates in queries: ISO, with a month's name, in numbers, or relative to now."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -169,6 +169,8 @@ _IN_NUMBERS = (
     re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})"),
 )
 
+_NUMBERS = re.compile(r"(?<![\w.])[0-9]+(?:[-/.][0-9]+){2}(?!\w)")
+
 
 def dates_in_words(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the days and months that ``text`` names in words, as ISO, ``2026-05-12``, and where they are."""
@@ -205,6 +207,13 @@ def dates_of(text: str) -> tuple[str, ...]:
     """Return the days or the month, as ISO, that ``text`` as a whole may be; none if it is something else."""
     in_words = tuple(date for date, span in dates_in_words(text) if span == (0, len(text)))
     return in_words or dates_in_numbers(text)
+
+
+def has_date(text: str, dates: Collection[str]) -> bool:
+    """True if ``text`` has one of the days or months, ISO, in any spelling; a month is in all its days."""
+    there = [date for date, _ in dates_in_words(text)]
+    there += [day for match in _NUMBERS.finditer(text) for day in dates_in_numbers(match[0])]
+    return any(date in text or any(each.startswith(date) for each in there) for date in dates)
 
 
 def _midnight(moment: datetime) -> datetime:

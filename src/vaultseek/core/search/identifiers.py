@@ -6,12 +6,13 @@ never.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import chain
 
 from vaultseek.base.text import fold
+from vaultseek.content.query.dates import has_date
 from vaultseek.content.query.profile import find_identifiers
 from vaultseek.content.query.property_text import property_lines
 from vaultseek.core.search.filter import those_within
@@ -35,10 +36,14 @@ SPELLINGS = 8
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """The notes, by id, with one of the query's identifiers; if there is none, those with one ``near`` it."""
+    """The notes, by id, with one of the query's identifiers; if there is none, those with one ``near`` it.
+
+    ``missing`` are the identifiers that none of them has.
+    """
 
     whole: frozenset[int]
     near: frozenset[int] = frozenset()
+    missing: tuple[str, ...] = ()
 
 
 def notes_with_signs(
@@ -98,23 +103,27 @@ def notes_with_identifier(
         return None
     missing = {term.word for term in keyword.terms if not term.df}
     other = missing | {term.word for term in keyword.terms if term.fuzzy}
-    present = [
-        words
-        for identifier, words in zip(identifiers, required, strict=True)
-        if words and not words & other and identifier not in with_signs
-    ]
     matched = {note: set(keyword.matched(note)) for note in notes}
-    whole = {note for note, words in matched.items() if any(each <= words for each in present)}
-    whole |= notes.keys() & frozenset[int]().union(*with_signs.values())
     parts = {term.word for term in keyword.terms if term.kind == "part"}
-    in_parts = {
-        note: notes[note]
-        for note, words in matched.items()
-        if note not in whole and parts - other and parts - other <= words
-    }
-    whole |= _with_text_like(map(exact_pattern, identifiers), in_parts, ledger)
+    whole: set[int] = set()
+    absent = []
+    for identifier, wanted in zip(identifiers, required, strict=True):
+        is_known = bool(wanted) and not wanted & other
+        having = notes.keys() & with_signs.get(identifier, frozenset())
+        if is_known and identifier not in with_signs:
+            having |= {note for note, words in matched.items() if wanted <= words}
+        own = {part for part in parts - other if part in fold(identifier)}
+        in_parts = {
+            note: notes[note]
+            for note, words in matched.items()
+            if note not in having and own and own <= words
+        }
+        having |= _with_text_like([exact_pattern(identifier)], in_parts, ledger)
+        if not having and (not is_known or keyword.total <= sum(map(bool, matched.values()))):
+            absent.append(identifier)
+        whole |= having
     if whole:
-        return Identified(frozenset(whole))
+        return Identified(frozenset(whole), missing=tuple(absent))
     by_word = {note: notes[note] for note, words in matched.items() if words}
     near = _with_text_like(map(similar_pattern, identifiers), by_word, ledger)
     if not all(any(map(str.isdecimal, identifier)) for identifier in identifiers):
@@ -168,10 +177,17 @@ def _as_separated(identifier: str, ledger: Ledger) -> str:
 def _with_text_like(patterns: Iterable[str | None], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
     """Return those of the notes in whose names, properties or text one of the patterns matches."""
     wanted = "|".join(pattern for pattern in patterns if pattern)
-    if not notes or not wanted:
-        return set()
-    find = re.compile(wanted).search
-    chunks = ledger.chunks.by_note(list(notes))
+    return _with_text(re.compile(wanted).search, notes, ledger) if wanted else set()
+
+
+def notes_with_date(dates: Collection[str], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
+    """Return those of the notes that have one of the days or months, ISO, in any spelling."""
+    return _with_text(lambda text: has_date(text, dates), notes, ledger)
+
+
+def _with_text(find: Callable[[str], object], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
+    """Return those of the notes in whose names, properties or text, folded, ``find`` finds something."""
+    chunks = ledger.chunks.by_note(list(notes)) if notes else {}
     found = set()
     for note, row in notes.items():
         properties = (line.text for line in property_lines(row.properties))

@@ -21,6 +21,7 @@ from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.markdown.frontmatter import file_name_time, property_time
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
+from vaultseek.core.search.certainty import JUDGED_NOTES
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
     EXACT_NAME_CONFIDENCE,
@@ -37,7 +38,7 @@ from vaultseek.core.search.fusion import (
     order,
 )
 from vaultseek.core.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
-from vaultseek.core.search.identifiers import notes_with_identifier, notes_with_signs
+from vaultseek.core.search.identifiers import notes_with_date, notes_with_identifier, notes_with_signs
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.request import ParsedRequest
@@ -66,7 +67,9 @@ class Ranking:
     ``via``: the note whose link says most for a note, both by path. ``mentioned``: notes that are only
     named in it. ``with_identifier``: the notes that have an identifier of the query, or it for a name, if it
     consists of identifiers; else None. Where there are none, ``near_identifiers`` are those with one like it.
-    ``near`` are the notes that mean something like the query, or have many of its words or its name.
+    ``missing_identifiers`` are those of several that no note has.
+    ``near`` are the notes that mean something like the query, or have many of its words or its name; if it
+    is a date, those that have it.
     """
 
     candidates: Sequence[Candidate]
@@ -78,6 +81,7 @@ class Ranking:
     with_identifier: Collection[str] | None = None
     near_identifiers: Collection[str] = ()
     near: Collection[str] = ()
+    missing_identifiers: Sequence[str] = ()
 
     @property
     def is_identifier_missing(self) -> bool:
@@ -144,8 +148,14 @@ def rank(
     identified = notes_with_identifier(
         parsed, keyword, notes, ledger, with_signs, is_known=not retrieval.instead
     )
+    candidates = order(combined, links, fusion, signals)
+    near = judged.near
+    if identified is None and (dates := dates_of(parsed.query.rank_text)):
+        # Days of the same month, and other notes with its number, have most of its words.
+        first = {candidate.note for candidate in candidates[:JUDGED_NOTES]}
+        near = notes_with_date(dates, {id: row for id, row in notes.items() if row.path in first}, ledger)
     return Ranking(
-        order(combined, links, fusion, signals),
+        candidates,
         {row.path: row for row in notes.values()},
         {row.path: max(judged.confidence[id], named.get(id, 0.0)) for id, row in notes.items()},
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
@@ -153,7 +163,8 @@ def rank(
         neighbours.mentioned,
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
         () if identified is None else {notes[id].path for id in identified.near},
-        {notes[id].path for id in {*judged.near, *named} if id in notes},
+        {notes[id].path for id in {*near, *named} if id in notes},
+        () if identified is None else identified.missing,
     )
 
 

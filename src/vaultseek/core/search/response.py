@@ -199,6 +199,8 @@ def _remarks(trace: Trace) -> Iterator[str]:
     if trace.ranking.with_identifier == set() and trace.results:
         wanted = " or ".join(trace.parsed.profile.identifiers)
         yield f"{which} has {wanted} itself; what is shown is like it"
+    elif trace.ranking.missing_identifiers and trace.results:
+        yield f"{which} has {' or '.join(trace.ranking.missing_identifiers)}"
     if keyword is None or not trace.results:
         return
     text = trace.parsed.query.rank_text

@@ -39,8 +39,9 @@ def select_results(
 ) -> Selection:
     """Drop what is below ``min_confidence``, and everything if nothing has to do with the query.
 
-    Filters are a match by themselves, and a note that a lane does not know yet may be the answer: in both
-    cases the nearest notes stay. If a note has the identifier that is the query, those without are dropped.
+    Filters and an identifier of the query are a match by themselves, and a note that a lane does not know yet
+    may be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
+    those without are dropped.
     """
     results = _eligible(parsed, ranking)
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
@@ -56,7 +57,7 @@ def select_results(
     if not results and ranking.with_identifier is not None:
         return Selection([], _strongest(ranking.candidates, ranking))
     strongest = strongest_confidence(parsed, retrieval, ranking, unfiltered=True)
-    if strongest is not None and strongest < least:
+    if strongest is not None and strongest < least and not ranking.with_identifier:
         return Selection([], _strongest(results, ranking))
     return Selection(_without_zeros(_scaled_to_best(results), ranking, least), weak=weak)
 

@@ -133,7 +133,7 @@ def preview(
         return shown if shown.text and (shown.highlights or not whole.highlights) else whole
     below = _without_headings(text, headings)
     line = _plain_line(below)
-    matches = sorted(matcher.matches(line, language)) if matcher else []
+    matches = _without_lone_digits(sorted(matcher.matches(line, language)), line) if matcher else []
     places = _best_places(text, line, matches, matcher, language)
     place, (start, end) = places[0], (0, len(line))
     if len(line) > width and (matches or isinstance(matcher, ExpressionMatcher)):
@@ -145,6 +145,23 @@ def preview(
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
     return Preview(head + line[start:end] + tail, tuple(_merged(marks)), *place)
+
+
+def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
+    """Leave out numbers that are parts of an identifier where the line has it, each 1 for 2.3.1."""
+    parts: set[_Match] = set()
+    whole = (0, 0)
+    for match in sorted(matches, key=lambda each: (each[0], -each[1])):
+        if match[1] > whole[1]:
+            whole = match[:2]
+        elif match[:2] != whole:
+            parts.add(match)
+    numbers = {word for low, high, word in parts if line[low:high].isdecimal()}
+    return [
+        match
+        for match in matches
+        if match in parts or match[2] not in numbers or not line[match[0] : match[1]].isdecimal()
+    ]
 
 
 def _cut(
