@@ -18,7 +18,7 @@ def bundled_directory() -> Path:
 
     Without the package, the same model may have been fetched. Raises `ConfigError` if neither exists.
     """
-    package = _package_directory()
+    package = package_path(BUNDLED_PACKAGE, "model")
     if package is not None:
         return package
     fetched = fetched_directory(BUNDLED_NAME)
@@ -29,7 +29,7 @@ def bundled_directory() -> Path:
 
 def has_bundled_package() -> bool:
     """True if the package with the bundled model is installed."""
-    return _package_directory() is not None
+    return package_path(BUNDLED_PACKAGE, "model") is not None
 
 
 def fetched_directory(name: str) -> Path:
@@ -70,10 +70,8 @@ def model_directory(name: str) -> Path:
     return directory
 
 
-def _package_directory() -> Path | None:
-    package = importlib.util.find_spec(BUNDLED_PACKAGE)
-    for location in (package.submodule_search_locations or []) if package else []:
-        directory = Path(location) / "model"
-        if directory.is_dir():
-            return directory
-    return None
+def package_path(package: str, name: str) -> Path | None:
+    """Return the file or folder in an installed package, which is not imported; None if there is none."""
+    spec = importlib.util.find_spec(package)
+    places = (Path(location) / name for location in (spec and spec.submodule_search_locations) or ())
+    return next(filter(Path.exists, places), None)

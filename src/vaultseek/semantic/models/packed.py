@@ -7,7 +7,6 @@ digest is verified.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING
 from vaultseek.base import limits
 from vaultseek.base.extras import install_command
 from vaultseek.errors import ConfigError
+from vaultseek.semantic.models.directories import package_path
 
 if TYPE_CHECKING:
     from vaultseek.semantic.models.packed_file import PackedFile
@@ -48,13 +48,11 @@ class PackedModel:
 
     def file(self) -> Path:
         """Return the file, which may have been changed. Raises `ConfigError` if it is not installed."""
-        package = importlib.util.find_spec(self.package)
-        for location in (package.submodule_search_locations or []) if package else []:
-            file = Path(location) / self.file_name
-            if file.is_file():
-                return file
-        command = install_command(self.extra)
-        raise ConfigError(f"the model {self.name} is not installed; run `{command}`")
+        file = package_path(self.package, self.file_name)
+        if file is None:
+            command = install_command(self.extra)
+            raise ConfigError(f"the model {self.name} is not installed; run `{command}`")
+        return file
 
 
 MULTILINGUAL = PackedModel(
