@@ -30,7 +30,7 @@ def test_columns_and_hits_say_the_same(index: KeywordIndex) -> None:
     answer = index.search("red tea kettle", 10)
     columns = answer.columns
     assert len(answer) == answer.total == 4
-    assert answer.notes.tolist() == [hit.note for hit in hits_of(answer)]
+    assert answer.columns.notes.tolist() == [hit.note for hit in hits_of(answer)]
     assert columns.scores.tolist() == [hit.score for hit in hits_of(answer)]
     assert columns.proximity.tolist() == [hit.proximity for hit in hits_of(answer)]
     assert columns.coverage.tolist() == [hit.coverage for hit in hits_of(answer)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.snapshot import Snapshot
-from vaultseek.store.keyword.strings import Strings
+from vaultseek.store.keyword.strings import Strings, first_bytes
 from vaultseek.store.keyword.term_index import TermIndex, is_one_edit
 
 letters = st.text(alphabet="abé", max_size=5)
@@ -68,10 +68,14 @@ def test_the_most_frequent_words_with_a_beginning(batches: list[list[str]], pref
     assert list(terms) == expected[:limit]
 
 
-@given(st.sets(st.binary(max_size=12)), st.binary(max_size=12))
-def test_strings_are_found_by_value_and_beginning(values: set[bytes], value: bytes) -> None:
+@given(st.sets(st.binary(max_size=12)), st.lists(st.binary(max_size=12)), st.binary(max_size=12))
+def test_strings_are_found_by_value_and_beginning(
+    values: set[bytes], some: list[bytes], value: bytes
+) -> None:
     strings = Strings.of(sorted(values))
-    assert strings.find(value) == (sorted(values).index(value) if value in values else -1)
+    wanted = [*some, value]
+    found = strings.find_all(wanted, first_bytes(wanted))
+    assert found == [sorted(values).index(each) for each in wanted if each in values]
     if b"\xff" not in value and not any(b"\xff" in each for each in values):
         expected = [each for each in sorted(values) if each.startswith(value)]
         assert [strings[at] for at in strings.with_prefix(value)] == expected

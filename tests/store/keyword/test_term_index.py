@@ -53,7 +53,7 @@ def test_searching_again_answers_the_same(index: KeywordIndex) -> None:
 def test_changes_are_seen_by_the_next_search(index: KeywordIndex) -> None:
     before = index.search("kettle", 99)
     index.apply([], [0], "less")
-    assert set(before.notes.tolist()) - set(index.search("kettle", 99).notes.tolist()) == {0}
+    assert set(before.columns.notes.tolist()) - set(index.search("kettle", 99).columns.notes.tolist()) == {0}
     assert index.search("kettle", 99).terms[0].df == before.terms[0].df - 1
     while index.merge_step():
         pass
@@ -100,5 +100,5 @@ def test_a_filter_leaves_the_living_notes_with_these_ids(tmp_path: Path, far: in
     allowed = np.array([-5, 3 + far, 4 + far, 5 + far, 77 + far, 10**15], np.int64)
     for query, expected in (("red", {3, 5}), ("tea", {5}), ("pot", {3})):
         answer = index.search(query, 9, allowed)
-        assert {note - far for note in answer.notes.tolist()} == expected
+        assert {note - far for note in answer.columns.notes.tolist()} == expected
         assert answer.total == len(expected)

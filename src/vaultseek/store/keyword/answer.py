@@ -115,11 +115,6 @@ class KeywordAnswer:
         """Return the number of notes in the columns."""
         return len(self.columns.notes)
 
-    @property
-    def notes(self) -> Ints:
-        """Ids in the ledger, best first, int64[n]."""
-        return self.columns.notes
-
     @cached_property
     def rows(self) -> dict[int, int]:
         """The row of each note in the columns, by its id."""

@@ -168,10 +168,6 @@ class Segment:
             if self._checksum(section) != section.checksum:
                 raise self._damaged("its content has changed")
 
-    def term(self, text: str) -> int:
-        """Return the number of a term, or -1."""
-        return self.tables.vocabulary.find(text.encode())
-
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
         """Return the numbers of those of the terms that are here; ``heads`` are their `first_bytes`."""
         return self.tables.vocabulary.find_all(texts, heads)

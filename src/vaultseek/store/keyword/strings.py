@@ -17,7 +17,7 @@ HEAD_BYTES = 8
 
 
 class Strings(Sequence[bytes]):
-    """Byte strings in one buffer; ``find`` and ``with_prefix`` need them sorted and distinct."""
+    """Byte strings in one buffer; ``find_all`` and ``with_prefix`` need them sorted and distinct."""
 
     __slots__ = ("_heads", "_offsets", "blob", "offsets")
 
@@ -52,11 +52,6 @@ class Strings(Sequence[bytes]):
             bounds = self._offsets[index.start or 0 : stop + 1].tolist()
             return [self.blob[first:last] for first, last in pairwise(bounds)]
         return self.blob[self._offsets[index] : self._offsets[index + 1]]
-
-    def find(self, value: bytes) -> int:
-        """Return the index of the value, or -1."""
-        index = self._place(value)
-        return index if index < len(self) and self[index] == value else -1
 
     def find_all(self, values: Sequence[bytes], heads: Ints) -> list[int]:
         """Return the indexes of those of the values that are here; ``heads`` are their `first_bytes`."""
