@@ -124,20 +124,15 @@ def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
             return everything - _narrow(inner, ledger, remaining)
         case Contains() | Matches() | Within():
             return _by_text(part, ledger, remaining)
-    ids = _by_table(part, ledger)
-    return ids if remaining is None else ids & remaining
-
-
-def _by_table(part: Tag | Dated | Linked | OfOneFact, ledger: Ledger) -> Ids:
-    match part:
         case Tag():
-            return _with_tag(part, ledger)
+            ids = _with_tag(part, ledger)
         case Dated():
-            return _in_period(part, ledger)
+            ids = _in_period(part, ledger)
         case Linked():
-            return _linking_to(part, ledger) if part.by == "links" else _linked_from(part, ledger)
+            ids = _linking_to(part, ledger) if part.by == "links" else _linked_from(part, ledger)
         case _:
-            return _in_column(part, ledger)
+            ids = _in_column(part, ledger)
+    return ids if remaining is None else ids & remaining
 
 
 def _with_tag(part: Tag, ledger: Ledger) -> Ids:
