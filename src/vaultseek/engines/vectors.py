@@ -81,7 +81,6 @@ class ShardVectors:
 
     @property
     def state(self) -> WorkerState:
-        """The state of the worker."""
         return self._worker.state
 
     async def apply(
@@ -96,7 +95,6 @@ class ShardVectors:
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete, store or replace vectors in a collection; then set the version."""
         if (writer := self._writer) is None:
             return
         table, ids = table_name(store, collection), np.asarray(notes, np.int64)
@@ -124,7 +122,6 @@ class ShardVectors:
         allowed: NoteIds | None = None,
         deadline: float | None = None,
     ) -> SemanticAnswer:
-        """Return the ``k`` notes nearest to a text or vector, by passages and by notes."""
         began = time.perf_counter()
         if isinstance(text, str):  # some models embed a question otherwise than a passage
             nothing = (None, None)
@@ -152,26 +149,22 @@ class ShardVectors:
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = None
     ) -> Mapping[int, Vectors]:
-        """Return the vectors of those notes that have one."""
         sql = f"SELECT note, vector FROM {table_name(store, NOTES)} WHERE note = ANY(%s)"
         rows = await _ask(lambda: self._server.rows(sql, list(notes)), deadline)
         return {note: np.frombuffer(data, ">f2", offset=_HEADER).astype(np.float32) for note, data in rows}
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version of the last complete ``apply``; None if there is no such collection."""
         await self._worker.ready(deadline)  # callers may use the store from now on
         sql, table = "SELECT value FROM state WHERE name = %s", table_name(store, collection)
         rows = await _ask(lambda: self._server.rows(sql, table), deadline)
         return rows[0][0] if rows else None
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
-        """Return the number of vectors in the collection."""
         sql = f"SELECT count(*) FROM {table_name(store, collection)}"
         rows = await _ask(lambda: self._server.rows(sql), deadline)
         return rows[0][0] if rows else 0
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
-        """Delete the vectors of a space."""
         if (writer := self._writer) is None:
             return
 

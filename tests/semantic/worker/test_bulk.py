@@ -26,7 +26,7 @@ class Elsewhere(BulkProcess):
         self.texts = 0
         self.has_ended = False
         self._fault = fault
-        self._is_usable = usable
+        self.is_usable = usable
 
     @property
     def is_loading(self) -> bool:

@@ -160,23 +160,19 @@ class PooledKeeper:
 
     @property
     def state(self) -> WorkerState:
-        """The state of the worker."""
         return self._pool.worker(self._model).state
 
     async def ready(self, deadline: float | None = None) -> None:
-        """Return when the worker is ready."""
         async with self._pool.use(self._model) as worker:
             await worker.ready(deadline)
 
     async def embed(
         self, texts: Sequence[str], *, urgent: bool = False, deadline: float | None = None
     ) -> Vectors:
-        """Return a unit vector for each text."""
         async with self._started() as keeper:
             return await keeper.embed(texts, urgent=urgent, deadline=deadline)
 
     async def apply(self, store: Path, collection: str, **changes: Any) -> None:
-        """Delete, store or replace vectors in a collection; then set the version."""
         async with self._started() as keeper:
             await keeper.apply(store, collection, **changes)
         failpoint("second.stored")
@@ -190,7 +186,6 @@ class PooledKeeper:
         allowed: NoteIds | None = None,
         deadline: float | None = None,
     ) -> SemanticAnswer:
-        """Return the nearest notes."""
         clock = asyncio.get_running_loop().time
         began = clock()
         async with self._started(deadline) as keeper:
@@ -200,22 +195,18 @@ class PooledKeeper:
     async def vectors(
         self, store: Path, notes: Sequence[int], *, deadline: float | None = None
     ) -> Mapping[int, Vectors]:
-        """Return the vectors of those notes that have one."""
         async with self._pool.use(self._model) as worker:
             return await self._vector_store(worker).vectors(store, notes, deadline=deadline)
 
     async def version(self, store: Path, collection: str, *, deadline: float | None = None) -> str | None:
-        """Return the version of the last complete ``apply``."""
         async with self._started() as keeper:
             return await keeper.version(store, collection, deadline=deadline)
 
     async def count(self, store: Path, collection: str, *, deadline: float | None = None) -> int:
-        """Return the number of vectors in the collection."""
         async with self._started() as keeper:
             return await keeper.count(store, collection, deadline=deadline)
 
     async def drop(self, store: Path, *, deadline: float | None = None) -> None:
-        """Delete the store."""
         async with self._pool.use(self._model) as worker:
             await self._vector_store(worker).drop(store, deadline=deadline)
 

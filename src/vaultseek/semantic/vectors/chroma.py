@@ -24,7 +24,7 @@ _HNSW = {
 
 
 class ChromaIndex:
-    """The Chroma database in the folder ``path``, created if it is missing."""
+    """The Chroma database in the folder ``path``, created if it is missing; see ``ApproximateIndex``."""
 
     def __init__(self, path: Path) -> None:
         import chromadb
@@ -37,16 +37,13 @@ class ChromaIndex:
         )
 
     def count(self) -> int:
-        """See ``ApproximateIndex.count``."""
         return int(self._collection.count())
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """See ``ApproximateIndex.add``."""
         rows = range(first, first + len(vectors))
         self._collection.upsert(ids=list(map(str, rows)), embeddings=vectors)
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        """See ``ApproximateIndex.nearest``."""
         # Ids alone: what else Chroma can return takes several times as long.
         result = self._collection.query(query_embeddings=[vector], n_results=k, include=[])
         return np.array(result["ids"][0], dtype=np.int64)

@@ -46,7 +46,8 @@ class BulkProcess:
         self._process = ChildProcess(COMMAND, name, directory or "")
         self._fingerprint = fingerprint
         self._ready = threading.Event()
-        self._is_usable = False
+        self.is_usable = False
+        """True if it has loaded the same model as the worker, and has not failed since."""
         threading.Thread(target=self._await_ready, name="bulk", daemon=True).start()
 
     @property
@@ -54,30 +55,25 @@ class BulkProcess:
         """True until it is ready, or has failed."""
         return not self._ready.is_set()
 
-    @property
-    def is_usable(self) -> bool:
-        """True if it has loaded the same model as the worker, and has not failed since."""
-        return self._is_usable
-
     def embed(self, texts: Sequence[str], *, query: bool) -> Vectors:
         """Return the vectors of the texts. Raises WorkerUnavailable if the process has ended."""
         try:
             self._process.send(*parts_of({"texts": list(texts), "query": query}))
             vectors: Vectors = frame_of(*self._process.receive()).arrays[0]
         except (ChildEnded, FrameLost) as error:
-            self._is_usable = False
+            self.is_usable = False
             raise WorkerUnavailable(f"embedding in bulk failed: {error}") from None
         return vectors
 
     def end(self) -> None:
         """End it without waiting for its work."""
-        self._is_usable = False
+        self.is_usable = False
         self._process.kill()
         self._process.end()
 
     def _await_ready(self) -> None:
         with contextlib.suppress(ChildEnded):
-            self._is_usable = self._process.receive()[0]["fingerprint"] == self._fingerprint
+            self.is_usable = self._process.receive()[0]["fingerprint"] == self._fingerprint
         self._ready.set()
 
 

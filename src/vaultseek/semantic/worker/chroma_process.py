@@ -36,20 +36,16 @@ class ChromaProcess:
             raise WorkerUnavailable(f"the process of Chroma cannot be started: {error}") from None
 
     def count(self) -> int:
-        """See ``ApproximateIndex.count``."""
         return int(self._ask({"call": "count"}).header["count"])
 
     def add(self, first: int, vectors: Vectors) -> None:
-        """See ``ApproximateIndex.add``."""
         self._ask({"call": "add", "first": first}, (vectors,))
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        """See ``ApproximateIndex.nearest``."""
         rows: Rows = self._ask({"call": "nearest", "k": k}, (vector,), NEAREST_SECONDS).arrays[0]
         return rows
 
     def end(self) -> None:
-        """See ``ApproximateIndex.end``."""
         self._process.end(END_SECONDS)
 
     def _ask(self, header: JSON, arrays: Sequence[Array] = (), seconds: float | None = None) -> Frame:
