@@ -16,7 +16,6 @@ from vaultseek.core.indexing.crash_marker import CrashMarker
 from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
 from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReadJob, ReadNotes
 from vaultseek.core.indexing.reading import NoteReader, content_digest, read_or_report
-from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
 
 if TYPE_CHECKING:
@@ -37,19 +36,6 @@ _LOOK_SECONDS = 0.1
 log = logging.getLogger(__name__)
 _Note = tuple[int, str, bytes | None]
 """Id, path and stored hash of a note to read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Notes that were read: id and rows of those ``indexed``, those ``unchanged``, and how many (``done``).
-
-    ``segment`` is one of the keyword index.
-    """
-
-    indexed: Sequence[tuple[int, NoteRows]]
-    unchanged: Sequence[UnchangedNote]
-    done: int
-    segment: PreparedSegment | None = None
 
 
 @dataclass(slots=True)
@@ -87,7 +73,7 @@ class BatchReader:
         self._handout.forget(self._pool)
         self._pool.close()
 
-    def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[Batch]:
+    def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[ReadNotes]:
         """Yield the notes in batches, each to be committed before the next is asked for.
 
         They come as they are read, so that no process waits for one that has longer notes.
@@ -118,10 +104,10 @@ class BatchReader:
             # The size of the next batches follows from the time of this one.
             share = BATCH_SECONDS / max(result.seconds, 0.01)
             self._size = max(1, min(MOST_NOTES, int(result.done * min(4.0, share))))
-            yield Batch(result.indexed, result.unchanged, result.done, result.segment)
+            yield result
             rest.extendleft(reversed(waiting.job.notes[result.done :]))
 
-    def publish(self, batch: Batch) -> None:
+    def publish(self, batch: ReadNotes) -> None:
         """Make a committed batch searchable by word, and start a merge of segments if one is due."""
         notes = [number for number, _ in batch.indexed]
         segment = batch.segment
@@ -160,7 +146,7 @@ class BatchReader:
         waiting.result = self._pool.read(waiting.job)
         return True
 
-    def _read_here(self, job: ReadJob) -> Batch:
+    def _read_here(self, job: ReadJob) -> ReadNotes:
         indexed: list[tuple[int, NoteRows]] = []
         unchanged: list[UnchangedNote] = []
         for number, path, stored in job.notes:
@@ -169,4 +155,4 @@ class BatchReader:
                 indexed.append((number, note_rows(note)))
             elif note is not None:
                 unchanged.append(note)
-        return Batch(indexed, unchanged, len(job.notes))
+        return ReadNotes(indexed, unchanged, len(job.notes))

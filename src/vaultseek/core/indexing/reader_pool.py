@@ -91,8 +91,8 @@ class ReadNotes:
     indexed: Sequence[tuple[int, NoteRows]]
     unchanged: Sequence[UnchangedNote]
     done: int
-    segment: PreparedSegment | None
-    seconds: float
+    segment: PreparedSegment | None = None
+    seconds: float = 0.0
 
 
 class ReaderPool:
