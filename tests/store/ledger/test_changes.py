@@ -87,4 +87,4 @@ def test_changes_are_counted_and_read_by_column(world):
     rows, removed = changed_rows(here.ledger, start, "path, title")
     assert rows == [("a.md", "Other")]
     assert len(removed) == 1
-    assert changed_rows(here.ledger, 0, "path", "path != 'a.md'") == ([("c.md",)], [])
+    assert changed_rows(here.ledger, 0, "path", "path != 'a.md'") == ([("c.md",)], None)

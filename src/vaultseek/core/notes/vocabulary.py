@@ -10,7 +10,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.core.notes.completer import GRADES, Completer, Match, Named
 from vaultseek.store.ledger import Ledger
-from vaultseek.store.ledger.changes import RemovalsPruned, changed_rows
+from vaultseek.store.ledger.changes import changed_rows
 
 COMMON_VALUES = 10
 """Values listed with each property, the commonest."""
@@ -71,12 +71,10 @@ class Vocabulary:
         revision = ledger.revision
         if revision == self._revision:
             return
-        try:
-            rows, removed = changed_rows(ledger, self._revision, _COLUMNS, _HAS_ANY)
-        except RemovalsPruned:
+        rows, removed = changed_rows(ledger, self._revision, _COLUMNS, _HAS_ANY)
+        if removed is None:
             self._clear()
-            rows, removed = changed_rows(ledger, 0, _COLUMNS, _HAS_ANY)
-        for note in removed:
+        for note in removed or ():
             self.put(note, "[]", "{}")
         for row in rows:
             self.put(*row)
@@ -231,13 +229,9 @@ class SyncedNames:
         revision = self._ledger.revision
         if revision == self._revision:
             return
-        try:
-            rows, removed = changed_rows(self._ledger, self._revision, self._columns, self._condition)
-        except RemovalsPruned:
-            self._revision = 0
-            rows, removed = changed_rows(self._ledger, 0, self._columns, self._condition)
+        rows, removed = changed_rows(self._ledger, self._revision, self._columns, self._condition)
         names = {row[0]: list(self._names(*row)) for row in rows}
-        if self._revision:
+        if removed is not None:
             self._set_changed({**self._changed, **{note: [] for note in removed}, **names})
         else:
             self._ranked = Completer(name for own in names.values() for name in own)

@@ -68,14 +68,14 @@ def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
 
 def changed_rows(
     ledger: Ledger, since: int, columns: str, condition: str = "1 = 1"
-) -> tuple[list[Any], list[int]]:
+) -> tuple[list[Any], list[int] | None]:
     """Return these columns of the notes that changed after the revision ``since``, and the removed notes.
 
-    It is for what is kept in memory. Of the beginning, only notes with the ``condition`` are returned. Raises
-    RemovalsPruned.
+    It is for what is kept in memory. At the beginning, 0, or if the removals were pruned, these are None: the
+    rows are those of all notes with the ``condition`` then.
     """
-    removed = _removed_since(ledger, since)
-    where = "revision > ?" if since else f"revision > ? AND {condition}"
+    removed = ledger.notes.removed_since(since) if since else None
+    where, since = (f"{condition} AND revision > ?", 0) if removed is None else ("revision > ?", since)
     return ledger.select(f"SELECT {columns} FROM notes WHERE {where}", since), removed
 
 
