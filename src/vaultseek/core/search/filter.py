@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
+from types import SimpleNamespace
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -179,7 +179,12 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     if isinstance(part, NameMatches | PropertyMatches):
         rows = _in_time(rows, part.pattern)
     read = READ[column]
-    return {note for note, value in rows if part.matches(SingleFact(column, read(value)))}
+
+    def has_fact(value: str) -> bool:
+        facts: Any = SimpleNamespace(**{column: read(value)})  # a condition on one column reads nothing else
+        return part.matches(facts)
+
+    return {note for note, value in rows if has_fact(value)}
 
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
@@ -327,25 +332,3 @@ class LedgerFacts:
         number: int = self._row[0]
         chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
         return pieces(chunks, [line for _, _, line in json.loads(self._row[5])], scope)
-
-
-class SingleFact:
-    """A single fact about a note, for conditions on one column; made for thousands of notes."""
-
-    path = ""
-    title = ""
-    aliases: Collection[str] = ()
-    tags: Collection[str] = ()
-    properties: Mapping[str, Any] = MappingProxyType({})
-    created: float | None = None
-    modified: float | None = None
-    links: Collection[str] = ()
-    backlinks: Collection[str] = ()
-    headings: Collection[str] = ()
-    tasks: Sequence[Task] = ()
-
-    def __init__(self, name: str, value: Any) -> None:
-        setattr(self, name, value)
-
-    def passages(self, scope: Scope) -> Iterable[str]:
-        return ()
