@@ -131,18 +131,20 @@ def notes_with_identifier(
     return Identified(frozenset(), frozenset(near))
 
 
-def texts_like(parsed: ParsedRequest, ledger: Ledger) -> Iterator[str]:
+def texts_like(parsed: ParsedRequest, ledger: Ledger, *, only_separated: bool = False) -> Iterator[str]:
     """Yield texts to search for where no note has the query's only identifier, the most like it first.
 
-    They are its letters and digits as some note separates them, ``089 / 123 45 67`` for ``0891234567``, and
-    beginnings that others may have, ``E-41`` and ``E41`` for ``E-4199``. While the query is typed, no text is
-    read for separators.
+    They are its letters and digits as some note separates them, ``089 / 123 45 67`` for ``0891234567``, and,
+    unless they are ``only_separated``, beginnings that others may have, ``E-41`` and ``E41`` for ``E-4199``.
+    While the query is typed, no text is read for separators.
     """
     if len(parsed.profile.identifiers) > 1:
         return
     identifier = fold(parsed.profile.identifiers[0])
     if not parsed.request.typing and (separate := _as_separated(identifier, ledger)):
         yield separate
+    if only_separated:
+        return
     pieces = _pieces(identifier)
     last = next((at for at in reversed(range(len(pieces))) if pieces[at].isdecimal()), 0)
     letters = "".join(pieces[:last]).rstrip(" -")

@@ -219,7 +219,8 @@ class Searcher:
         with clock.stage("fuse"):
             evidence, ranking = self._ranked(evidence)
             if ranking.is_identifier_missing:
-                evidence, ranking = self._like_identifier(evidence, clock) or (evidence, ranking)
+                like = self._like_identifier(evidence, bool(ranking.near_identifiers), clock)
+                evidence, ranking = like or (evidence, ranking)
             index_state = vault.index_state()
             selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
             opened = opened_before(parsed, evidence.retrieval, vault.ledger)
@@ -231,14 +232,19 @@ class Searcher:
             parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault.ledger, vault.graph
         )
 
-    def _like_identifier(self, evidence: _Evidence, clock: _StageClock) -> tuple[_Evidence, Ranking] | None:
-        """Search for what is like an identifier that no note has, until some note has it."""
+    def _like_identifier(
+        self, evidence: _Evidence, has_near: bool, clock: _StageClock
+    ) -> tuple[_Evidence, Ranking] | None:
+        """Search for what is like an identifier that no note has, until some note has it.
+
+        If the ranking ``has_near`` notes already, only for its letters and digits with other separators.
+        """
         parsed, filtered = evidence.parsed, evidence.filtered
-        for text in texts_like(parsed, self._vault.ledger):
+        for text in texts_like(parsed, self._vault.ledger, only_separated=has_near):
             keyword = ask_keyword(parsed, _ids(filtered), self._vault, text)
             if keyword.keyword is not None and len(keyword.keyword):
                 found = self._ranked(self._score(parsed, filtered, keyword, Retrieval(), clock))
-                if found[1].with_identifier or found[1].near_identifiers:
+                if found[1].with_identifier or (found[1].near_identifiers and not has_near):
                     return found
         return None
 

@@ -85,8 +85,8 @@ class Ranking:
 
     @property
     def is_identifier_missing(self) -> bool:
-        """True if the query consists of identifiers, and no note has one for text or name, or one like it."""
-        return self.with_identifier is not None and not (self.with_identifier or self.near_identifiers)
+        """True if the query consists of identifiers, and no note has one for text or name."""
+        return self.with_identifier is not None and not self.with_identifier
 
 
 def rank(
