@@ -353,6 +353,10 @@ def test_completion_of_blocks(indexed):
     indexed.until("vim.api.nvim_get_current_line():match('^see %[%[#^[%w-]+%]%]$')")
     id = indexed.ask("vim.api.nvim_get_current_line():match('#(.*)%]%]')")
     indexed.until(f"vim.fn.getline(3) == 'Slugs eat the lettuce. {id}'")
+    indexed.keys("Gosee [[Long#^xylophone<C-x><C-o><Esc>")
+    indexed.until("vim.api.nvim_get_current_line():match('^see %[%[Long#^[%w-]+%]%]$')")
+    id = indexed.ask("vim.api.nvim_get_current_line():match('#(.*)%]%]')")
+    indexed.until(f"vim.fn.getbufline('Long.md', '$')[1] == 'The xylophone stands here. {id}'")
 
 
 def test_completion_of_properties_and_their_values(indexed):
