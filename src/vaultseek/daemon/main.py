@@ -148,11 +148,9 @@ async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIter
         yield
         return
     log.info("listening on port %d of this machine, its token is in %s", port.number, port.file)
-    try:
+    with contextlib.closing(port):
         async with _authenticated(server, port.socket, LoopbackVerifier(port.secrets)):
             yield
-    finally:
-        port.close()
 
 
 @contextlib.asynccontextmanager

@@ -70,10 +70,6 @@ class EngineOptions:
         if self.certificate and not Path(self.certificate).expanduser().is_file():
             raise ConfigError(f"index.certificate: expected a file, found none at {self.certificate}")
 
-    def check_token_file(self) -> None:
-        """Raise ConfigError, one line, if the file of the token cannot be used."""
-        paths.read_secret("", self.token_file, "index.token")
-
     def token(self) -> str:
         """Return the token, "" if there is none. Raises ConfigError if it is not where the settings say."""
         return paths.read_secret(self.token_variable, self.token_file, "index.token") or ""

@@ -174,8 +174,8 @@ def access_problems(settings: Settings, origin: Origin) -> list[SettingProblem]:
 
 def _of_engine(index: IndexSettings) -> Iterator[tuple[Location, str]]:
     options = index.options
-    checks: dict[str, Callable[[], None]] = {
-        "token_file": options.check_token_file,
+    checks: dict[str, Callable[[], object]] = {
+        "token_file": lambda: paths.read_secret("", options.token_file, "index.token"),
         "certificate": options.check_certificate,
     }
     if index.uri or index.engine is not None:

@@ -104,7 +104,7 @@ def _is_replaced(pid: int | None) -> bool:
 
 
 class _Daemon:
-    """The daemon as a run sees it. It may be restarted meanwhile."""
+    """See `vaultseek.tools.cluster.run.Daemon`. It may be restarted meanwhile."""
 
     def __init__(
         self, client: Caller, invocation: Invocation, named: tuple[str, str, int], waiting: _WaitRequest
@@ -115,7 +115,6 @@ class _Daemon:
         self._waiting = waiting
 
     def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
-        """Return path and bytes of notes to parse, by key, each of them once."""
         answer = self._call("index/files", {"limit": min(limit, limits.TAKEN_NOTES)})
         if not answer:
             return {}
@@ -123,11 +122,9 @@ class _Daemon:
         return {file["key"]: (file["path"], base64.b64decode(file["content"])) for file in answer["files"]}
 
     def submit_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
-        """Hand over parsed notes, and keys of notes that the daemon has to parse itself."""
         self._call("index/notes", {"notes": dict(notes), "refused": list(refused)})
 
     def texts(self, limit: int) -> Mapping[str, str]:
-        """Return texts by key whose vectors are missing, each of them once."""
         answer = self._call("index/texts", {"limit": min(limit, limits.TAKEN_TEXTS)})
         if not answer:
             return {}
@@ -139,7 +136,6 @@ class _Daemon:
             raise Unavailable("the model of the vault has changed meanwhile; run the command again")
 
     def submit_vectors(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
-        """Hand over vectors in base64, and keys of texts that the daemon has to embed itself."""
         given = {"fingerprint": self._named[1], "vectors": dict(vectors), "refused": list(refused)}
         self._call("index/vectors", given)
 

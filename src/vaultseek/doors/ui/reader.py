@@ -1,7 +1,6 @@
 """A note for the page: its properties, its text as HTML, and the part that a link or an embed names."""
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +44,7 @@ async def read_note(
     ``cut`` says that there are others, and ``cut_lines`` that some of these are too long.
     """
     answer = await ask("note/get", {"vault": vault, "note": note})
+    folder = answer["vault_path"]
     lines = answer["text"].split("\n")
     body = Part(min(read_frontmatter(lines).body_line, len(lines) + 1), len(lines))
     whole = await asyncio.to_thread(part_of, anchor, answer) if anchor else body
@@ -75,14 +75,9 @@ async def read_note(
         "last_line": window.last,
         "cut": window != whole or bool(answer["truncated"]),
         "cut_lines": any(len(each) > LINE_CHARS for each in shown),
-        "obsidian_url": _address(answer),
+        # A note on another machine has no address.
+        "obsidian_url": obsidian_url(str(Path(folder, answer["path"]))) if folder else "",
     }
-
-
-def _address(answer: JSON) -> str:
-    """Return the address of a note in Obsidian, "" if it is on another machine."""
-    vault = answer["vault_path"]
-    return obsidian_url(os.path.join(vault, answer["path"])) if vault else ""  # noqa: PTH118
 
 
 def part_of(anchor: str, note: JSON) -> Part:
