@@ -13,6 +13,7 @@ from vaultseek.core.notes.anchors import block_lines
 from worlds import write_files
 
 NOTES = {
+    "Windlass.MD": "anchor\n",
     "Pump.md": "---\ntags: [work/pumps]\naliases: [Bilge]\nstatus: open\n---\n"
     "# Pump\n\nSwitch E-4107. [[Tea]]\n\n## Alarm\nIt rings. ^al1\n",
     "Garden.md": "# Garden\n\nSlugs eat the lettuce. See [[Pump|the pump]]\n"
@@ -455,6 +456,10 @@ async def test_links_can_be_mended_and_mentions_linked(served):
         assert "vaultseek.related" in str(mention["Related notes"])
         here.open("Shed.MD", "See [[Pumpe]].\n")
         assert "Change to Pump" in await actions_at(here, "Shed.MD", 0, 7)
+        here.open("Hut.md", "See [w](Windlas.md).\n")
+        mended = await actions_at(here, "Hut.md", 0, 10)
+        assert [new_texts(mended[title].edit) for title in mended if "Windlass" in title] == [["Windlass.MD"]]
+        assert (await completed(here, "[w](Windl¦)"))["Windlass.MD"] == "Windlass.MD"
         assert await here.until_published("Shed.MD", bool)
 
 

@@ -277,3 +277,8 @@ async def test_a_part_of_a_vault_has_its_links_as_soon_as_the_vault_has(opened):
     await vault.in_writer(vault.indexer.load_graph)
     assert part.graph is not None
     assert part.graph is part.graph
+
+
+def test_a_paused_vault_names_the_command_as_a_shell_reads_it(tmp_path):
+    reason = VaultOptions("My notes", tmp_path).paused_reason
+    assert "`vaultseek vault resume 'My notes'`" in reason.text

@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import os
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -112,7 +113,7 @@ class VaultOptions:
     @property
     def paused_reason(self) -> Reason:
         """The reason for what a paused vault cannot do."""
-        command = f"vaultseek vault resume {self.name}"
+        command = f"vaultseek vault resume {shlex.quote(self.name)}"
         return Reason("paused", f"the vault {self.name} is paused; run `{command}` to follow it again")
 
 

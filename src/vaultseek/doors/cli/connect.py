@@ -104,7 +104,7 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
 
 def note_file(note: str) -> str:
     """Return the absolute path of the file that a note is named by; nothing if it is named otherwise."""
-    is_file = (os.sep in note or note.endswith(".md")) and os.path.isfile(note)
+    is_file = (os.sep in note or note.lower().endswith(".md")) and os.path.isfile(note)
     return os.path.realpath(note) if is_file else ""
 
 

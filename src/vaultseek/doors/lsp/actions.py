@@ -151,7 +151,7 @@ def _change(
     old = text.line(written.line)[written.start : written.end]
     markdown = not in_brackets(written, text.lines)
     change = with_fragment if is_fragment else rewritten
-    if markdown and not is_fragment and not target.endswith(".md") and old.split("#")[0].endswith(".md"):
+    if markdown and not is_fragment and not is_markdown(target) and is_markdown(old.split("#")[0]):
         target += ".md"
     new = change(old, target, markdown=markdown, quote=quote_before(link, text.lines))
     edit = types.TextEdit(text.range(written), new)

@@ -332,7 +332,7 @@ def _inserted(item: JSON, typing: Typing) -> str:
 def _note_target(item: JSON, typing: Typing) -> str:
     link = str(item.get("link") or item["path"])
     if typing.form == "markdown":
-        path = link if link.endswith(".md") or not str(item["path"]).endswith(".md") else f"{link}.md"
+        path = link if is_markdown(link) or not is_markdown(str(item["path"])) else f"{link}{NOTE_SUFFIX}"
         return destination(path)
     if str(item["path"]).endswith(NOTE_SUFFIX):
         link = link.removesuffix(NOTE_SUFFIX)  # it has one in vaults that want Markdown links
