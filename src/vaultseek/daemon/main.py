@@ -44,6 +44,8 @@ from vaultseek.settings.watch import SettingsFile
 
 LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
+DAEMON_PORT = "daemon.tcp"
+"""The name among the addresses of the port for clients of this machine, which has none in the settings."""
 """Name of the file beside the log that a crash in native code is written to."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
@@ -118,7 +120,7 @@ async def _run(
     log.info("listening on %s", endpoint.path)
     try:
         async with (
-            _loopback(endpoint.path, server, enabled=settings.daemon.tcp),
+            _loopback(endpoint.path, server, methods.addresses, enabled=settings.daemon.tcp),
             _team(settings.team, server, methods, metrics),
         ):
             await methods.stop.wait()
@@ -136,12 +138,18 @@ async def _run(
 
 
 @contextlib.asynccontextmanager
-async def _loopback(beside: Path, server: Server, *, enabled: bool) -> AsyncIterator[None]:
-    """Also accept clients with the token on a loopback port; go on without it if it cannot be opened."""
+async def _loopback(
+    beside: Path, server: Server, addresses: dict[str, str | None], *, enabled: bool
+) -> AsyncIterator[None]:
+    """Also accept clients with the token on a loopback port; go on without it if it cannot be opened.
+
+    The reason for that is noted in ``addresses``.
+    """
     try:
         port = LoopbackPort.open(beside) if enabled else None
     except Unavailable as error:
         log.error("%s", error)
+        addresses[DAEMON_PORT] = str(error)
         port = None
     if port is None:
         remove_address_file(beside)

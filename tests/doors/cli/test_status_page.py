@@ -105,6 +105,12 @@ def test_the_first_problems_are_named_and_the_rest_counted() -> None:
     assert lines[-1] == "    and 35 more; `vaultseek status --json` lists them"
 
 
+def test_addresses_that_cannot_be_used() -> None:
+    addresses = {"0.0.0.0:80": "it is taken", "daemon.tcp": "no file can be written", "[::1]:81": None}
+    shown = page({"daemon": {"addresses": addresses}}, Terminal(), now=NOW).splitlines()
+    assert shown[1:3] == ["team: it is taken", "port: no file can be written"]
+
+
 def test_no_vault_and_hardly_anything_known() -> None:
     assert "no vault is open" in page(status(), Terminal(), now=NOW)
     assert page({}, Terminal(), now=NOW).startswith("vaultseek · pid ?")

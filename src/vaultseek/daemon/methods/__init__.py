@@ -53,7 +53,7 @@ class Methods:
         """``metrics`` counts the requests, if they are wanted."""
         self.stop = asyncio.Event()
         self.addresses: dict[str, str | None] = {}
-        """The addresses of a team's server, and why one cannot be used, or None."""
+        """The addresses of a team's server and the daemon's port, and why one cannot be used, or None."""
         self._file = file
         self._registry = registry
         self._socket = socket

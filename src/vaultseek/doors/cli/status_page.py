@@ -77,8 +77,10 @@ def _daemon(daemon: JSON, terminal: Terminal, settings_problem: str) -> Iterator
         yield from terminal.listed([f"model: {model}", *rest])
         if worker.get("sends"):
             yield from terminal.wrapped(terminal.paint(clean(worker["sends"]), "yellow"))
-    for problem in filter(None, (daemon.get("addresses") or {}).values()):
-        yield from terminal.wrapped(terminal.paint(f"team: {clean(problem)}", "red"))
+    for name, problem in (daemon.get("addresses") or {}).items():
+        if problem:
+            what = "port" if name == "daemon.tcp" else "team"
+            yield from terminal.wrapped(terminal.paint(f"{what}: {clean(problem)}", "red"))
     for key in ("config", "socket"):
         if daemon.get(key):
             yield from terminal.wrapped(terminal.paint(f"{key}: {clean(daemon[key])}", "dim"))

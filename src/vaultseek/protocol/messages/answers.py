@@ -1035,7 +1035,8 @@ class DaemonStatus(Answer):
     config: str | None
     socket: str
     addresses: dict[str, str | None]
-    """The addresses of a team's server in the settings, and why one cannot be used, or None."""
+    """The addresses of a team's server in the settings, and why one cannot be used, or None; ``daemon.tcp``
+    stands for the daemon's own port if that cannot be."""
     shards_problem: str | None
     """The reason why a searcher cannot list the vaults of the engine, or None."""
     worker: WorkerStatus
