@@ -39,3 +39,35 @@ def test_a_note_is_shown_with_its_file_name_where_its_title_is_another(vault, tm
         "log": ("log", None),
         "pumps/sump": ("The sump", "pumps/sump"),
     }
+
+
+def test_a_name_of_the_same_words_comes_first_whatever_their_form(vault, tmp_path):
+    notes = {
+        "Task State.md": "Open, done, dropped.\n",
+        "quick-note.md": "---\ntitle: Scratch\n---\nA page for the day.\n",
+        "Über uns.md": "Wer wir sind.\n",
+        "Organ.md": "Pipes and stops.\n",
+        "Charts.md": "The organization of the club, and how an organization grows.\n",
+        "Log.md": "Each task, its state: tasks, states, tasks by state. A quick note. Uns, uber uns.\n",
+    }
+    queries = (
+        "task states",
+        "states of tasks",
+        "what is a task state",
+        "quick notes",
+        "uber uns",
+        "organization",
+    )
+    with measured_here(vault(notes), tmp_path) as ask:
+        first = [ask(query, SearchSettings())["results"][0]["path"] for query in queries]
+    assert first == ["Task State.md"] * 3 + ["quick-note.md", "Über uns.md", "Charts.md"]
+
+
+def test_a_name_of_some_words_of_the_query_raises_its_note(vault, tmp_path):
+    notes = {f"Day {day}.md": f"Weather and work of day {day}.\n" for day in range(20)} | {
+        "Bilge Pump.md": "Runs dry in spring.\n",
+        "Log.md": "The bilge smells. How does a pump work? A bilge pump works by a float.\n",
+    }
+    with measured_here(vault(notes), tmp_path) as ask:
+        results = ask("how does the bilge pump work", SearchSettings())["results"]
+    assert results[0]["path"] == "Bilge Pump.md"

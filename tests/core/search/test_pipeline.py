@@ -59,17 +59,17 @@ def test_steps_change_nothing_that_they_are_given(opened):
     lanes = score_lanes(parsed, retrieval, len(NOTES))
     vectors = {1: np.ones(4, np.float32) / 2, 2: np.ones(4, np.float32) / 2}
     given = copy.deepcopy((parsed, content_of(retrieval.keyword), lanes))
-    ranking = rank(parsed, retrieval, lanes, vectors, None, opened.ledger, opened.graph)
+    ranking = rank(parsed, retrieval, lanes, vectors, None, opened)
     candidates = list(ranking.candidates)
     select_results(parsed, retrieval, ranking, None, opened.index_state())
     assert (parsed, content_of(retrieval.keyword), lanes) == given
     assert list(ranking.candidates) == candidates
-    assert rank(parsed, retrieval, lanes, vectors, None, opened.ledger, opened.graph) is not ranking
+    assert rank(parsed, retrieval, lanes, vectors, None, opened) is not ranking
 
 
 def test_the_same_retrieval_ranks_the_same(opened):
     trace = run(opened, "sump pump")
-    again = rank(trace.parsed, trace.retrieval, trace.lanes, trace.vectors, None, opened.ledger, opened.graph)
+    again = rank(trace.parsed, trace.retrieval, trace.lanes, trace.vectors, None, opened)
     assert [each.note for each in again.candidates] == [each.note for each in trace.ranking.candidates]
 
 
@@ -81,7 +81,7 @@ def test_similar_notes_support_each_other_as_far_as_the_model_reads_the_query(op
     gains = []
     for reading in (1.0, 0.0):
         retrieval = replace(trace.retrieval, semantic=replace(trace.retrieval.semantic, reading=reading))
-        ranking = rank(trace.parsed, retrieval, trace.lanes, vectors, None, opened.ledger, opened.graph)
+        ranking = rank(trace.parsed, retrieval, trace.lanes, vectors, None, opened)
         gains.append([each.regularization for each in ranking.candidates])
     assert any(gains[0])
     assert not any(gains[1])

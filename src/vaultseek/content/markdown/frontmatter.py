@@ -188,6 +188,8 @@ def created_time(note: Note, modified: float) -> float:
 
 def property_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | None:
     """Return the Unix time of the first of these properties with a date; case does not matter in names."""
+    if not properties:  # as of most notes that a search ranks
+        return None
     values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
     moments = (_moment(values.get(name.casefold())) for name in names)
     return next((moment for moment in moments if moment is not None), None)

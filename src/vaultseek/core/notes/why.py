@@ -79,7 +79,7 @@ def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
         trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=2 * limits.RESULTS
     )
     ids = None if trace.filtered is None else trace.filtered.ids
-    ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault.ledger, vault.graph)
+    ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault)
     return replace(trace, ranking=ranking, results=ranking.candidates)
 
 

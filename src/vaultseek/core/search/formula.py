@@ -18,8 +18,9 @@ In the order in which a search uses it:
 5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
    :func:`link_evidence`) and stay below the leaders of the direct lanes. A note that has most of the query's
    words together with a better one that it is linked with comes up to it (:func:`joined_score`).
-6. **Recency and anchors** multiply: anchors the score, recency a part of it (:func:`recency_factor`,
-   :func:`anchor_factor`). Notes whose title, alias or file name is the query come first.
+6. **Recency, anchors and names** multiply: recency a part of the score (:func:`recency_factor`), the others
+   all of it (:func:`anchor_factor`, :func:`name_factor`). Notes whose title, alias or file name is the query
+   come first.
 7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
    (:func:`confidence`).
 
@@ -364,6 +365,11 @@ def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]])
 def anchor_factor(boost: float, share: float) -> float:
     """Return the factor for a note that holds this ``share`` of the query's anchors."""
     return 1.0 + (boost - 1.0) * share
+
+
+def name_factor(share: float) -> float:
+    """Return the factor for a note whose name is this ``share`` of the query's words."""
+    return 1 + share**2
 
 
 def confidence(

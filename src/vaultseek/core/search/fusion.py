@@ -30,6 +30,7 @@ from vaultseek.core.search.formula import (
     joined_score,
     link_bound,
     link_contribution,
+    name_factor,
     prefix_name_score,
     recency_factor,
     regularized,
@@ -52,16 +53,18 @@ class Signals:
     """Facts about the candidates beside the lanes; a note that is missing has none.
 
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
-    contains; ``exactly_named`` the notes whose title, alias or file name is the query (candidates even if no
-    lane proposes them), and ``prefix_named`` those with one that begins with what is being typed, in the
-    order in which they come first; ``similarity`` cosines between notes, both ways. ``certain`` are notes
-    whose words could hardly be there by chance, ``wordless`` those with none of the query's words. ``joined``
-    has by note those that a link joins to it, with the strength of the link times the share of the query's
-    words that the two have together.
+    contains; ``names`` the share of the query that the note's name is; ``exactly_named`` the notes whose
+    title, alias or file name is the query (candidates even if no lane proposes them), and ``prefix_named``
+    those with one that begins with what is being typed, in the order in which they come first;
+    ``similarity`` cosines between notes, both ways. ``certain`` are notes whose words could hardly be there
+    by chance, ``wordless`` those with none of the query's words. ``joined`` has by note those that a link
+    joins to it, with the strength of the link times the share of the query's words that the two have
+    together.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, float] = field(default_factory=dict)
+    names: Mapping[str, float] = field(default_factory=dict)
     exactly_named: Collection[str] = ()
     prefix_named: Sequence[str] = ()
     similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -287,7 +290,8 @@ def _neighbours(graph: Lane | None, combined: Combined) -> dict[str, Contributio
 
 def _factors(note: str, fusion: Fusion, signals: Signals) -> tuple[float, float]:
     recency = recency_factor(signals.age_days.get(note), fusion.tiers)
-    return recency, anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
+    anchor = anchor_factor(fusion.anchor_boost, signals.anchors.get(note, 0.0))
+    return recency, anchor * name_factor(signals.names.get(note, 0.0))
 
 
 def _bound(scores: Mapping[str, float], graph_only: Sequence[bool], direct: Mapping[str, Parts]) -> float:

@@ -228,9 +228,7 @@ class Searcher:
 
     def _ranked(self, evidence: _Evidence) -> tuple[_Evidence, Ranking]:
         parsed, ids, vault = evidence.parsed, _ids(evidence.filtered), self._vault
-        return evidence, rank(
-            parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault.ledger, vault.graph
-        )
+        return evidence, rank(parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault)
 
     def _like_identifier(
         self, evidence: _Evidence, has_near: bool, clock: _StageClock

@@ -8,7 +8,6 @@ know of them counts wherever a lane was cut. As many candidates are ranked at an
 does not depend on it.
 """
 
-import re
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,7 @@ from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.markdown.frontmatter import file_name_time, property_time
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
+from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.certainty import JUDGED_NOTES
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
@@ -40,24 +40,21 @@ from vaultseek.core.search.fusion import (
 from vaultseek.core.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
 from vaultseek.core.search.identifiers import notes_with_date, notes_with_identifier, notes_with_signs
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
+from vaultseek.core.search.names import name_shares, notes_named, notes_prefix_named
 from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.scoring import ScoredLanes, judge, similarity
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.search import SearchSettings
-from vaultseek.store.graph import GRAPH_MISSING, Graph
+from vaultseek.store.graph import GRAPH_MISSING
 from vaultseek.store.keyword.index import KeywordAnswer
+from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import Ledger, NoteRow
 
 DAY_SECONDS = 86_400.0
-DAYS_OF_MONTH = 64
-"""Notes with the name of a day that a search for its month puts first."""
-
 LATEST_OPENS = 100
 """Opened notes, the latest, that a list of notes has first."""
-
-_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +92,17 @@ def rank(
     lanes: ScoredLanes,
     vectors: Mapping[int, Any],
     allowed: NoteIds | None,
-    ledger: Ledger,
-    graph: Graph | None,
+    vault: SearchedVault,
 ) -> Ranking:
     """Rank the best notes that the lanes propose, every note of that very name, and their neighbours by link.
 
     ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
     """
     keyword, settings = retrieval.keyword, parsed.request.settings
+    ledger, graph, span_finder = vault.ledger, vault.graph, vault.keyword_index.span_finder
     pinned = those_within(pinned_to(parsed.query.rank_text, ledger), allowed)
-    with_name = _notes_named(parsed, allowed, ledger) | pinned
-    prefix_named = _notes_prefix_named(parsed, allowed, ledger)
+    with_name = notes_named(parsed, allowed, ledger) | pinned
+    prefix_named = notes_prefix_named(parsed, allowed, ledger)
     reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
     fusion = _fusion(settings, reading, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
@@ -113,6 +110,9 @@ def rank(
     proposed = {*best, *lanes.first(REGULARIZED_NOTES), *with_name, *prefix_named}
     proposed.update(*with_signs.values())
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
+    shares = name_shares(parsed, keyword, notes, span_finder)
+    # Whatever the limit is, these are candidates.
+    with_name = with_name or {id for id in lanes.first(REGULARIZED_NOTES) if shares.get(id) == 1.0}
     # Of the notes called so, the files of that name; all of them if there is none.
     name = parsed.query.rank_text
     files = {id for id in with_name if id in notes and is_file_name(notes[id].path, name)}
@@ -123,6 +123,7 @@ def rank(
         exactly_named={notes[id].path for id in exactly_named if id in notes},
         prefix_named=[notes[id].path for id in prefix_named if id in notes],
         similarity=similarity(vectors, notes),
+        names={notes[id].path: share for id, share in shares.items()},
     )
     direct = [lane.proposing(parsed.depth, notes) for lane in lanes]
     combined = combine(direct, fusion, signals)
@@ -134,7 +135,7 @@ def rank(
         words = _query_words(parsed, keyword)
         neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, allowed)
         links = Lane("graph", settings.graph_weight, list(starmap(LaneHit, neighbours.evidence.items())))
-        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes)
+        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes, span_finder)
         notes = neighbours.notes
         known = [replace(lane, known=each.of(notes)) for lane, each in zip(direct, lanes, strict=True)]
         combined = complete(combined, known, fusion, signals)
@@ -185,36 +186,6 @@ def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     return Ranking(candidates, {row.path: row for row in listed})
 
 
-def _notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
-    by_name = ledger.notes.ids_by_name
-    text = parsed.query.rank_text
-    names = {text, parsed.request.query.strip(), *dates_of(text)}
-    return those_within(set().union(*map(by_name, names)), allowed)
-
-
-def _notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
-    """Return the ids of the notes with a name that begins with what is being typed, in their order.
-
-    A month is as good as typed: its days begin with it.
-    """
-    notes, text = parsed.request.prefix_named, parsed.query.rank_text
-    month = next(filter(_MONTH.fullmatch, (text, *dates_of(text))), None)
-    if not notes and month is not None:
-        notes = _notes_of_month(month, ledger)
-    inside = those_within(notes, allowed)
-    return [id for id in dict.fromkeys(notes) if id in inside]
-
-
-def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
-    """Return the ids of the notes called by a month, 2026-03, or by a day of it, in their order."""
-    sql = (
-        "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
-        " ORDER BY length(name), name LIMIT ?"
-    )
-    days = (f"{month}-", f"{month}.", f"{month}-[0-3][0-9]*")
-    return tuple(row[0] for row in ledger.select(sql, month, *days, DAYS_OF_MONTH))
-
-
 def _fusion(settings: SearchSettings, reading: float, norm: float) -> Fusion:
     """Return the options of the fusion; vectors of notes in a language that the model does not read, as far
     as that of the query tells, say little about which are similar."""
@@ -237,11 +208,18 @@ def _with_neighbours(
     keyword: KeywordAnswer | None,
     known: Mapping[int, NoteRow],
     notes: Mapping[int, NoteRow],
+    span_finder: SpanFinder,
 ) -> Signals:
     added = {id: row for id, row in notes.items() if id not in known}
     ages = _ages(added.values(), parsed.request.settings)
     anchors = anchor_shares(parsed.profile.anchors, keyword, added)
-    return replace(signals, age_days={**signals.age_days, **ages}, anchors={**signals.anchors, **anchors})
+    names = {added[id].path: share for id, share in name_shares(parsed, keyword, added, span_finder).items()}
+    return replace(
+        signals,
+        age_days={**signals.age_days, **ages},
+        anchors={**signals.anchors, **anchors},
+        names={**signals.names, **names},
+    )
 
 
 def _with_certain_words(
