@@ -1,8 +1,9 @@
-"""Measure whether a note comes first that a query calls by its name, in other words beside it or inflected.
+"""Measure whether a note comes first that a query calls by its name or by a heading.
 
     python scripts/bench_names.py [--cache DIR] VAULT...
 
-Each note with a file name of one to four words that no other note has for a name is asked for in four ways.
+Each note with a file name of one to four words that no other note has for a name is asked for in four ways,
+and each note by its headings of two to four words that no other note has, at most 150 a vault.
 """
 
 import argparse
@@ -23,7 +24,8 @@ from vaultseek.store.ledger import Ledger
 from vaultseek.tools.evaluate.run import cache_directory
 
 NAME = re.compile(r"[^\W\d_]{3,}( [^\W\d_]{3,}){0,3}")
-WAYS = ("the name", "the other number", "what is it", "in a question")
+WAYS = ("the name", "the other number", "what is it", "in a question", "a heading")
+MOST_HEADINGS = 150
 QUESTIONS = (
     "notes about {}",
     "how does {} work",
@@ -56,39 +58,60 @@ def in_other_number(name: str) -> str:
     return name + ("es" if name.endswith(("ch", "sh", "x")) else "s")
 
 
-def queries(path: str, name: str) -> tuple[str, ...]:
-    """Return the query of each way."""
-    question = QUESTIONS[zlib.crc32(path.encode()) % len(QUESTIONS)]
-    return name, in_other_number(name), f"what is {name}", question.format(name)
+def headings(ledger: Ledger) -> Iterator[tuple[str, str]]:
+    """Yield the path of a note and a heading, in small letters, that is in no other note and is no name."""
+    rows = ledger.notes.by_id(ledger.notes.ids()).values()
+    places = [(row.path, {heading.text.lower() for heading in row.headings}, row) for row in rows]
+    counts = Counter(text for _, texts, row in places for text in {*texts, *map(str.lower, row.names)})
+    for path, texts, row in places:
+        for text in texts - {name.lower() for name in row.names}:
+            if counts[text] == 1 and " " in text and NAME.fullmatch(text):
+                yield path, text
+
+
+def queries(ledger: Ledger) -> list[list[tuple[str, str]]]:
+    """Return the queries of each way, each with the path of the note that it is about."""
+    notes = list(named(ledger))
+    places = sorted(headings(ledger), key=lambda place: zlib.crc32("".join(place).encode()))
+    return [
+        notes,
+        [(path, in_other_number(name)) for path, name in notes],
+        [(path, f"what is {name}") for path, name in notes],
+        [(path, QUESTIONS[zlib.crc32(path.encode()) % len(QUESTIONS)].format(name)) for path, name in notes],
+        places[:MOST_HEADINGS],
+    ]
 
 
 async def measure(root: Path, cache: Path | None) -> None:
-    """Print the share of the notes that come first, by way, and the mean reciprocal rank."""
-    settings = Settings().search
+    """Print the share of the notes that come first, by way, the mean reciprocal rank and the number."""
     options, models = VaultOptions(root.name, root), choose_models("bundled")
     directory = cache_directory(root, cache)
     async with indexed_vault(options, directory, models, lambda phase, counts: None, []) as vault:
         searcher = Searcher(vault)
-        notes = list(named(vault.ledger))
-        ranks: list[list[float]] = [[] for _ in WAYS]
-        for path, name in notes:
-            for way, query in zip(ranks, queries(path, name), strict=True):
-                answer = await searcher.search(SearchRequest(query, settings, limit=10))
-                paths = [result["path"] for result in answer["results"]]
-                way.append(1 / (1 + paths.index(path)) if path in paths else 0.0)
-    figures = (f"{sum(rank == 1 for rank in way) / len(way):.3f}, {sum(way) / len(way):.3f}" for way in ranks)
-    print(f"| {root.name} | {len(notes)} | {' | '.join(figures)} |", flush=True)
+        figures = []
+        for asked in queries(vault.ledger):
+            ranks = [await rank(searcher, query, path) for path, query in asked]
+            first = sum(each == 1 for each in ranks) / max(len(ranks), 1)
+            figures.append(f"{first:.3f}, {sum(ranks) / max(len(ranks), 1):.3f} of {len(ranks)}")
+    print(f"| {root.name} | {' | '.join(figures)} |", flush=True)
+
+
+async def rank(searcher: Searcher, query: str, path: str) -> float:
+    """Return the reciprocal rank of the note; 0 if it is not among the first ten."""
+    answer = await searcher.search(SearchRequest(query, Settings().search, limit=10))
+    paths = [result["path"] for result in answer["results"]]
+    return 1 / (1 + paths.index(path)) if path in paths else 0.0
 
 
 def main() -> None:
-    """Print a table with a row for each vault: first, and mean reciprocal rank."""
+    """Print a table with a row for each vault."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("vaults", nargs="+", type=Path)
     parser.add_argument("--cache", type=Path)
     arguments = parser.parse_args()
-    print(f"| vault | notes | {' | '.join(WAYS)} |\n|---|---|---|---|---|---|")
+    print(f"| vault | {' | '.join(WAYS)} |\n|---|---|---|---|---|---|")
     for root in arguments.vaults:
         asyncio.run(measure(root, arguments.cache))
 

@@ -71,3 +71,13 @@ def test_a_name_of_some_words_of_the_query_raises_its_note(vault, tmp_path):
     with measured_here(vault(notes), tmp_path) as ask:
         results = ask("how does the bilge pump work", SearchSettings())["results"]
     assert results[0]["path"] == "Bilge Pump.md"
+
+
+def test_a_heading_of_the_words_of_the_query_raises_its_note(vault, tmp_path):
+    notes = {f"Day {day}.md": f"Weather and work of day {day}.\n" for day in range(20)} | {
+        "Boat.md": "## Hull\nRed.\n\n## Winter storage\nUnder the roof.\n",
+        "Log.md": "Storage in winter costs more. Winter comes, and storage: winter storage is full.\n",
+    }
+    with measured_here(vault(notes), tmp_path) as ask:
+        results = ask("winter storage", SearchSettings())["results"]
+    assert results[0]["path"] == "Boat.md"

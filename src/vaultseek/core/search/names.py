@@ -1,7 +1,11 @@
 """Which notes are called what the query says."""
 
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from vaultseek.base.text import fold_accents
 from vaultseek.content.query.dates import dates_of
@@ -18,6 +22,9 @@ DAYS_OF_MONTH = 64
 INFLECTION_CHARS = 2
 """Characters per word by which a name may be longer or shorter than the query: *queries* is *query*, but
 *organization* is not *organ*, although their stem is the same."""
+HEADING_SHARE = 0.5
+"""The share of a query that a heading is counts so much less than that of a name."""
+CACHED_NAMES = 4096
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -34,61 +41,98 @@ def name_shares(
     parsed: ParsedRequest,
     keyword: KeywordAnswer | None,
     notes: Mapping[int, NoteRow],
+    leading: Collection[int],
     span_finder: SpanFinder,
 ) -> dict[int, float]:
-    """Return by note how much of the query its name is, from 0 to 1; only shares above 0.
+    """Return by note how much of the query its name or a heading is, from 0 to 1; only shares above 0.
 
-    It is the share of the query's words, by weight, if the name has no others. Words are those of the index,
-    without stop words: *what are task states* is *Task State*, *task-state* and *taskState*. A word that the
-    vault does not have is in no name. There are none for a query of identifiers, which are not inflected.
+    It is the share of the query's words, by weight, if the name has no others; of a heading, which is looked
+    at in the ``leading`` notes, it is ``HEADING_SHARE`` of that. Words are those of the index, without stop
+    words: *what are task states* is *Task State*, *task-state* and *taskState*. A word that the vault does
+    not have is in no name. There are none for a query of identifiers, which are not inflected.
     """
     if keyword is None or parsed.profile.pure_identifier:
         return {}
-    matcher = TermMatcher.of_answer(keyword, span_finder)
-    stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
-    asked = [term for term in keyword.terms if term.kind not in ("whole", "date")]
-    asked = [term for term in asked if term.word not in stop_words] or asked
-    words = {matcher.words[each]: term for term in asked for each in term.terms if each in matcher.words}
-    initials = {term.word[:1] for term in words.values()}
-    total = sum(term.weight * term.idf for term in asked)
-    is_known = all(term.df for term in asked)
-    shares: dict[int, float] = {}
-    for id, row in notes.items():
-        for name in row.names:
-            written = _WORD.findall(fold_accents(name.lower()))
-            if not all(word[0] in initials or word in stop_words for word in written):
-                continue  # as for most names: to analyse one takes ten times as long
-            numbers = _words_of(name, row.language, matcher, words, stop_words)
-            weight = sum(words[number].weight * words[number].idf for number in numbers)
-            share = 1.0 if is_known and numbers == words.keys() else weight / total if total else 0.0
-            if share > shares.get(id, 0.0):
-                shares[id] = share
-    return shares
+    asked = QueryWords.of(keyword, span_finder)
+    if not asked.words:
+        return {}
+    shares = {
+        id: max(
+            max(asked.share(name, row.language) for name in row.names),
+            HEADING_SHARE * max((asked.share(each.text, row.language) for each in row.headings), default=0.0)
+            if id in leading
+            else 0.0,
+        )
+        for id, row in notes.items()
+    }
+    return {id: share for id, share in shares.items() if share}
 
 
-def _words_of(
-    name: str,
-    language: str,
-    matcher: TermMatcher,
-    words: Mapping[int, MatchedTerm],
-    stop_words: Set[str],
-) -> set[int]:
-    """Return the numbers of the query's words that a name consists of, beside stop words.
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a query without stop words, by the number that the ``matcher`` has for them.
 
-    None if it has other words, or others with the same stem.
+    ``total`` is their weight with that of the words that the vault does not have; ``initials`` are their
+    first letters.
     """
-    matches = [match for match in matcher.matches(name, language) if match[2] in words]
-    numbers = {number for _, _, number in matches}
-    if any(words[number].fuzzy for number in numbers):
-        return set()
-    rest = list(name)
-    for start, end, _ in matches:
-        rest[start:end] = " " * (end - start)
-    others = _WORD.findall(fold_accents("".join(rest).lower()))
-    written = sum(map(len, _WORD.findall(name))) - sum(map(len, others))
-    asked = sum(len(words[number].word) for number in numbers)
-    is_same = abs(written - asked) <= INFLECTION_CHARS * len(numbers)
-    return numbers if is_same and set(others) <= stop_words else set()
+
+    matcher: TermMatcher
+    words: Mapping[int, MatchedTerm]
+    total: float
+    initials: frozenset[str]
+    stop_words: frozenset[str]
+    is_known: bool
+
+    @classmethod
+    def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
+        """Return the words that the keyword index searched for."""
+        matcher = TermMatcher.of_answer(keyword, span_finder)
+        stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
+        terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
+        terms = [term for term in terms if term.word not in stop_words] or terms
+        words = {matcher.words[each]: term for term in terms for each in term.terms if each in matcher.words}
+        return cls(
+            matcher,
+            words,
+            sum(term.weight * term.idf for term in terms),
+            frozenset(term.word[:1] for term in words.values()),
+            stop_words,
+            all(term.df for term in terms),
+        )
+
+    def share(self, name: str, language: str) -> float:
+        """Return the share of the words that a name in this language is; 1 only of all, if all are known."""
+        for word in _words(name):
+            if word[0] not in self.initials and word not in self.stop_words:
+                return 0.0  # as for most names: to analyse one takes ten times as long
+        numbers = self._numbers(name, language)
+        if self.is_known and numbers == self.words.keys():
+            return 1.0
+        weight = sum(self.words[number].weight * self.words[number].idf for number in numbers)
+        return weight / self.total if self.total else 0.0
+
+    def _numbers(self, name: str, language: str) -> set[int]:
+        """Return the numbers of the words that a name consists of, beside stop words.
+
+        None if it has other words, or others with the same stem.
+        """
+        matches = [match for match in self.matcher.matches(name, language) if match[2] in self.words]
+        numbers = {number for _, _, number in matches}
+        if any(self.words[number].fuzzy for number in numbers):
+            return set()
+        rest = list(name)
+        for start, end, _ in matches:
+            rest[start:end] = " " * (end - start)
+        others = _words("".join(rest))
+        written = sum(map(len, _words(name))) - sum(map(len, others))
+        asked = sum(len(self.words[number].word) for number in numbers)
+        is_same = abs(written - asked) <= INFLECTION_CHARS * len(numbers)
+        return numbers if is_same and self.stop_words.issuperset(others) else set()
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(fold_accents(name.lower())))
 
 
 def notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:

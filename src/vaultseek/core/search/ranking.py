@@ -107,12 +107,12 @@ def rank(
     fusion = _fusion(settings, reading, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
     with_signs = notes_with_signs(parsed, keyword, allowed, ledger)
-    proposed = {*best, *lanes.first(REGULARIZED_NOTES), *with_name, *prefix_named}
+    leading = set(lanes.first(REGULARIZED_NOTES))  # candidates whatever the limit is
+    proposed = {*best, *leading, *with_name, *prefix_named}
     proposed.update(*with_signs.values())
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
-    shares = name_shares(parsed, keyword, notes, span_finder)
-    # Whatever the limit is, these are candidates.
-    with_name = with_name or {id for id in lanes.first(REGULARIZED_NOTES) if shares.get(id) == 1.0}
+    shares = name_shares(parsed, keyword, notes, leading, span_finder)
+    with_name = with_name or {id for id in leading if shares.get(id) == 1.0}
     # Of the notes called so, the files of that name; all of them if there is none.
     name = parsed.query.rank_text
     files = {id for id in with_name if id in notes and is_file_name(notes[id].path, name)}
@@ -130,7 +130,7 @@ def rank(
     links: Lane | None = None
     neighbours = Neighbours()
     if graph is not None and _wants_graph(parsed):
-        first = {notes[id].path for id in {*lanes.first(REGULARIZED_NOTES), *with_name} if id in notes}
+        first = {notes[id].path for id in leading | with_name if id in notes}
         seeds = leaders(combined, fusion, signals, SEEDS, among=first)
         words = _query_words(parsed, keyword)
         neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, allowed)
@@ -213,7 +213,9 @@ def _with_neighbours(
     added = {id: row for id, row in notes.items() if id not in known}
     ages = _ages(added.values(), parsed.request.settings)
     anchors = anchor_shares(parsed.profile.anchors, keyword, added)
-    names = {added[id].path: share for id, share in name_shares(parsed, keyword, added, span_finder).items()}
+    names = {
+        added[id].path: share for id, share in name_shares(parsed, keyword, added, (), span_finder).items()
+    }
     return replace(
         signals,
         age_days={**signals.age_days, **ages},

@@ -109,7 +109,7 @@ class Arithmetic(Answer):
     recency: float
     """Factor for the note's age: of the share of the score that it multiplies."""
     anchors: float
-    """Factor for the identifiers and phrases of the query in it, and for the query's words in its name."""
+    """Factor for the identifiers and phrases of the query in it, and for the query's words in names."""
     bound: float
     """Factor that keeps notes by link alone, or without any word, below others."""
     joined: float
