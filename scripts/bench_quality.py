@@ -48,7 +48,7 @@ TWO_NOTES = "-two-notes"
 _LINK = re.compile(r"!?\[\[([^\[\]|]*)(?:\|([^\[\]]*))?\]\]|(?<!!)\[([^\[\]]*)\]\((?!http)[^()]*\)")
 DAYS_OF_RECENT, DAYS_OF_OLD = (3, 20), 400
 METRICS = ("nDCG@10", "nDCG@5", "Hit@5", "P@5", "MRR", "Recall@10", "Recall@100")
-_KINDS = ("noise", "foreign", "lost")
+_KINDS = ("noise_refused", "foreign_refused", "questions_lost")
 _OVERVIEW = ("nDCG@10", "nDCG@5", "Hit@1", "Hit@5", "P@5", "MRR", "Recall@100")
 
 

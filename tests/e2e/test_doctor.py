@@ -186,7 +186,7 @@ def test_a_vault_that_is_gone_and_notes_that_cannot_be_read(daemon, doctor, file
     (tmp_path / "gone").rmdir()
     code, findings = doctor("--no-worker")
     assert code == 1
-    assert findings["vault gone"]["message"] == f"no folder at {tmp_path / 'gone'}"
+    assert findings["vault gone"]["message"] == f"{tmp_path / 'gone'}: no such folder"
     assert "vault remove" in findings["vault gone"]["advice"]
     assert findings["vault vault"]["message"] == "2 notes, but 1 not a file"
 

@@ -103,7 +103,7 @@ NOISE_QUERIES = 40
 class Refusal(NamedTuple):
     """Shares, in [0, 1], of queries that find nothing below the confidence ``threshold``.
 
-    ``noise`` is letters typed at random, ``foreign`` queries without a right note, ``questions`` those that
+    Noise is letters typed at random, foreign are queries without a right note, questions those that
     have one; the worst category loses most of them. None where there are no such queries.
     """
 
