@@ -193,6 +193,8 @@ def test_properties(text, expected):
         ("OR keel", "OR keel |", "OR was taken as a word; it stands between two terms"),
         ("keel OR", "keel OR |", "OR was taken as a word"),
         ("(keel OR) mast", "keel OR mast |", "OR was taken as a word"),
+        ("keel NOT mast", "keel NOT mast |", "NOT was taken as a word; write - before a term to exclude it"),
+        ("(keel NOT tag:mast) sail", "keel NOT sail | tag mast", "NOT was taken as a word"),
         ("k* mast", "k* mast |", "k* ranks by k alone; a prefix has two letters or more"),
     ],
 )
@@ -217,6 +219,9 @@ def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
         "OR",
         '"OR" keel',
         "keel or mast OR sail",
+        "keel not mast",
+        "keel NOT",
+        "DO NOT ENTER",
         "ke* mast",
         "line:k*",
     ],

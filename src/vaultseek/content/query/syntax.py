@@ -249,6 +249,9 @@ class _Parser:
         text = self.text[start : self.position]
         if text == "OR" and self.text.strip() != text:
             self.notes.append("OR was taken as a word; it stands between two terms")
+        # In a query all in capitals, NOT is no operator of another search.
+        elif text == "NOT" and not self.text.isupper() and self.text[self.position :].strip(" )"):
+            self.notes.append("NOT was taken as a word; write - before a term to exclude it")
         elif _SHORT_PREFIX.fullmatch(text):
             self.notes.append(f"{text} ranks by {text[0]} alone; a prefix has two letters or more")
         return word
