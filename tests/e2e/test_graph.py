@@ -120,10 +120,18 @@ def test_where_no_links_lead_a_step_is_by_meaning_and_says_so(graph):
 
 def test_a_step_by_meaning_reaches_a_part_whose_notes_are_nearest_to_nothing_here(indexed_vault):
     crowd = {f"tea/{n}.md": f"# Tea {n}\n\nTea steeps in the pot, [[tea/0]].\n" for n in range(130)}
-    far = {"harbour.md": "# Harbour\n\nCranes unload ships, see [[quay]].\n", "quay.md": "# Quay\n\nStone.\n"}
+    far = {"harbour.md": "# Harbour\n\nCranes unload tea, see [[quay]].\n", "quay.md": "# Quay\n\nStone.\n"}
     vault = indexed_vault({**crowd, **far})
     (route,) = vault.json("graph", "path", "tea/7.md", "quay.md")["routes"]
     assert [step["by"] for step in route].count("meaning") == 1
+
+
+def test_no_step_by_meaning_joins_notes_about_different_things(indexed_vault):
+    vault = indexed_vault({"tea.md": "# Tea\n\nSteep in a pot.\n", "quay.md": "# Quay\n\nCranes unload.\n"})
+    answer = vault.json("graph", "path", "Tea", "Quay")
+    assert (answer["routes"], answer["partial"]) == ([], [])
+    shown = vault.run("graph", "path", "Tea", "Quay").stdout
+    assert shown == "No path: no links lead there, and nothing there is near in meaning.\n"
 
 
 def test_a_file_from_another_folder_is_either_end_of_a_path(graph):

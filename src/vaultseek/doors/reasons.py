@@ -1,4 +1,4 @@
-"""The reasons for a suggested link, in words."""
+"""The reasons for a suggested link, and for no path, in words."""
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count
@@ -20,3 +20,10 @@ def reason_text(reason: JSON) -> str:
     if reason["kind"] == "common_links":
         return f"{count(reason['count'], 'note')} linked with both"
     return _REASONS[reason["kind"]].format(**reason)
+
+
+def no_path_reason(answer: JSON) -> str:
+    """Return in words why an answer of ``graph/path`` has no routes."""
+    reasons = "; ".join(lane["reason"] for lane in answer["partial"])
+    meaning = f"meaning was not asked: {reasons}" if reasons else "nothing there is near in meaning"
+    return f"no links lead there, and {meaning}"

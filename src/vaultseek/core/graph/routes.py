@@ -9,7 +9,7 @@ from vaultseek.base.model import JSON, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.links import line_of
 from vaultseek.core.notes.read import about
-from vaultseek.core.notes.related import nearest_by_meaning
+from vaultseek.core.notes.related import alike
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -27,8 +27,8 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
     """Return at most ``limit`` shortest routes from one note to another, each with its steps.
 
     Links count in both directions. Where no links lead, the one route crosses between the linked parts of
-    the two by the nearest notes in meaning; if meaning cannot be asked either, there is none, and ``partial``
-    has the reason.
+    the two by the nearest notes in meaning. There is none if no notes are near. There is none either if
+    meaning cannot be asked; then ``partial`` has the reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None
@@ -50,22 +50,24 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
     }
 
 
-async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason:
-    """Return the nearest pair of an end and a note linked with the other end, or why there is none."""
+async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
+    """Return the nearest pair of an end and a note linked with the other end; None if no pair is near.
+
+    A reason says why meaning cannot be asked.
+    """
     reason = vault.semantic_reason()
     if reason is not None:
         return reason
     of_start, of_end = await asyncio.to_thread(lambda: (graph.component(start.id), graph.component(end.id)))
     try:
-        near_start, near_end = await asyncio.gather(
-            nearest_by_meaning(start, vault, of_end), nearest_by_meaning(end, vault, of_start)
-        )
+        near_start, near_end = await asyncio.gather(alike(start, vault, of_end), alike(end, vault, of_start))
     except (WorkerUnavailable, IndexDamaged) as error:
         return Reason.of(error)
     leaps = [Leap(start.id, id, cosine) for id, cosine in near_start.items()]
     leaps += [Leap(id, end.id, cosine) for id, cosine in near_end.items()]
-    none = Reason("not_embedded", "the notes are not embedded yet")
-    return max(leaps, key=lambda leap: (leap.cosine, -leap.source, -leap.target), default=none)
+    if not leaps and (await asyncio.to_thread(vault.ledger.counts)).pending:
+        return Reason("not_embedded", "not all notes are embedded yet")
+    return max(leaps, key=lambda leap: (leap.cosine, -leap.source, -leap.target), default=None)
 
 
 def _route(ids: Sequence[int], leap: Leap | Reason | None, graph: Graph, ledger: Ledger) -> list[JSON]:

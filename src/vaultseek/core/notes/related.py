@@ -16,7 +16,6 @@ from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.snippet import preview
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
-from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING, Graph
 from vaultseek.store.ledger import NoteRow
@@ -53,22 +52,17 @@ async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     return await asyncio.to_thread(_answer, row, vault, (semantic, links, words), limit, partial)
 
 
-async def nearest_by_meaning(
-    row: NoteRow, vault: SearchedVault, among: Collection[int]
+async def alike(
+    row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
 ) -> Mapping[int, float]:
-    """Return the nearest of some notes by id, with the cosine of each one's own vector or best passage.
+    """Return the notes that mean something like the note, all or ``among`` some.
 
-    Raises WorkerUnavailable or IndexDamaged.
+    They are by id, with the cosine of each one's own vector or best passage. Raises WorkerUnavailable or
+    IndexDamaged.
     """
-    return _cosines(await _nearest(row, vault, np.array(sorted(among), np.int64)))
-
-
-async def alike(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
-    """Return the notes that mean something like the note by id, with their cosines as `nearest_by_meaning`.
-
-    Raises WorkerUnavailable or IndexDamaged.
-    """
-    answer = await _nearest(row, vault)
+    text = await asyncio.to_thread(vault.text_of_note, row)
+    allowed = None if among is None else np.array(sorted(among), np.int64)
+    answer = await vault.ask_semantic(text, RELATED_POOL, allowed)
     cosines = _cosines(answer)
     of_meaning = np.array(list(cosines.values()))
     of_words = np.full(len(cosines), np.nan)
@@ -78,11 +72,6 @@ async def alike(row: NoteRow, vault: SearchedVault) -> Mapping[int, float]:
         for (id, cosine), each in zip(cosines.items(), confidence.tolist(), strict=True)
         if each >= RELATED_CONFIDENCE
     }
-
-
-async def _nearest(row: NoteRow, vault: SearchedVault, among: NoteIds | None = None) -> SemanticAnswer:
-    text = await asyncio.to_thread(vault.text_of_note, row)
-    return await vault.ask_semantic(text, RELATED_POOL, among)
 
 
 async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSON]) -> Mapping[int, float]:

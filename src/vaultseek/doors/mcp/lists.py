@@ -10,7 +10,7 @@ from vaultseek.base.limits import LISTED_ITEMS_MOST, NOTE_LINKS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import count, fold, one_line
 from vaultseek.doors.mcp.reply import Form, Reply, dated, head_of, largest, line, times, without_commands
-from vaultseek.doors.reasons import reason_text
+from vaultseek.doors.reasons import no_path_reason, reason_text
 
 FOLDERS_NAMED = 30
 """Folders named above a list of notes, those with most notes."""
@@ -205,11 +205,8 @@ def route(answer: JSON, form: Form) -> Reply:
         {"kind": "step", **_note(step), "by": step["by"], "text": line(step.get("text") or "")}
         for step in steps
     ]
-    reasons = "; ".join(line(lane["reason"]) for lane in answer["partial"])
     title = (
-        f"path of {count(len(steps) - 1, 'step')}"
-        if steps
-        else f"no path: no links lead there, and {reasons}"
+        f"path of {count(len(steps) - 1, 'step')}" if steps else f"no path: {line(no_path_reason(answer))}"
     )
     return _graph(items, title, answer, form)
 

@@ -24,7 +24,7 @@ from vaultseek.doors.cli.options import (
 )
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.doors.cli.terminal import Terminal, clean, count
-from vaultseek.doors.reasons import reason_text
+from vaultseek.doors.reasons import no_path_reason, reason_text
 from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
@@ -195,8 +195,7 @@ def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
 
 def _routes(answer: JSON, terminal: Terminal) -> str:
     if not answer["routes"]:
-        reasons = "; ".join(clean(lane["reason"]) for lane in answer["partial"])
-        return f"No path: no links lead there, and meaning was not asked: {reasons}"
+        return f"No path: {clean(no_path_reason(answer))}."
     return "\n\n".join("\n".join(_route(route, terminal, answer)) for route in answer["routes"])
 
 

@@ -55,7 +55,9 @@ async function walk(page) {
   if (!page.path) return { route: [], trouble: "" };
   try {
     const { routes, partial } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
-    return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links lead to ${page.path.to}, and meaning was not asked: ${partial.map((lane) => lane.reason).join("; ")}.` };
+    const reasons = partial.map((lane) => lane.reason).join("; ");
+    const meaning = reasons ? `meaning was not asked: ${reasons}` : "nothing there is near in meaning";
+    return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links lead to ${page.path.to}, and ${meaning}.` };
   } catch (error) {
     return { route: [], trouble: error.message };
   }
