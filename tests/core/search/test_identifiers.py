@@ -286,6 +286,72 @@ def test_other_words_beside_an_identifier_are_searched_as_ever(opened):
     assert len(paths(ask(opened, "E-4107 motor hums"))) > 3
 
 
+BESIDE_WORDS = {
+    "Insurance.md": "The policy HR-4471-B covers the house.",
+    "Errors.md": "Error F.788 means a blocked pump; os.path2.join and snake_9 too. Of COVID-19 no word.",
+    "Part 0020-25-2741.md": "The part is in the shelf, a model HR4471D, an iphone-15-pro, order 50,000.",
+    "Bank.md": "---\niban: DE89 3704 0044 0532 0130 00\n---\nThe account.",
+    "Car.md": "The TÜV is due, code K\u20114 and AB_1234, release 7.57, RFC 2119.",
+}
+
+
+@pytest.fixture
+def beside(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[OpenVault]:
+    """Notes with identifiers that are asked for in a sentence."""
+    index = index_here(vault(BESIDE_WORDS), tmp_path / "index")
+    yield index
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("query", "missing"),
+    [
+        ("policy HR-4471-C", "HR-4471-C"),
+        ("what does error F.789 mean", "F.789"),
+        ("part 0020-25-9999", "0020-25-9999"),
+        ("policy HR-4471-B or HR-4471-C in the house", "HR-4471-C"),
+        ("pump X-77 and part Y-78", "X-77 or Y-78"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_an_identifier_beside_other_words_that_no_note_has_is_named(beside, query, missing, mode):
+    answer = ask(beside, query, mode=mode)
+    assert answer["results"]
+    assert answer["interpreted"]["notes"] == [f"no note has {missing}"]
+    assert ask(beside, query, mode=mode, typing=True)["interpreted"]["notes"] == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "policy HR-4471-B",
+        "policy hr4471b",
+        "model HR-4471-D",
+        "the account DE89370400440532013000",
+        "error f788",
+        "call os.path2 here",
+        "part 0020-25-2741",
+        "part iphone-15",
+        "order 50000 model",
+        "code K-4",
+        "car AB-1234",
+        "car release v7.57",
+        "car rfc-2119",
+        "covid19 word",
+        "policy of 2024-05",
+        "policy of 2024-05-17",
+        "policy of 17.5.2024",
+        "policy since mid-2024",
+        "policy in 1999",
+        "pump with 3.5 or 12 blocked",
+    ],
+)
+def test_there_is_no_remark_on_identifiers_written_otherwise_nor_on_dates_and_small_numbers(beside, query):
+    answer = ask(beside, query, mode="keyword")
+    assert answer["results"]
+    assert answer["interpreted"]["notes"] == []
+
+
 @pytest.mark.parametrize("query", ["§5", "main()", "§5 main()"])
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_notes_with_the_signs_of_an_identifier_are_told_from_those_with_its_word(

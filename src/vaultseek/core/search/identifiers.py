@@ -1,4 +1,4 @@
-"""Which notes have the identifiers that a query consists of.
+"""Which notes have the identifiers of a query.
 
 Who searches for ``E-4107`` alone wants the notes that have it. Notes with one like it, ``E-4170`` or the
 number by itself, are of interest only where no note has it; those that share a few letters or digits with it,
@@ -8,11 +8,12 @@ never.
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from heapq import nlargest
-from itertools import chain
+from itertools import chain, islice
 
 from vaultseek.base.text import fold
-from vaultseek.content.query.dates import has_date
+from vaultseek.content.query.dates import dates_in_numbers, has_date, parse_period
 from vaultseek.content.query.profile import find_identifiers
 from vaultseek.content.query.property_text import property_lines
 from vaultseek.core.search.filter import those_within
@@ -28,10 +29,12 @@ TELLING_DIGITS = 4
 """Digits that make a number, unless it is a year, tell an identifier by itself."""
 SEPARATED_CHARACTERS = 6
 """Letters and digits from which on an identifier is the same with any signs between them."""
-SEPARATORS = " \t\n\xa0./():,'’-"
+SEPARATORS = " \t\n\xa0./():,'’-‐‑_"
 """Signs between the groups of a long number or code."""
 SPELLINGS = 8
 """Ways to separate one identifier that are searched for."""
+SOUGHT = 3
+"""Identifiers beside other words that every text is looked at for: a pasted page may have hundreds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,53 @@ def _as_separated(identifier: str, ledger: Ledger) -> str:
     pattern = separate_pattern(identifier)
     if pattern is None:
         return ""
-    characters = [character for character in identifier if character.isalnum()]
+    found = _texts_with([character for character in identifier if character.isalnum()], ledger)
+    spellings = chain.from_iterable(re.findall(pattern, text) for text in found)
+    return " ".join(list(dict.fromkeys(spellings))[:SPELLINGS])
+
+
+def missing_beside_words(
+    parsed: ParsedRequest, keyword: KeywordAnswer | None, ledger: Ledger
+) -> tuple[str, ...]:
+    """Return the identifiers beside other words of a finished query that no note of the vault has.
+
+    Only those with a digit, and neither dates nor small numbers. Those that the keyword index does not know
+    may stand in a text with other separators, or be part of a longer name.
+    """
+    profile = parsed.profile
+    if keyword is None or not profile.identifiers or profile.pure_identifier or parsed.request.typing:
+        return ()
+    known = {term.word for term in keyword.terms if term.df and term.kind in _OF_WHOLE}
+    unknown = (
+        each for each in profile.identifiers if _is_code(each) and fold(each).strip("#§()") not in known
+    )
+    return tuple(each for each in islice(unknown, SOUGHT) if not _is_in_a_text(each, ledger))
+
+
+def _is_code(identifier: str) -> bool:
+    """True for an identifier of letters and digits, or of many digits, which is no date and names no year."""
+    pieces = _pieces(identifier)
+    numbers = [piece for piece in pieces if piece.isdecimal()]
+    if all(map(_YEAR.fullmatch, numbers)):
+        return False
+    if any(map(str.isalpha, pieces)):
+        return identifier.isascii()
+    is_date = dates_in_numbers(identifier) or parse_period(identifier, datetime.now())
+    return not is_date and sum(map(len, numbers)) >= TELLING_DIGITS
+
+
+def _is_in_a_text(identifier: str, ledger: Ledger) -> bool:
+    """True if some text has the identifier with any separators, even between letters if there are many."""
+    pieces = [piece for piece in _pieces(identifier) if piece.isalnum()]
+    characters = "".join(pieces)
+    if len(characters) >= SEPARATED_CHARACTERS or characters.isdecimal():
+        pieces = list(characters)
+    apart = re.compile(rf"(?<![^\W_]){_BETWEEN.join(pieces)}(?![^\W_])")
+    return any(map(apart.search, _texts_with(pieces, ledger)))
+
+
+def _texts_with(pieces: list[str], ledger: Ledger) -> Iterator[str]:
+    """Yield the texts of notes, folded, in which only separators stand between these letters and digits."""
     joined = "text"
     for _ in SEPARATORS:
         joined = f"replace({joined}, ?, '')"
@@ -168,12 +217,11 @@ def _as_separated(identifier: str, ledger: Ledger) -> str:
         "SELECT text FROM"
         " (SELECT text FROM chunks UNION ALL SELECT path || ' ' || properties FROM notes) AS texts"
         f" WHERE CASE WHEN text LIKE ? THEN instr(lower({joined}), ?) ELSE 0 END > 0",
-        f"%{'%'.join(characters)}%",
+        f"%{'%'.join(pieces)}%",
         *SEPARATORS,
-        "".join(characters),
+        "".join(pieces),
     )
-    spellings = chain.from_iterable(re.findall(pattern, fold(text)) for (text,) in found)
-    return " ".join(list(dict.fromkeys(spellings))[:SPELLINGS])
+    return (fold(text) for (text,) in found)
 
 
 def _with_text_like(patterns: Iterable[str | None], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
@@ -240,7 +288,7 @@ def separate_pattern(identifier: str) -> str | None:
     if not written.isascii() or not any(map(str.isdecimal, characters)):
         return None
     if len(characters) >= SEPARATED_CHARACTERS:
-        pattern = f"[{re.escape(SEPARATORS)}]*".join(characters)
+        pattern = _BETWEEN.join(characters)
     elif written.isdecimal() and len(written) > 3:
         pattern = rf"{written[:-3]}[.,'’ ]{written[-3:]}"
     else:
@@ -250,6 +298,7 @@ def separate_pattern(identifier: str) -> str | None:
 
 _PIECE = re.compile(r"[0-9]+|[^\W\d_]+|[\s\-]+|.", re.DOTALL)
 _HYPHEN = r"[-‐‑]"
+_BETWEEN = f"[{re.escape(SEPARATORS)}]*"
 
 
 def _pieces(identifier: str) -> list[str]:

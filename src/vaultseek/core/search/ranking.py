@@ -38,7 +38,12 @@ from vaultseek.core.search.fusion import (
     order,
 )
 from vaultseek.core.search.graph_boost import SEEDS, Neighbours, neighbour_evidence
-from vaultseek.core.search.identifiers import notes_with_date, notes_with_identifier, notes_with_signs
+from vaultseek.core.search.identifiers import (
+    missing_beside_words,
+    notes_with_date,
+    notes_with_identifier,
+    notes_with_signs,
+)
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.names import name_shares, notes_named, notes_prefix_named
 from vaultseek.core.search.opened import pinned_to
@@ -64,7 +69,7 @@ class Ranking:
     ``via``: the note whose link says most for a note, both by path. ``mentioned``: notes that are only
     named in it. ``with_identifier``: the notes that have an identifier of the query, or it for a name, if it
     consists of identifiers; else None. Where there are none, ``near_identifiers`` are those with one like it.
-    ``missing_identifiers`` are those of several that no note has.
+    ``missing_identifiers`` are those of several, or beside other words, that no note has.
     ``near`` are the notes that mean something like the query, or have many of its words or its name; if it
     is a date, those that have it.
     """
@@ -165,7 +170,7 @@ def rank(
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
         () if identified is None else {notes[id].path for id in identified.near},
         {notes[id].path for id in {*near, *named} if id in notes},
-        () if identified is None else identified.missing,
+        missing_beside_words(parsed, keyword, ledger) if identified is None else identified.missing,
     )
 
 
