@@ -138,6 +138,13 @@ def test_related_notes_by_meaning_and_by_link(garden):
     assert related["partial"] == []
 
 
+def test_nothing_related_to_a_note_is_no_fault_of_words(indexed_vault):
+    vault = indexed_vault({"empty.md": "", "quay.md": "# Quay\n\nCranes unload.\n"})
+    done = vault.run("related", "empty.md")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout == "Found nothing related to empty.md: no note is near in meaning or linked with it.\n"
+
+
 @pytest.mark.parametrize(
     "command",
     ["links Garden", "neighbors Garden", "unlinked Pump", "broken-links", "orphans", "tags", "properties",

@@ -191,9 +191,13 @@ def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
 
 
 def _page(answer: JSON, terminal: Terminal) -> str:
-    from vaultseek.doors.cli.search_page import page
+    from vaultseek.doors.cli.search_page import missing_lane, page
 
-    return page({**answer, "query": answer["path"]}, terminal, now=time.time())
+    if answer["results"]:
+        return page(answer, terminal, now=time.time())
+    missing = "; ".join(missing_lane(lane, "semantic") for lane in answer["partial"])
+    reason = missing or "no note is near in meaning or linked with it"
+    return f"Found nothing related to {clean(answer['path'])}: {reason}."
 
 
 @click.command()
