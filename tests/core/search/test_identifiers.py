@@ -107,6 +107,8 @@ OTHERS = {
     "Abroad.md": "From abroad: +49 (30) 555-1234.",
     "Seats.md": "It has 4,380 seats.",
     "Bank.md": "---\niban: DE89 3704 0044 0532 0130 00\n---\nThe bill was 1,212.50 of 15,000.",
+    "Errors.md": "Error F.788 means a pump that is blocked.",
+    "Washing.md": "Error W512 means no water.",
     "Network.md": "The MAC is 3C:2A:F4:01:9B:07, the part KA-12 612 C.",
 }
 
@@ -182,6 +184,9 @@ def test_an_identifier_that_no_note_has_finds_those_like_it(others, query, expec
         ("1212.50", "Bank.md"),
         ("15000", "Bank.md"),
         ("KA12612C", "Network.md"),
+        ("F788", "Errors.md"),
+        ("f-788", "Errors.md"),
+        ("W.512", "Washing.md"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])

@@ -281,7 +281,8 @@ def similar_pattern(identifier: str, *, longer: bool = True) -> str | None:
 def separate_pattern(identifier: str) -> str | None:
     """Return the pattern of the identifier's letters and digits with any separators between them.
 
-    None if it is too short: a number of a few digits is looked for with a separator of thousands at most.
+    None if it is too short: a number of a few digits is looked for with a separator of thousands at most,
+    letters before two or more digits with a dot or a hyphen.
     """
     characters = [character for character in fold(identifier) if character.isalnum()]
     written = "".join(characters)
@@ -291,12 +292,15 @@ def separate_pattern(identifier: str) -> str | None:
         pattern = _BETWEEN.join(characters)
     elif written.isdecimal() and len(written) > 3:
         pattern = rf"{written[:-3]}[.,'’ ]{written[-3:]}"
+    elif match := _LETTERS_AND_DIGITS.fullmatch(written):
+        pattern = rf"{match[1]}[.\-]?{match[2]}"
     else:
         return None
     return rf"(?<!\w){pattern}(?!\w)"
 
 
 _PIECE = re.compile(r"[0-9]+|[^\W\d_]+|[\s\-]+|.", re.DOTALL)
+_LETTERS_AND_DIGITS = re.compile(r"([a-z]+)([0-9]{2,})")
 _HYPHEN = r"[-‐‑]"
 _BETWEEN = f"[{re.escape(SEPARATORS)}]*"
 
