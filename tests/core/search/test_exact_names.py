@@ -81,3 +81,32 @@ def test_a_heading_of_the_words_of_the_query_raises_its_note(vault, tmp_path):
     with measured_here(vault(notes), tmp_path) as ask:
         results = ask("winter storage", SearchSettings())["results"]
     assert results[0]["path"] == "Boat.md"
+
+
+def test_a_name_of_more_words_comes_before_one_of_fewer_words_of_the_query(vault, tmp_path):
+    notes = {f"Day {day}.md": f"Weather and trip {day}.\n" for day in range(20)} | {
+        "Trips.md": "All of them: each trip, and no trip twice.\n",
+        "2023 Japan Trip.md": "Kyoto, then home.\n",
+        "people/Mira Okonkwo.md": "Boats.\n",
+        "Falcon.md": "Okonkwo knows. Ask Okonkwo, as Okonkwo has the key. See people/Mira Okonkwo.md.\n",
+        "Kyoto.md": "A town.\n",
+        "Temples.md": "Kyoto, Kyoto, Kyoto.\n",
+    }
+    expected = {
+        "trip 2023": "2023 Japan Trip.md",
+        "Okonkwo": "people/Mira Okonkwo.md",
+        "people/Mira Okonkwo.md": "people/Mira Okonkwo.md",
+    }
+    with measured_here(vault(notes), tmp_path) as ask:
+        first = {query: ask(query, SearchSettings())["results"][0]["path"] for query in expected}
+        misspelt = ask("kyotto", SearchSettings(semantic_weight=0.0))["results"][0]["path"]
+    assert first == expected
+    assert misspelt == "Kyoto.md"
+
+
+def test_beginnings_of_words_alone_are_searched_by_word(vault, tmp_path):
+    notes = {"Dough.md": "Make pizza.\n", "Stone.md": "Gneiss and granite.\n"}
+    with measured_here(vault(notes), tmp_path) as ask:
+        answer = ask("pi*", SearchSettings())
+    assert answer["search_method"] == "keyword"
+    assert [result["path"] for result in answer["results"]] == ["Dough.md"]

@@ -24,17 +24,23 @@ INFLECTION_CHARS = 2
 *organization* is not *organ*, although their stem is the same."""
 HEADING_SHARE = 0.5
 """The share of a query that a heading is counts so much less than that of a name."""
+NEARLY = 0.999
+"""Factor for shares of names that are not the query, so that 1 means that a name is."""
+INITIALS = 2
+"""Letters that all forms of a word begin with."""
 CACHED_NAMES = 4096
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
 
 def notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> set[int]:
-    """Return the ids of the notes whose title, alias or file name is the query; case does not matter."""
+    """Return the ids of the notes whose title, alias or file name is the query, whatever its case, or whose
+    path it is."""
     by_name = ledger.notes.ids_by_name
     text = parsed.query.rank_text
     names = {text, parsed.request.query.strip(), *dates_of(text)}
-    return those_within(set().union(*map(by_name, names)), allowed)
+    at_path = {row[0] for row in ledger.select("SELECT id FROM notes WHERE path = ?", text)}
+    return those_within(at_path.union(*map(by_name, names)), allowed)
 
 
 def name_shares(
@@ -46,10 +52,10 @@ def name_shares(
 ) -> dict[int, float]:
     """Return by note how much of the query its name or a heading is, from 0 to 1; only shares above 0.
 
-    It is the share of the query's words, by weight, if the name has no others; of a heading, which is looked
-    at in the ``leading`` notes, it is ``HEADING_SHARE`` of that. Words are those of the index, without stop
-    words: *what are task states* is *Task State*, *task-state* and *taskState*. A word that the vault does
-    not have is in no name. There are none for a query of identifiers, which are not inflected.
+    It is the share of the query's words in the name, by weight, times the share of the name that they are; of
+    a heading, which is looked at in the ``leading`` notes, it is ``HEADING_SHARE`` of that. Words are those
+    of the index, without stop words: *what are task states* is *Task State*, *task-state* and *taskState*.
+    There are none for a query of identifiers, which are not inflected.
     """
     if keyword is None or parsed.profile.pure_identifier:
         return {}
@@ -95,44 +101,40 @@ class QueryWords:
             matcher,
             words,
             sum(term.weight * term.idf for term in terms),
-            frozenset(term.word[:1] for term in words.values()),
+            frozenset(each[:INITIALS] for term in words.values() for each in (term.word, *term.terms)),
             stop_words,
-            all(term.df for term in terms),
+            all(term.df and not term.fuzzy for term in terms),
         )
 
     def share(self, name: str, language: str) -> float:
-        """Return the share of the words that a name in this language is; 1 only of all, if all are known."""
-        for word in _words(name):
-            if word[0] not in self.initials and word not in self.stop_words:
-                return 0.0  # as for most names: to analyse one takes ten times as long
-        numbers = self._numbers(name, language)
-        if self.is_known and numbers == self.words.keys():
-            return 1.0
-        weight = sum(self.words[number].weight * self.words[number].idf for number in numbers)
-        return weight / self.total if self.total else 0.0
-
-    def _numbers(self, name: str, language: str) -> set[int]:
-        """Return the numbers of the words that a name consists of, beside stop words.
-
-        None if it has other words, or others with the same stem.
-        """
+        """Return the share of the words that a name in this language has, times the share of the name that
+        they are; 1 only of all words, if all are known."""
+        if self.initials.isdisjoint(_initials(name)):
+            return 0.0  # as for most names: to analyse one takes ten times as long
         matches = [match for match in self.matcher.matches(name, language) if match[2] in self.words]
         numbers = {number for _, _, number in matches}
-        if any(self.words[number].fuzzy for number in numbers):
-            return set()
         rest = list(name)
         for start, end, _ in matches:
             rest[start:end] = " " * (end - start)
-        others = _words("".join(rest))
-        written = sum(map(len, _words(name))) - sum(map(len, others))
+        left = _words("".join(rest))
+        written = sum(map(len, _words(name))) - sum(map(len, left))
         asked = sum(len(self.words[number].word) for number in numbers)
-        is_same = abs(written - asked) <= INFLECTION_CHARS * len(numbers)
-        return numbers if is_same and self.stop_words.issuperset(others) else set()
+        if not numbers or abs(written - asked) > INFLECTION_CHARS * len(numbers):
+            return 0.0  # words with the same stem are not all the same word
+        others = len(set(left) - self.stop_words)
+        if self.is_known and not others and numbers == self.words.keys():
+            return 1.0
+        weight = sum(self.words[number].weight * self.words[number].idf for number in numbers)
+        return NEARLY * weight / self.total * len(numbers) / (len(numbers) + others) if self.total else 0.0
 
 
 @lru_cache(maxsize=CACHED_NAMES)
-def _words(name: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(fold_accents(name.lower())))
+def _initials(name: str) -> frozenset[str]:
+    return frozenset(word[:INITIALS] for word in _words(name))
+
+
+def _words(name: str) -> list[str]:
+    return _WORD.findall(fold_accents(name.lower()))
 
 
 def notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:

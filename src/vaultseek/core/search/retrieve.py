@@ -18,6 +18,7 @@ from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.concept_vocabulary import Concept
+from vaultseek.store.keyword.analysis import extract_prefixes
 from vaultseek.store.keyword.index import KeywordAnswer
 
 LATE = Reason("deadline", "not ready by the deadline of the request")
@@ -105,9 +106,10 @@ def ask_keyword(
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:
-    """True if the semantic lane takes part in a request of this kind."""
+    """True if the semantic lane takes part in a request of this kind; beginnings of words mean nothing."""
     mode = parsed.request.mode
-    return mode == "semantic" or (mode == "hybrid" and not parsed.profile.pure_identifier)
+    has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
+    return mode == "semantic" or (mode == "hybrid" and bool(has_words))
 
 
 async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
