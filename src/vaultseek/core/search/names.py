@@ -52,10 +52,10 @@ def name_shares(
 ) -> dict[int, float]:
     """Return by note how much of the query its name or a heading is, from 0 to 1; only shares above 0.
 
-    It is the share of the query's words in the name, by weight, times the share of the name that they are; of
-    a heading, which is looked at in the ``leading`` notes, it is ``HEADING_SHARE`` of that. Words are those
-    of the index, without stop words: *what are task states* is *Task State*, *task-state* and *taskState*.
-    There are none for a query of identifiers, which are not inflected.
+    It is the share of the query's words in the name, by weight, times the share of the name that they are.
+    Of a heading without other words, in one of the ``leading`` notes, it is ``HEADING_SHARE`` of that. Words
+    are those of the index, without stop words: *what are task states* is *Task State*, *task-state* and
+    *taskState*. There are none for a query of identifiers, which are not inflected.
     """
     if keyword is None or parsed.profile.pure_identifier:
         return {}
@@ -65,13 +65,17 @@ def name_shares(
     shares = {
         id: max(
             max(asked.share(name, row.language) for name in row.names),
-            HEADING_SHARE * max((asked.share(each.text, row.language) for each in row.headings), default=0.0)
-            if id in leading
-            else 0.0,
+            HEADING_SHARE * _of_headings(row, asked) if id in leading else 0.0,
         )
         for id, row in notes.items()
     }
     return {id: share for id, share in shares.items() if share}
+
+
+def _of_headings(row: NoteRow, asked: QueryWords) -> float:
+    """Return the largest share of a heading; of those with other words, which are many, there is none."""
+    own = (each.text for each in row.headings if asked.may_be_all(each.text))
+    return max((asked.share(text, row.language) for text in own), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +110,10 @@ class QueryWords:
             all(term.df and not term.fuzzy for term in terms),
         )
 
+    def may_be_all(self, name: str) -> bool:
+        """True if a name may have no other words but stop words, by its words' first letters."""
+        return all(word[:INITIALS] in self.initials or word in self.stop_words for word in _words(name))
+
     def share(self, name: str, language: str) -> float:
         """Return the share of the words that a name in this language has, times the share of the name that
         they are; 1 only of all words, if all are known."""
@@ -133,8 +141,9 @@ def _initials(name: str) -> frozenset[str]:
     return frozenset(word[:INITIALS] for word in _words(name))
 
 
-def _words(name: str) -> list[str]:
-    return _WORD.findall(fold_accents(name.lower()))
+@lru_cache(maxsize=CACHED_NAMES)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(fold_accents(name.lower())))
 
 
 def notes_prefix_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) -> list[int]:
