@@ -77,7 +77,7 @@ def drop_rights() -> None:
         ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="root reads every folder")
+@pytest.mark.skipif(sys.platform != "linux", reason="the rights of root are dropped as Linux does it")
 def test_a_folder_that_was_closed_is_watched_when_it_can_be_read(daemon, vault, eventually):
     root = vault({"a.md": "granite", "closed/deep/b.md": "granite"})
     (root / "closed").chmod(0)
@@ -92,7 +92,7 @@ def test_a_folder_that_was_closed_is_watched_when_it_can_be_read(daemon, vault, 
     )
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="root reads every folder")
+@pytest.mark.skipif(sys.platform != "linux", reason="the rights of root are dropped as Linux does it")
 def test_a_folder_that_is_closed_is_called_so(daemon, vault, eventually):
     root = vault({"notes/closed/b.md": "granite"})
     daemon.run("index", "--wait", "--vault", str(root / "notes"), preexec_fn=drop_rights)

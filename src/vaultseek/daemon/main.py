@@ -44,9 +44,9 @@ from vaultseek.settings.watch import SettingsFile
 
 LOG_FILES = 5
 CRASH_FILE = "daemon.crash"
+"""Name of the file beside the log that a crash in native code is written to."""
 DAEMON_PORT = "daemon.tcp"
 """The name among the addresses of the port for clients of this machine, which has none in the settings."""
-"""Name of the file beside the log that a crash in native code is written to."""
 SOCKET_CHECK_SECONDS = 1.0
 SWITCH_SECONDS = 0.001
 """Switch interval of threads. A search takes a few milliseconds, so Python's default of 5 would double that

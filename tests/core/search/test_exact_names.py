@@ -1,5 +1,7 @@
 """A note of that very name comes first, the file of that name before what only bears it as a heading."""
 
+import pytest
+
 from semantic_here import measured_here
 from vaultseek.settings.search import SearchSettings
 
@@ -63,28 +65,39 @@ def test_a_name_of_the_same_words_comes_first_whatever_their_form(vault, tmp_pat
     assert first == ["Task State.md"] * 3 + ["quick-note.md", "Über uns.md", "Charts.md"]
 
 
-def test_a_name_of_some_words_of_the_query_raises_its_note(vault, tmp_path):
-    notes = {f"Day {day}.md": f"Weather and work of day {day}.\n" for day in range(20)} | {
-        "Bilge Pump.md": "Runs dry in spring.\n",
-        "Log.md": "The bilge smells. How does a pump work? A bilge pump works by a float.\n",
-    }
-    with measured_here(vault(notes), tmp_path) as ask:
-        results = ask("how does the bilge pump work", SearchSettings())["results"]
-    assert results[0]["path"] == "Bilge Pump.md"
+DAYS = {f"Day {day}.md": f"Weather, work and trip of day {day}.\n" for day in range(20)}
+"""Notes beside which words are rare."""
 
 
-def test_a_heading_of_the_words_of_the_query_raises_its_note(vault, tmp_path):
-    notes = {f"Day {day}.md": f"Weather and work of day {day}.\n" for day in range(20)} | {
-        "Boat.md": "## Hull\nRed.\n\n## Winter storage\nUnder the roof.\n",
-        "Log.md": "Storage in winter costs more. Winter comes, and storage: winter storage is full.\n",
-    }
-    with measured_here(vault(notes), tmp_path) as ask:
-        results = ask("winter storage", SearchSettings())["results"]
-    assert results[0]["path"] == "Boat.md"
+@pytest.mark.parametrize(
+    ("query", "first", "notes"),
+    [
+        (
+            "how does the bilge pump work",
+            "Bilge Pump.md",
+            {
+                "Bilge Pump.md": "Runs dry in spring.\n",
+                "Log.md": "The bilge smells. How does a pump work? A bilge pump works by a float.\n",
+            },
+        ),
+        (
+            "winter storage",
+            "Boat.md",
+            {
+                "Boat.md": "## Hull\nRed.\n\n## Winter storage\nUnder the roof.\n",
+                "Log.md": "Storage in winter costs. Winter comes, and storage: winter storage is full.\n",
+            },
+        ),
+    ],
+    ids=["name", "heading"],
+)
+def test_a_name_or_a_heading_in_the_query_raises_its_note(vault, tmp_path, query, first, notes):
+    with measured_here(vault(DAYS | notes), tmp_path) as ask:
+        assert ask(query, SearchSettings())["results"][0]["path"] == first
 
 
 def test_a_name_of_more_words_comes_before_one_of_fewer_words_of_the_query(vault, tmp_path):
-    notes = {f"Day {day}.md": f"Weather and trip {day}.\n" for day in range(20)} | {
+    notes = DAYS | {
         "Trips.md": "All of them: each trip, and no trip twice.\n",
         "2023 Japan Trip.md": "Kyoto, then home.\n",
         "people/Mira Okonkwo.md": "Boats.\n",

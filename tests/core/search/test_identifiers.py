@@ -326,6 +326,11 @@ def test_an_identifier_beside_other_words_that_no_note_has_is_named(beside, quer
     assert ask(beside, query, mode=mode, typing=True)["interpreted"]["notes"] == []
 
 
+def test_a_vault_of_too_many_passages_is_not_read_for_a_remark(beside, monkeypatch):
+    monkeypatch.setattr("vaultseek.core.search.identifiers.SOUGHT_PASSAGES", 1)
+    assert ask(beside, "policy HR-4471-C")["interpreted"]["notes"] == []
+
+
 @pytest.mark.parametrize(
     "query",
     [

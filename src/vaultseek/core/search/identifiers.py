@@ -35,6 +35,8 @@ SPELLINGS = 8
 """Ways to separate one identifier that are searched for."""
 SOUGHT = 3
 """Identifiers beside other words that every text is looked at for: a pasted page may have hundreds."""
+SOUGHT_PASSAGES = 20_000
+"""Passages of a vault up to which that is done: a thousand take one to four milliseconds an identifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,10 +175,13 @@ def missing_beside_words(
     """Return the identifiers beside other words of a finished query that no note of the vault has.
 
     Only those with a digit, and neither dates nor small numbers. Those that the keyword index does not know
-    may stand in a text with other separators, or be part of a longer name.
+    may stand in a text with other separators, or be part of a longer name. A vault of too many passages to
+    look at gets none: a remark is not worth a search that waits.
     """
     profile = parsed.profile
     if keyword is None or not profile.identifiers or profile.pure_identifier or parsed.request.typing:
+        return ()
+    if ledger.counts().chunks > SOUGHT_PASSAGES:
         return ()
     known = {term.word for term in keyword.terms if term.df and term.kind in _OF_WHOLE}
     unknown = (
