@@ -23,7 +23,7 @@ hypothesis.settings.load_profile("vaultseek")
 pytest_plugins = ["raw_server", "daemons", "postgres_server"]
 SLOW = {
     "content/extractors": "process",
-    "core/indexing": "engine note_handout reader_pool second_space shard_copy",
+    "core/indexing": "engine reader_pool second_space shard_copy",
     "core/notes": "notes",
     "core/search": "invariants limit typing",
     "daemon": "engine_apart shards",

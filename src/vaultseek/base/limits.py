@@ -38,12 +38,6 @@ READER_NOTE_SECONDS = 60.0
 """Processor time of a reader process for one note."""
 READER_JOB_BYTES = 4 * MIB
 """Bytes of notes in one batch of a reader process."""
-HANDED_NOTE_BYTES = 256 * KIB
-"""Largest note that a client may parse; the daemon reads larger ones."""
-TAKEN_NOTES = 4096
-"""Most notes that a client takes at once to parse."""
-TAKEN_NOTE_BYTES = 2 * MIB
-"""Bytes of notes after which no more are taken at once."""
 READER_MEMORY_BYTES = 2048 * MIB
 """Address space of a reader process."""
 

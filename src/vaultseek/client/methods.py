@@ -47,8 +47,6 @@ TABLE = {
     "refresh": ("index/refresh",),
     "compact": ("index/compact",),
     "wait": ("index/wait",),
-    "notes_to_parse": ("index/files",),
-    "keep_notes": ("index/notes", "notes"),
     "verify": ("index/verify",),
     "move": ("index/move", "to"),
     "texts_to_embed": ("index/texts",),

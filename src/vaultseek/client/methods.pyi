@@ -216,20 +216,9 @@ class Methods:
         """Return a vault whose index has nothing of deleted text any more."""
 
     def wait(self, *, remember: bool = False, progress: bool = False, vectors_from_client: bool = False,
-        notes_from_client: bool = False, vault: str | None = None, cwd: str | None = None,
-        deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.IndexedVault:
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.IndexedVault:
         """Return a vault of which everything is indexed."""
-
-    def notes_to_parse(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
-        deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.NotesToParse:
-        """Return notes to parse, and the model that they are cut for."""
-
-    def keep_notes(self, notes: dict[str, str], *, refused: list[str] | None = None, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.KeptNotes:
-        """Return parsed notes that were taken."""
 
     def verify(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Verified:
@@ -393,15 +382,8 @@ class AsyncMethods:
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Compacted: ...
     async def wait(self, *, remember: bool = False, progress: bool = False, vectors_from_client: bool = False,
-        notes_from_client: bool = False, vault: str | None = None, cwd: str | None = None,
-        deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.IndexedVault: ...
-    async def notes_to_parse(self, *, limit: int | None = None, vault: str | None = None,
-        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.NotesToParse: ...
-    async def keep_notes(self, notes: dict[str, str], *, refused: list[str] | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.KeptNotes: ...
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.IndexedVault: ...
     async def verify(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Verified: ...

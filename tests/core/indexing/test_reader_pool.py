@@ -10,6 +10,7 @@ import pytest
 from keyword_answers import hits_of
 from keyword_dump import dump
 from semantic_here import WorkerHere
+from vaultseek.base.limits import NOTE_PARSE_BYTES
 from vaultseek.core.indexing import batches, ingest, reader_pool
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.reader_pool import ReaderError
@@ -26,6 +27,32 @@ NOTES = {
     "Überschrift.md": "# Ümläute\n\nein Fluß, 漢字 und ﬁ",
     "empty.md": "",
     "broken.md": "---\na: [\n---\ntext",
+}
+SAMPLE = Path(__file__).parents[2] / "data" / "vault"
+HOSTILE: dict[str, str | bytes] = {
+    "empty.md": "",
+    "broken.md": "---\na: [\n---\ntext",
+    "numbers.md": f"---\nbig: {'9' * 400}\nnone: .nan\nmost: .inf\nday: 2024-02-30\ncreated: 2021-05-04\n---",
+    "surrogate.md": '---\ntitle: "\\ud800"\nkey: "\\udfff"\n---\ntext',
+    "deep.md": "> " * 3_000 + "deep\n" + "[" * 20_000 + "\n" + "- " * 2_000 + "x",
+    "nested.md": "---\na: " + "[" * 400 + "]" * 400 + "\n---\ntext",
+    "latin.md": "Fluß und Käse".encode("latin-1"),
+    "utf16.md": "\ufeffBreite Zeichen #tag".encode("utf-16-le"),
+    "mark.md": b"\xef\xbb\xbf# Mark\n\ntext",
+    "binary.md": bytes(range(256)) * 40,
+    "returns.md": "# A\r\rtext\r\nmore\u2028line\x85next\x0cform [[empty]]",
+    "long line.md": "word " * 40_000,
+    "same.md": "# A\n\nsame\n\n# A\n\nsame\n\n# A\n\nsame",
+    "code.md": "```python\nprint(1)\n```\ntext\n\n    indented\n\n```\nopen",
+    "large.md": "# Large\n\n" + "A pump. [[empty]] #tag\n\n" * 13_000,
+    "too large.md": b"x" * (NOTE_PARSE_BYTES + 1),
+    "5 MB.md": b"A pump and a valve.\n" * 262_144,
+    "drawing 2.md": "---\nexcalidraw-plugin: raw\n---\n# Text Elements\nValve ^abd\n\nA ^abe\n\n%%\n{}\n%%",
+    "drawing.excalidraw.md": "---\nexcalidraw-plugin: parsed\n---\n# Text Elements\nPump ^abc\n\n%%\n{}\n%%",
+    "2024-03-01 day.md": "---\naliases: [One, two]\ntags: [a/b]\n---\n- [ ] do it ^id\n- [x] done",
+    "Überschrift 漢字.md": "# Ümläute\n\nein Fluß, 漢字 und ﬁ ![[drawing.excalidraw|x]] [a](broken.md#b)",
+    "plain.txt": "A file that is no note.",
+    "board.canvas": '{"nodes": [{"id": "1", "type": "text", "text": "Pump"}], "edges": []}',
 }
 
 
@@ -78,6 +105,21 @@ def content(vault: OpenVault) -> dict[str, Any]:
     }
 
 
+def tables(vault: OpenVault) -> dict[str, list[Any]]:
+    """Return every table of the ledger, but for revisions, and whether a file was young when it was read.
+
+    Batches are cut by size and time, so that passages may have other numbers.
+    """
+    ledger = vault.ledger
+    contents = {}
+    for (table,) in ledger.select("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"):
+        columns = [row[1] for row in ledger.select(f"PRAGMA table_info({table})")]
+        wanted = ", ".join(name for name in columns if name not in ("number", "revision", "racy"))
+        contents[table] = sorted(ledger.select(f"SELECT {wanted} FROM {table}"), key=repr)
+    contents["meta"] = [row for row in contents["meta"] if row[0] not in ("generation", "made", "revision")]
+    return contents
+
+
 def words(vault: OpenVault, query: str) -> list[str]:
     """Return the notes that the keyword index has for a query."""
     hits = hits_of(vault.keyword_index.search(query, 10))
@@ -94,6 +136,17 @@ def test_the_result_is_that_of_one_process(
     assert sorted(pooled.keyword_index.terms()) == sorted(serial.keyword_index.terms())
     assert words(pooled, "word17") == ["folder 2/note 17.md"]
     assert len(pooled.keyword_index) == len(NOTES)
+
+
+@pytest.mark.parametrize("notes", ["sample", "hostile"])
+def test_every_row_is_that_of_one_process(
+    index: Index, vault: Callable[..., Path], tmp_path: Path, notes: str
+) -> None:
+    root = SAMPLE if notes == "sample" else vault(HOSTILE)
+    pooled, serial = tables(index(root)), tables(index(root, "serial", serial=True))
+    assert pooled.keys() == serial.keys()
+    for table in serial:
+        assert pooled[table] == serial[table]
 
 
 def test_changed_unchanged_and_gone_notes(index: Index, vault: Callable[..., Path]) -> None:

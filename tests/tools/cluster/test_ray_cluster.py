@@ -29,7 +29,7 @@ SILENT = ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "no-such-host.invalid:1
 )
 def test_what_is_wrong_with_an_address_is_said(address, error, words, monkeypatch):
     monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
-    with pytest.raises(error, match=words), ray_cluster.connected(address, "hashing", "hashing", 254):
+    with pytest.raises(error, match=words), ray_cluster.connected(address, "hashing", "hashing"):
         pass
 
 
@@ -44,7 +44,7 @@ def test_an_interrupt_while_it_connects_waits_until_it_is_connected(monkeypatch)
     monkeypatch.setitem(sys.modules, "ray", ray)
     monkeypatch.setattr(ray_cluster, "check_installed", lambda: None)
     monkeypatch.setattr(os, "environ", dict(os.environ))
-    with pytest.raises(KeyboardInterrupt), ray_cluster.connected("local", "hashing", "hashing", 254):
+    with pytest.raises(KeyboardInterrupt), ray_cluster.connected("local", "hashing", "hashing"):
         calls.append("used")
     assert calls == ["connected", "disconnected"]
 
@@ -63,7 +63,7 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_and_then_named_i
     words = "^the Ray cluster at local cannot be used: The current node timed out during startup.$"
     with (
         pytest.raises(Unavailable, match=words),
-        ray_cluster.connected("local", "hashing", "hashing", 254),
+        ray_cluster.connected("local", "hashing", "hashing"),
     ):
         pass
     assert starts == ["start", "start"]

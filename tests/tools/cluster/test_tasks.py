@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from vaultseek import __version__
-from vaultseek.core.indexing.note_codec import decode
-from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.models.catalogue import find_model
-from vaultseek.tools.cluster.ray_cluster import embed_texts, parse_notes
+from vaultseek.tools.cluster.ray_cluster import embed_texts
 
 TEXTS = ["A float switch.", "", "Rust on the anchor chain. " * 40, "\ud800", "A copper contact."] * 5
 
@@ -20,7 +18,7 @@ def test_the_vectors_are_those_of_the_model_here():
     answer = embed_texts(__version__, model.name, model.fingerprint, TEXTS)
     here = embed.embed(embed.load(model.name, model.directory), TEXTS)
     assert answer["failed"] == [place for place, _ in here.failed]
-    assert np.abs(answer["answers"] - here.vectors).max() < 1e-6
+    assert np.abs(answer["vectors"] - here.vectors).max() < 1e-6
 
 
 @pytest.mark.parametrize(
@@ -32,27 +30,6 @@ def test_the_vectors_are_those_of_the_model_here():
     ],
 )
 def test_a_machine_that_lacks_something_says_what(version, model, fingerprint, said):
-    for answer in (
-        embed_texts(version, model, fingerprint, ["a text"]),
-        parse_notes(version, model, fingerprint, 254, [("a.md", b"a text")]),
-    ):
-        assert re.search(said, answer["refusal"])
-        assert answer.keys() == {"refusal"}
-
-
-def test_a_note_that_cannot_be_parsed_is_left_to_the_daemon(monkeypatch):
-    parse = NoteReader.parse
-
-    def broken(reader, path, data):
-        if path == "b.md":
-            raise RecursionError
-        return parse(reader, path, data)
-
-    monkeypatch.setattr(NoteReader, "parse", broken)
-    notes = [("a.md", b"# A"), ("b.md", b"# B"), ("c.md", b"# C")]
-    answer = parse_notes(__version__, "hashing", "hashing", 254, notes)
-    assert answer["failed"] == [1]
-    first, second, third = answer["answers"]
-    assert second is None
-    assert decode(first, "a.md", b"# A")[0].title == "A"
-    assert decode(third, "c.md", b"# C")[0].title == "C"
+    answer = embed_texts(version, model, fingerprint, ["a text"])
+    assert re.search(said, answer["refusal"])
+    assert answer.keys() == {"refusal"}

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from vaultseek.base.child_process import CRASH_KILLS
 from vaultseek.content.files.read import read_note
 from vaultseek.core.indexing.crash_marker import CrashMarker
-from vaultseek.core.indexing.note_handout import JOBS, NoteHandout
 from vaultseek.core.indexing.reader_pool import ReaderError, ReaderPool, ReadJob, ReadNotes
 from vaultseek.core.indexing.reading import NoteReader, content_digest, read_or_report
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRows, UnchangedNote, note_rows
@@ -55,10 +54,8 @@ class BatchReader:
         ledger: Ledger,
         engine: Engine,
         crash_marker: CrashMarker,
-        handout: NoteHandout,
     ) -> None:
         self._pool = ReaderPool(hello)
-        self._handout = handout
         self._reader = reader
         self._ledger = ledger
         self._engine = engine
@@ -70,7 +67,6 @@ class BatchReader:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._handout.forget(self._pool)
         self._pool.close()
 
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[ReadNotes]:
@@ -81,16 +77,14 @@ class BatchReader:
         rest = deque(self._numbered(paths))
         jobs: list[_Waiting] = []
         while not stopped.is_set():
-            ahead = max(JOBS, self._pool.processes) if self._handout.is_open else self._pool.processes
-            while len(jobs) <= ahead and rest:
+            while len(jobs) <= self._pool.processes and rest:
                 job = self._job(rest)
-                jobs.append(_Waiting(job, self._handout.read(job, self._pool)))
+                jobs.append(_Waiting(job, self._pool.read(job)))
             if not jobs:
                 return
             wait([each.result for each in jobs], _LOOK_SECONDS, FIRST_COMPLETED)
             waiting = next((each for each in jobs if each.result.done()), None)
             if waiting is None:
-                self._handout.reclaim_if_stalled()
                 continue
             jobs.remove(waiting)
             try:

@@ -89,9 +89,8 @@ class RemoteEmbeddingQueue:
     async def submit(self, vectors: Mapping[str, Vectors], refused: Collection[str]) -> int:
         """Accept the vectors that the client computed; return how many were requested and are usable.
 
-        It does not wait for the writer thread, which may wait for notes that the same client reads. Refused
-        texts, and those whose vectors are not unit vectors of the model's length, are embedded here. Raises
-        Unavailable as ``take`` does, or WorkerUnavailable.
+        It does not wait for the writer thread. Refused texts, and texts whose vectors are not unit vectors of
+        the model's length, are embedded here. Raises Unavailable as ``take`` does, or WorkerUnavailable.
         """
         handout = self._open_handout()
         if self._worker.state.dimension is None:

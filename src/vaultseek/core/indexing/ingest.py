@@ -21,7 +21,6 @@ from vaultseek.content.markdown.resolve import Names, name_keys
 from vaultseek.core.indexing import reconcile
 from vaultseek.core.indexing.batches import BatchReader
 from vaultseek.core.indexing.crash_marker import CrashMarker
-from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.core.indexing.reading import NoteReader, is_note_error, not_indexed, read_or_report
 from vaultseek.core.indexing.reconcile import CLOSING, until_stopped
 from vaultseek.errors import Cancelled
@@ -52,8 +51,6 @@ class Indexer:
         exclude: Sequence[str] = (),
     ) -> None:
         self.graph: Graph | None = None
-        self.handout = NoteHandout(reader)
-        """The notes that a client parses, while there is one."""
         self._reader = reader
         self._ledger = ledger
         self._engine = engine
@@ -169,9 +166,7 @@ class Indexer:
         if hello is not None:
             if self.graph is None:  # it is read when the notes are, while nothing else is left to do
                 threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
-            with BatchReader(
-                hello, self._reader, self._ledger, self._engine, self._crash_marker, self.handout
-            ) as reader:
+            with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):
                     ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
                     paths = self._commit(Changes(), rows, notes.unchanged, ids)

@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,6 @@ from vaultseek.base.limits import READER_NOTE_SECONDS
 from vaultseek.base.model import JSON
 from vaultseek.content.files.scan import FileStat
 from vaultseek.core.indexing.reader_process import NO_NOTE, read_index
-from vaultseek.core.indexing.reading import ParsedText
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.merge import PreparedSegment
 from vaultseek.store.ledger import NoteRows, UnchangedNote
@@ -56,16 +55,12 @@ class ReaderError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ReadJob:
-    """Notes to read, given as (id, path, stored hash or None), and the keyword index to write for.
-
-    ``elsewhere`` has those that another machine has parsed, by their number in ``notes``.
-    """
+    """Notes to read, given as (id, path, stored hash or None), and the keyword index to write for."""
 
     notes: Sequence[tuple[int, str, bytes | None]]
     blocked: Sequence[str]
     directory: Path | None
     rules: LanguageRules
-    elsewhere: Mapping[int, ParsedText] = field(default_factory=dict)
 
     def as_json(self) -> JSON:
         """Return the form that is sent."""
@@ -76,7 +71,6 @@ class ReadJob:
             "blocked": list(self.blocked),
             "directory": None if self.directory is None else str(self.directory),
             "rules": astuple(self.rules),
-            "elsewhere": [(index, each.digest.hex(), each.text) for index, each in self.elsewhere.items()],
         }
 
 

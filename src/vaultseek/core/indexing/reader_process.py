@@ -20,7 +20,7 @@ from vaultseek.base.limits import READER_JOB_BYTES, READER_MEMORY_BYTES
 from vaultseek.base.model import JSON
 from vaultseek.content.extractors.reader import FileReader
 from vaultseek.core.indexing.crash_marker import crash_key
-from vaultseek.core.indexing.reading import NoteReader, ParsedText, read_or_report
+from vaultseek.core.indexing.reading import NoteReader, read_or_report
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.tokens import load_counter
 from vaultseek.store.documents import parsed_document
@@ -76,11 +76,8 @@ class _Server:
         blocked: Sequence[str],
         directory: str | None,
         rules: Sequence[Any],
-        elsewhere: Sequence[tuple[int, str, str]] = (),
     ) -> JSON:
         """Read notes, given as (id, path, stored hash), and write their segment by these language rules.
-
-        ``elsewhere`` are those that were parsed by another machine: number, hash of the bytes, text.
 
         The notes go out in frames of their own, the return value is the last frame. Reading ends early after
         ``READER_JOB_BYTES``; ``done`` is the number of notes read.
@@ -90,13 +87,12 @@ class _Server:
         documents: list[KeywordDocument] = []
         frame: list[Any] = []
         chars = done = total = 0
-        texts = {index: ParsedText(bytes.fromhex(digest), text) for index, digest, text in elsewhere}
         for index, (number, path, stored) in enumerate(notes):
             os.pwrite(self._progress, _INDEX.pack(index), 0)
             # Processor time, so that a busy machine harms no note.
             signal.setitimer(signal.ITIMER_PROF, self._seconds)
             before = bytes.fromhex(stored) if stored else None
-            result = read_or_report(self._reader, path, before, guard, texts.get(index))
+            result = read_or_report(self._reader, path, before, guard)
             entry, size = _entry(number, result)
             if isinstance(result, IndexedNote):
                 documents.append(parsed_document(number, result))

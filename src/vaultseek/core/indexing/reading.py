@@ -1,6 +1,5 @@
 """Read, parse and chunk one note. Nothing here is stored, so it runs in the daemon or in a reader process."""
 
-import contextlib
 import hashlib
 import logging
 import sqlite3
@@ -8,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from vaultseek.base.failpoints import failpoint
-from vaultseek.base.limits import DRAWING_BYTES, HANDED_NOTE_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
+from vaultseek.base.limits import DRAWING_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
 from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
@@ -38,13 +37,6 @@ class CrashGuard(Protocol):
 
     def parsing(self, path: str, digest: bytes) -> AbstractContextManager[None]:
         """Return the context in which the note is parsed."""
-
-
-class ParsedText(NamedTuple):
-    """A note that another machine has parsed, as ``note_codec`` writes it, and the hash of its bytes."""
-
-    digest: bytes
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,31 +66,16 @@ class NoteReader:
         }
 
     def read(
-        self, path: str, stored_hash: bytes | None, guard: CrashGuard, elsewhere: ParsedText | None = None
+        self, path: str, stored_hash: bytes | None, guard: CrashGuard
     ) -> IndexedNote | UnchangedNote | None:
-        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again.
-
-        It is not parsed here if it was ``elsewhere``, and has not changed since.
-        """
+        """Read one note; UnchangedNote if its bytes still have ``stored_hash``, None if it is gone again."""
         content = self.content(path)
         if content is None:
             return None
         digest = content_digest(content)
         if content.problem is None and stored_hash == digest:
             return UnchangedNote(path, content.stat, content.racy, content.stat.mtime_ns / 1e9)
-        parsed = None if elsewhere is None else _checked(elsewhere, path, content, digest)
-        if parsed is None or guard.is_blocked(path, digest):
-            parsed = self._parse_guarded(path, content, digest, guard)
-        return self._indexed(content, digest, *parsed)
-
-    def takes_elsewhere(self, path: str, content: NoteBytes) -> bool:
-        """True if another machine can parse this file as well as this one."""
-        return (
-            file_kind(path) is None
-            and kind_of(path) != "excalidraw"  # its texts have lines of their own
-            and content.problem is None
-            and len(content.data) <= min(self.max_bytes, HANDED_NOTE_BYTES)
-        )
+        return self._indexed(content, digest, *self._parse_guarded(path, content, digest, guard))
 
     def content(self, path: str) -> NoteBytes | None:
         """Return the bytes of a note; None if it is gone again."""
@@ -173,18 +150,6 @@ class NoteReader:
         return note, chunk(note, self.count, self.window)
 
 
-def _checked(
-    elsewhere: ParsedText, path: str, content: NoteBytes, digest: bytes
-) -> tuple[Note, tuple[Chunk, ...]] | None:
-    if elsewhere.digest != digest or content.problem is not None:
-        return None
-    from vaultseek.core.indexing.note_codec import decode
-
-    with contextlib.suppress(ValueError):
-        return decode(elsewhere.text, path, content.data)
-    return None
-
-
 def content_digest(content: NoteBytes) -> bytes:
     """Return the hash of a note's bytes, as the ledger stores it."""
     return hashlib.blake2b(content.data, digest_size=16).digest()
@@ -218,15 +183,11 @@ def not_indexed(error: Exception) -> Problem:
 
 
 def read_or_report(
-    reader: NoteReader,
-    path: str,
-    stored_hash: bytes | None,
-    guard: CrashGuard,
-    elsewhere: ParsedText | None = None,
+    reader: NoteReader, path: str, stored_hash: bytes | None, guard: CrashGuard
 ) -> IndexedNote | UnchangedNote | None:
     """Read a note; one that cannot be read has only its name and a problem."""
     try:
-        return reader.read(path, stored_hash, guard, elsewhere)
+        return reader.read(path, stored_hash, guard)
     except Exception as error:
         if not is_note_error(error):
             raise

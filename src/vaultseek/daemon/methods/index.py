@@ -11,7 +11,6 @@ import numpy as np
 from vaultseek.base import paths
 from vaultseek.base.model import JSON
 from vaultseek.core.indexing.comparison import compare
-from vaultseek.core.indexing.note_handout import NoteHandout
 from vaultseek.daemon.failed_vaults import FailedVault
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import (
@@ -96,15 +95,9 @@ class IndexMethods:
         remembered = call.remember and await self._remember(follower)
         if call.vectors_from_client:
             _check_model(follower)
-        vault = follower.vault
-        if call.notes_from_client:
-            folder_of(vault, "a cluster")
         follower.waiting_clients += 1
         try:
-            with (
-                vault.indexer.handout.opened() if call.notes_from_client else nullcontext(),
-                vault.embedding.handout.opened() if call.vectors_from_client else nullcontext(),
-            ):
+            with follower.vault.embedding.handout.opened() if call.vectors_from_client else nullcontext():
                 async with progress_reported(follower, context, wanted=call.progress):
                     await follower.rescan(accept_loss=True)
                     await follower.wait_until_embedded()
@@ -141,27 +134,6 @@ async def _compact(follower: SeenFollower, call: params.VaultParams) -> JSON:
     await follower.maintenance.compact()
     after = await asyncio.to_thread(paths.folder_bytes, folder)
     return {"bytes": after, "freed_bytes": max(0, before - after)}
-
-
-async def _files(follower: SeenFollower, call: params.FilesParams) -> JSON:
-    follower = whole(follower)
-    _check_model(follower)
-    spec = follower.vault.embedding.spec
-    notes = await asyncio.to_thread(_open_handout(follower).take, call.limit) if call.limit else []
-    files = [
-        {"key": note.key, "path": note.path, "content": base64.b64encode(note.data).decode()}
-        for note in notes
-    ]
-    return {
-        "model": spec.model,
-        "fingerprint": spec.fingerprint,
-        "window": spec.window,
-        "files": files,
-    }
-
-
-async def _notes(follower: SeenFollower, call: params.ParsedParams) -> JSON:
-    return {"kept": _open_handout(whole(follower)).submit(call.notes, call.refused)}
 
 
 async def _verify(follower: SeenFollower, call: params.VaultParams) -> JSON:
@@ -201,21 +173,11 @@ async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
 
 INDEX_METHODS: VaultHandlers = {
     "index/compact": (params.VaultParams, _compact),
-    "index/files": (params.FilesParams, _files),
-    "index/notes": (params.ParsedParams, _notes),
     "index/verify": (params.VaultParams, _verify),
     "index/texts": (params.TextsParams, _texts),
     "index/vectors": (params.VectorsParams, _vectors),
 }
 """Handlers of ``index/…`` that need a vault alone."""
-
-
-def _open_handout(follower: VaultFollower) -> NoteHandout:
-    """Return the handout of notes. Raises Unavailable if no client is waiting for it."""
-    handout = follower.vault.indexer.handout
-    if not handout.has_client:
-        raise Unavailable("no client is waiting to parse notes; use index/wait with notes_from_client")
-    return handout
 
 
 def _check_model(follower: VaultFollower) -> None:

@@ -1,8 +1,7 @@
-"""``vaultseek index --ray``: a vault, read and embedded by a cluster."""
+"""``vaultseek index --ray``: a vault, embedded by a cluster."""
 
 from __future__ import annotations
 
-import base64
 import sys
 import threading
 import time
@@ -28,7 +27,7 @@ _RETRY_SECONDS = 0.5
 def index_on_cluster(
     invocation: Invocation, address: str, show: Callable[[JSON], None], *, quiet: bool
 ) -> JSON:
-    """Have the cluster at ``address`` read the notes and compute the vectors; return the vault's state then.
+    """Have the cluster at ``address`` compute the vectors; return the vault's state then.
 
     Results received before an interruption are kept. Raises what ``cluster.ray_cluster.connected`` raises.
     """
@@ -37,20 +36,18 @@ def index_on_cluster(
 
     check_installed()
     with connect(invocation) as client, connect(invocation) as waiting_client:
-        model = client.call("index/files", invocation.params(limit=0), timeout=None)
-        named = (model["model"], model["fingerprint"], model["window"])
-        with connected(address, *named) as cluster:
+        model = client.call("index/texts", invocation.params(limit=0), timeout=None)
+        with connected(address, model["model"], model["fingerprint"]) as cluster:
             name = clean(model["vault"])
             if not quiet:
                 places = count(cluster.slots(), "processor")
                 print(f"{name}: {places} of Ray at {clean(address)}", file=sys.stderr)
             waiting = _WaitRequest(waiting_client, invocation, show)
-            run = ClusterRun(_Daemon(client, invocation, named, waiting), cluster)
+            run = ClusterRun(_Daemon(client, invocation, model["fingerprint"], waiting), cluster)
             run.run(waiting.state.done)
             state = waiting.state.result()
         if not quiet:
-            done = f"{count(run.parsed, 'note')} read, {count(run.embedded, 'vector')} computed"
-            print(f"{name}: {done} by the cluster", file=sys.stderr)
+            print(f"{name}: {count(run.embedded, 'vector')} computed by the cluster", file=sys.stderr)
         return state
 
 
@@ -61,9 +58,7 @@ class _WaitRequest:
         self.state: Future[JSON] = Future()
         """The state of the vault in the end, or the error of the request."""
         self._client = client
-        self._params = invocation.params(
-            progress=True, remember=True, vectors_from_client=True, notes_from_client=True
-        )
+        self._params = invocation.params(progress=True, remember=True, vectors_from_client=True)
         self._show = show
         threading.Thread(target=self._wait, name="index/wait", daemon=True).start()
 
@@ -107,36 +102,23 @@ class _Daemon:
     """See `vaultseek.tools.cluster.run.Daemon`. It may be restarted meanwhile."""
 
     def __init__(
-        self, client: Caller, invocation: Invocation, named: tuple[str, str, int], waiting: _WaitRequest
+        self, client: Caller, invocation: Invocation, fingerprint: str, waiting: _WaitRequest
     ) -> None:
         self._client = client
         self._vault = invocation.params()
-        self._named = named
+        self._fingerprint = fingerprint
         self._waiting = waiting
-
-    def notes(self, limit: int) -> Mapping[str, tuple[str, bytes]]:
-        answer = self._call("index/files", {"limit": min(limit, limits.TAKEN_NOTES)})
-        if not answer:
-            return {}
-        self._check(answer["fingerprint"], answer["window"])
-        return {file["key"]: (file["path"], base64.b64decode(file["content"])) for file in answer["files"]}
-
-    def submit_notes(self, notes: Mapping[str, str], refused: Collection[str]) -> None:
-        self._call("index/notes", {"notes": dict(notes), "refused": list(refused)})
 
     def texts(self, limit: int) -> Mapping[str, str]:
         answer = self._call("index/texts", {"limit": min(limit, limits.TAKEN_TEXTS)})
         if not answer:
             return {}
-        self._check(answer["fingerprint"])
+        if answer["fingerprint"] != self._fingerprint:
+            raise Unavailable("the model of the vault has changed; run the command again")
         return dict(answer["texts"])
 
-    def _check(self, *named: object) -> None:
-        if not set(named) <= set(self._named):
-            raise Unavailable("the model of the vault has changed meanwhile; run the command again")
-
     def submit_vectors(self, vectors: Mapping[str, str], refused: Collection[str]) -> None:
-        given = {"fingerprint": self._named[1], "vectors": dict(vectors), "refused": list(refused)}
+        given = {"fingerprint": self._fingerprint, "vectors": dict(vectors), "refused": list(refused)}
         self._call("index/vectors", given)
 
     def _call(self, method: str, params: JSON) -> JSON:

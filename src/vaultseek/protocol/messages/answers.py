@@ -1119,36 +1119,6 @@ class TextsToEmbed(OfVault):
     """Texts by key, newest notes first. Each is returned once; none means: ask again later."""
 
 
-class NoteFile(Answer):
-    """A note to parse."""
-
-    key: str
-    """Key by which ``index/notes`` brings it."""
-    path: str
-    content: str
-    """The bytes of the file, in base64."""
-
-
-class NotesToParse(OfVault):
-    """Notes to parse, and the model that they are cut for."""
-
-    model: str
-    """Name of the model, as in the settings."""
-    fingerprint: str
-    """Identity of the model."""
-    window: int
-    """Tokens that the model reads."""
-    files: list[NoteFile]
-    """New and changed notes. Each is returned once; none means: ask again later."""
-
-
-class KeptNotes(OfVault):
-    """Parsed notes that were taken."""
-
-    kept: int
-    """Number of notes that were asked for. Each is checked when it is indexed."""
-
-
 class KeptVectors(OfVault):
     """Vectors that were stored in the ledger."""
 

@@ -44,8 +44,6 @@ METHODS: dict[str, tuple[type[BaseModel], Any]] = {
     "index/refresh": (params.RefreshParams, answers.Refreshed),
     "index/compact": (params.VaultParams, answers.Compacted),
     "index/wait": (params.WaitParams, answers.IndexedVault),
-    "index/files": (params.FilesParams, answers.NotesToParse),
-    "index/notes": (params.ParsedParams, answers.KeptNotes),
     "index/verify": (params.VaultParams, answers.Verified),
     "index/move": (params.MoveParams, answers.Moved),
     "index/texts": (params.TextsParams, answers.TextsToEmbed),

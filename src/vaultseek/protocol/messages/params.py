@@ -367,25 +367,6 @@ class WaitParams(RefreshParams):
     vectors_from_client: bool = False
     """Embed no texts meanwhile: the client takes them with ``index/texts``, and brings their vectors with
     ``index/vectors``."""
-    notes_from_client: bool = False
-    """Where many notes are to be read, the client takes them with ``index/files``, and brings them parsed
-    with ``index/notes``."""
-
-
-class FilesParams(VaultParams):
-    """Notes to parse."""
-
-    limit: int = Field(default=64, ge=0, le=limits.TAKEN_NOTES)
-    """Maximum number of notes."""
-
-
-class ParsedParams(VaultParams):
-    """Notes that ``index/files`` has returned, as ``vaultseek.core.indexing.note_codec`` writes them."""
-
-    notes: dict[str, str]
-    """Parsed notes by key."""
-    refused: list[str] = Field(default_factory=list)
-    """Keys of notes that the client cannot parse; the daemon does."""
 
 
 class MoveParams(VaultParams):

@@ -1,1 +1,1 @@
-"""Indexing in bulk on many machines: notes and texts go to the tasks of a cluster, results to the daemon."""
+"""Embedding in bulk on many machines: texts go to the tasks of a cluster, vectors to the daemon."""

@@ -12,17 +12,13 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vaultseek import __version__
 from vaultseek.base.extras import require_extra
-from vaultseek.base.model import TokenCount
 from vaultseek.base.text import one_line
-from vaultseek.core.indexing.note_codec import encode
-from vaultseek.core.indexing.reading import NoteReader
 from vaultseek.errors import ConfigError, Unavailable, UsageError, WorkerUnavailable
 from vaultseek.semantic.inference import embed
 from vaultseek.semantic.inference.bert import BertEncoder
@@ -35,7 +31,7 @@ LOCAL = "local"
 RETRIES = 3
 """Times that Ray retries a task whose worker ended."""
 STORE_BYTES = 128 * 2**20
-"""Memory for objects of a cluster on this machine: notes, texts and vectors of a few seconds."""
+"""Memory for objects of a cluster on this machine: texts and vectors of a few seconds."""
 CONNECT_SECONDS = 10.0
 STARTS = 2
 """Times that a cluster on this machine is started: a busy one may be too slow the first time."""
@@ -48,16 +44,10 @@ _ERROR_CHARS = 300
 class RayCluster:
     """The workers of a Ray cluster, for one model; made by ``connected``."""
 
-    def __init__(self, ray: Any, model: str, fingerprint: str, window: int) -> None:
+    def __init__(self, ray: Any, model: str, fingerprint: str) -> None:
         self._ray = ray
-        named = (__version__, model, fingerprint)
-        self._tasks = {
-            work: (ray.remote(task).options(num_cpus=1, max_retries=RETRIES), arguments)
-            for work, task, arguments in (
-                ("embed", embed_texts, named),
-                ("parse", parse_notes, (*named, window)),
-            )
-        }
+        self._task = ray.remote(embed_texts).options(num_cpus=1, max_retries=RETRIES)
+        self._model = (__version__, model, fingerprint)
         self._batches: dict[Any, Batch] = {}
 
     def slots(self) -> int:
@@ -68,8 +58,7 @@ class RayCluster:
     def submit(self, batch: Batch) -> None:
         """Give a batch to a worker, again if that ends before it has answered."""
         with _translated(self._ray):
-            task, arguments = self._tasks[batch.work]
-            self._batches[task.remote(*arguments, list(batch.parts.values()))] = batch
+            self._batches[self._task.remote(*self._model, list(batch.values()))] = batch
 
     def results(self, seconds: float) -> list[Result]:
         """Return the results that have come in, after ``seconds`` at the latest."""
@@ -92,9 +81,9 @@ class RayCluster:
         if "refusal" in answer:
             raise Unavailable(str(answer["refusal"]))
         failed = set(answer["failed"])
-        keys = list(batch.parts)
-        answers = {key: answer["answers"][place] for place, key in enumerate(keys) if place not in failed}
-        return Result(batch, answers, [keys[place] for place in failed])
+        keys = list(batch)
+        vectors = {key: answer["vectors"][place] for place, key in enumerate(keys) if place not in failed}
+        return Result(batch, vectors, [keys[place] for place in failed])
 
 
 def check_installed() -> None:
@@ -103,7 +92,7 @@ def check_installed() -> None:
 
 
 @contextmanager
-def connected(address: str, model: str, fingerprint: str, window: int) -> Iterator[RayCluster]:
+def connected(address: str, model: str, fingerprint: str) -> Iterator[RayCluster]:
     """Connect to the cluster at ``address``, and disconnect when the context is left.
 
     The address is ``local``, ``host:port`` of a cluster that this machine belongs to, or ``ray://host:port``.
@@ -127,7 +116,7 @@ def connected(address: str, model: str, fingerprint: str, window: int) -> Iterat
         with _interrupts_deferred():
             stack.callback(ray.shutdown)
             _initialize(ray, options, address)
-        yield RayCluster(ray, model, fingerprint, window)
+        yield RayCluster(ray, model, fingerprint)
 
 
 def _initialize(ray: Any, options: dict[str, Any], address: str) -> None:
@@ -198,10 +187,8 @@ def _line(error: BaseException) -> str:
     return one_line(lines[-1] if lines else type(error).__name__, _ERROR_CHARS)
 
 
-NOTE_SECONDS = 10.0
-"""Processor time for one note. The daemon allows more for the few that need it."""
 TaskResult = dict[str, Any]
-"""``answers``, one a part, and ``failed``, the places of parts that have none; or ``refusal``, in words."""
+"""``vectors``, one for each text, and ``failed``, the places of texts without one; or a ``refusal``."""
 
 
 def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]) -> TaskResult:
@@ -217,31 +204,9 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
         return {"refusal": f"{_here()} cannot load the model {model}: {error}"}
     embedded = embed.embed(encoder, texts)
     return {
-        "answers": np.asarray(embedded.vectors, np.float32),
+        "vectors": np.asarray(embedded.vectors, np.float32),
         "failed": [place for place, _ in embedded.failed],
     }
-
-
-def parse_notes(
-    version: str, model: str, fingerprint: str, window: int, notes: Sequence[tuple[str, bytes]]
-) -> TaskResult:
-    """Parse notes, given as (path, bytes), and cut them into passages for that model, as a reader does.
-
-    A note that fails is left to the daemon's own readers, and one that takes too long ends this process.
-    """
-    if (refusal := _refusal(version, model, fingerprint)) is not None:
-        return refusal
-    reader = NoteReader(Path(), _counter(model), window)
-    parsed: list[str | None] = []
-    for path, data in notes:
-        signal.setitimer(signal.ITIMER_PROF, NOTE_SECONDS)
-        try:
-            parsed.append(encode(*reader.parse(path, data)))
-        except Exception:  # whatever it is, the daemon meets it again, and says so
-            parsed.append(None)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0)
-    return {"answers": parsed, "failed": [place for place, text in enumerate(parsed) if text is None]}
 
 
 def _refusal(version: str, name: str, fingerprint: str) -> TaskResult | None:
@@ -269,12 +234,6 @@ def _here() -> str:
 @lru_cache(maxsize=4)
 def _fingerprint(name: str) -> str:
     return find_model(name).fingerprint
-
-
-@lru_cache(maxsize=1)
-def _counter(name: str) -> TokenCount:
-    """Return the counter of the model's tokens, made once in a process."""
-    return find_model(name).counter()
 
 
 @lru_cache(maxsize=1)

@@ -27,7 +27,7 @@ _REMEMBERED = (
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Have a Ray cluster read and embed the notes, and wait: local, HOST:PORT or ray://HOST:PORT.",
+    help="Have a Ray cluster embed the notes, and wait: local, HOST:PORT or ray://HOST:PORT.",
 )
 @json_option("Print the final state as one JSON object.")
 @daemon_options
