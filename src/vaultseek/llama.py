@@ -18,7 +18,6 @@ from vaultseek.base.model import JSON, Chunk, Note, TokenCount
 from vaultseek.client import AsyncClient, Client
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.parse import parse
-from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.errors import NotFound, Unavailable
 
 try:
@@ -163,7 +162,7 @@ def _node(passage: Chunk, note: Note, source: BaseNode) -> BaseNode:
 def _title(note: Note, source: BaseNode) -> str:
     """Return the note's title; of a document without a file, whose name is only an id, its first heading."""
     if note.title_source == "name" and note.headings and _path_of(source) == source.node_id:
-        return plain_heading(note.headings[0].text) or note.title
+        return note.headings[0].shown or note.title
     return note.title
 
 

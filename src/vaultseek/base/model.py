@@ -5,7 +5,7 @@ Lines are 1-based, and ranges of lines include both ends. Ranges of characters a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -98,13 +98,40 @@ class Problem:
         return {"code": self.code, "message": self.message, "line": self.line}
 
 
+class Edit(NamedTuple):
+    """Characters ``start`` to ``end`` of a text become ``text``; its edits are sorted and disjoint."""
+
+    start: int
+    end: int
+    text: str = ""
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return ``text`` with the edits made."""
+    parts: list[str] = []
+    position = 0
+    for start, end, new in edits:
+        parts += (text[position:start], new)
+        position = end
+    return "".join((*parts, text[position:]))
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is raw Markdown."""
+    """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is Markdown as it is written.
+
+    ``rendered`` is the text as a reader sees it, None if it is the same.
+    """
 
     level: int
     text: str
     line: int
+    rendered: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The text as a reader sees it; as it is written if that is nothing."""
+        return self.rendered or self.text
 
 
 class Place(NamedTuple):
@@ -173,11 +200,20 @@ class BlockId:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A list item with a checkbox; any ``mark`` but a space counts as done."""
+    """A list item with a checkbox; any ``mark`` but a space counts as done.
+
+    ``text`` is Markdown as it is written, ``rendered`` as a reader sees it, None if it is the same.
+    """
 
     mark: str
     text: str
     line: int
+    rendered: str | None = None
+
+    @property
+    def shown(self) -> str:
+        """The text as a reader sees it; as it is written if that is nothing."""
+        return self.rendered or self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +258,8 @@ class Note:
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, frontmatter
     included, without line endings; for a binary file, the lines of its extracted text. ``body_line``
     is the first line of the body: 1 without frontmatter. ``places`` are in order of lines.
-    ``placed_tags`` are all occurrences of tags in the body.
+    ``placed_tags`` are all occurrences of tags in the body. ``edits`` make of each line that has any, by its
+    number, what a reader sees (``content/markdown/rendering.py``).
     """
 
     path: str
@@ -243,12 +280,14 @@ class Note:
     problems: tuple[Problem, ...] = ()
     places: tuple[Part, ...] = ()
     placed_tags: tuple[PlacedTag, ...] = field(default=(), compare=False, repr=False)
+    edits: Mapping[int, Sequence[Edit]] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """A passage of a note: the unit that is embedded and that a result points to.
 
+    ``text`` is what a reader sees, in lines ``start_line`` to ``end_line``; ``edits`` make the source of it.
     ``id`` depends only on the path, the heading path, the text and the ordinal among equal chunks. ``code``
     holds the character ranges of ``text`` that lie in code blocks, ascending and disjoint. ``place`` names
     the part of the file it comes from, such as ``page=3``.
@@ -261,6 +300,21 @@ class Chunk:
     text: str
     code: tuple[tuple[int, int], ...] = ()
     place: str | None = None
+    edits: tuple[Edit, ...] = ()
+
+    @property
+    def source(self) -> str:
+        """The text as it is written in the file."""
+        return apply_edits(self.text, self.edits) if self.edits else self.text
+
+    def column(self, offset: int) -> int:
+        """Return the column in the file of the character of ``text`` at ``offset``, both from 0."""
+        start = self.text.rfind("\n", 0, offset) + 1
+        column = offset - start
+        for edit in self.edits:
+            if start <= edit.start and edit.end <= offset:
+                column += len(edit.text) - (edit.end - edit.start)
+        return column
 
     def prose_text(self) -> str:
         """Return the text without its code, the pieces joined by newlines."""

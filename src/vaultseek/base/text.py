@@ -27,6 +27,8 @@ SHOWN_CHARS = 80
 TOKEN_BYTES = 3
 """Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
 
+_TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑", "-")
+"""Quotation marks, apostrophes and hyphens that programs put in place of those that are typed."""
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )
@@ -49,6 +51,12 @@ _INVISIBLE = (
 )  # fmt: skip
 """Ranges of characters that show nothing, in which text can be hidden from people. Joiners are not among
 them: scripts and emoji need them."""
+HIDDEN = (
+    f"[{''.join(f'{chr(first)}-{chr(last)}' for first, last in _INVISIBLE)}]"
+    "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
+)
+"""Pattern of one character that a reader does not see: an invisible one, or a joiner beside a letter of a
+script that does not join, as Latin."""
 
 
 def is_unspaced(text: str) -> bool:
@@ -70,8 +78,12 @@ def fold_case(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Return ``text`` in the form that is compared: case-folded, with runs of white space collapsed."""
-    return " ".join(fold_case(text).split())
+    """Return ``text`` in the form that is compared: case-folded, with the quotation marks, apostrophes and
+    hyphens of a keyboard, without what a reader does not see, and with runs of white space collapsed."""
+    folded = fold_case(text)
+    if not folded.isascii():
+        folded = _signs_pattern().sub(lambda sign: _TYPED.get(sign[0], ""), folded)
+    return " ".join(folded.split())
 
 
 def fold_accents(text: str) -> str:
@@ -187,6 +199,11 @@ def _plain_letters() -> dict[int, str | int | None]:
 @cache
 def _unspaced_pattern() -> re.Pattern[str]:
     return re.compile(f"[{UNSPACED}]")
+
+
+@cache
+def _signs_pattern() -> re.Pattern[str]:
+    return re.compile(f"[{''.join(_TYPED)}]|{HIDDEN}")
 
 
 @cache

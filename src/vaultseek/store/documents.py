@@ -31,7 +31,7 @@ def _document(
         path=note.path,
         title=note.title,
         aliases=note.aliases,
-        headings=tuple(heading.text for heading in note.headings),
+        headings=tuple(heading.shown for heading in note.headings),
         tags=note.tags,
         chunks=_chunks(chunks, properties),
         language=language,

@@ -9,6 +9,7 @@ from vaultseek.base.model import (
     BlockId,
     Callout,
     CodeBlock,
+    Edit,
     Heading,
     Link,
     Note,
@@ -40,6 +41,7 @@ def encode(note: Note) -> bytes:
         values[name] = [astuple(part) for part in values[name]]
     values["links"] = [astuple(link)[:_WRITTEN] for link in note.links]
     del values["placed_tags"]
+    values["edits"] = list(note.edits.items())
     return json.dumps(values, separators=(",", ":")).encode()
 
 
@@ -51,4 +53,5 @@ def decode(data: bytes) -> Note:
     values["links"] = tuple(Link(*each) for each in values["links"])
     for name in _LISTS:
         values[name] = tuple(values[name])
+    values["edits"] = {int(line): [Edit(*edit) for edit in edits] for line, edits in values["edits"]}
     return Note(**values)

@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from vaultseek.base import limits
-from vaultseek.base.model import JSON, Heading, Link, Note, Part, Problem, Span
+from vaultseek.base.model import JSON, Edit, Heading, Link, Note, Part, Problem, Span
 from vaultseek.content.kinds import shown_name
 from vaultseek.content.markdown.parse import bounded, parse
+from vaultseek.content.markdown.rendering import render_plain
 from vaultseek.content.markdown.title import file_stem
 
 _UNREADABLE = re.compile(r"[\0-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -26,6 +27,7 @@ class Composition:
         self._links: list[Link] = []
         self._tags: dict[str, str] = {}
         self._parts: list[Note] = []
+        self._edits: dict[int, Sequence[Edit]] = {}
         self._problems: list[Problem] = []
         self._chars = 0
 
@@ -51,6 +53,7 @@ class Composition:
         level = min(level, LEVELS)
         text = one_line(text)
         line = self.next_line
+        self._edits[line] = [Edit(0, level + 1)]
         self._add([f"{'#' * level} {text}", ""])
         self._headings.append(Heading(level, text, line))
         self._spans.append(Span("heading", line, line))
@@ -59,6 +62,7 @@ class Composition:
         """Add plain text; what looks like Markdown in it is not."""
         lines = plain_lines(text)
         line = self.next_line
+        self._edits |= render_plain(lines, line)
         self._add([*lines, ""])
         self._spans += paragraphs(lines, line)
 
@@ -73,6 +77,7 @@ class Composition:
         self._add([*part.lines[1:], ""])
         shifted = _shifted(part, shift, level)
         self._parts.append(shifted)
+        self._edits |= shifted.edits
         self._spans += shifted.spans
         self._headings += shifted.headings
         self._links += [link for link in shifted.links if of_app or link.kind == "markdown"]
@@ -124,6 +129,7 @@ class Composition:
             spans=tuple(self._spans),
             problems=tuple(problems[: limits.NOTE_PROBLEMS]),
             places=tuple(self._places),
+            edits=self._edits,
         )
 
     def _add(self, lines: Sequence[str]) -> None:
@@ -175,7 +181,11 @@ def _shifted(part: Note, lines: int, level: int) -> Note:
     return replace(
         part,
         spans=tuple(Span(s.kind, s.start_line + lines, s.end_line + lines) for s in part.spans),
-        headings=tuple(Heading(min(h.level + level, LEVELS), h.text, h.line + lines) for h in part.headings),
+        headings=tuple(
+            replace(heading, level=min(heading.level + level, LEVELS), line=heading.line + lines)
+            for heading in part.headings
+        ),
+        edits={line + lines: edits for line, edits in part.edits.items()},
         links=tuple(replace(link, line=link.line + lines, place=None, written=None) for link in part.links),
         code_blocks=tuple(
             replace(code, line=code.line + lines, end_line=code.end_line + lines) for code in part.code_blocks

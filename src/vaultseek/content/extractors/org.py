@@ -7,12 +7,15 @@ import orgparse
 from orgparse.node import OrgBaseNode, OrgNode
 
 from vaultseek.base.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
-from vaultseek.base.model import JSON, CodeBlock, Heading, Link, Note, Place, Span, Task
+from vaultseek.base.model import JSON, CodeBlock, Edit, Heading, Link, Note, Place, Span, Task
 from vaultseek.content.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
 from vaultseek.content.extractors.plain import decode_any
 from vaultseek.content.markdown.parse import bounded
 
 _LINK = re.compile(r"\[\[([^\[\]]+)\](?:\[([^\[\]]*)\])?\]")
+_MARKUP = re.compile(
+    rf"""{_LINK.pattern}|(?<![^\s\-({{'"])([*/_=~+])(?=\S)(?:(?!\3).)*?(?<=\S)\3(?![^\s\-.,;:!?'")}}\[\\])"""
+)
 _VERBATIM = re.compile(r"""(?<![^\s\-({'"])([=~])(?=\S)(?:(?!\1).)*(?<=\S)\1(?![^\s\-.,;:!?'")}\[\\])""")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+-]*:")
 _BOX = re.compile(r"\s*(?:[-+]|\d+[.)]|(?<=\s)\*)\s+\[([ xX-])\]\s+(\S.*)")
@@ -47,7 +50,27 @@ def read(data: bytes, path: str) -> Note:
         tasks=tuple(sorted((*_tasks(nodes), *_boxes(lines, in_code)), key=lambda task: task.line)),
         spans=tuple(_spans(lines, starts)),
         problems=tuple(problems),
+        edits={
+            number: edits
+            for number, line in enumerate(lines, 1)
+            if number not in in_code and (edits := list(_edits(line, is_heading=number in starts)))
+        },
     )
+
+
+def _edits(line: str, *, is_heading: bool) -> Iterator[Edit]:
+    """Yield the edits that show a line to a reader: without stars, and links and emphasis as their text."""
+    if is_heading:
+        yield Edit(0, len(line) - len(line.lstrip("*").lstrip()))
+    for match in _MARKUP.finditer(line):
+        start, end = match.span()
+        if match[0][0] == "[":
+            text = 2 if match[2] else 1
+            yield Edit(start, match.start(text))
+            yield Edit(match.end(text), end)
+        else:
+            yield Edit(start, start + 1)
+            yield Edit(end - 1, end)
 
 
 def _properties(root: OrgBaseNode) -> JSON:

@@ -9,13 +9,21 @@ from collections.abc import Sequence
 from vaultseek.base.model import Note, Problem
 from vaultseek.content.extractors.composition import name_of, paragraphs, plain_lines
 from vaultseek.content.markdown.decode import decode
+from vaultseek.content.markdown.rendering import render_plain
 
 
 def read(data: bytes, path: str) -> Note:
     """Read a text file; line numbers are those of the file."""
     text, problems = decode_any(data)
     lines = plain_lines(text) if text else []
-    return Note(path, name_of(path), lines=tuple(lines), spans=tuple(paragraphs(lines, 1)), problems=problems)
+    return Note(
+        path,
+        name_of(path),
+        lines=tuple(lines),
+        spans=tuple(paragraphs(lines, 1)),
+        problems=problems,
+        edits=render_plain(lines, 1),
+    )
 
 
 PROBE_BYTES = 64 * 1024

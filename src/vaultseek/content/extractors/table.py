@@ -39,13 +39,13 @@ class Extractor:
 
 
 EXTRACTORS: Mapping[Kind, Extractor] = {
-    "canvas": Extractor("canvas", 2, limits.CANVAS_BYTES),
-    "base": Extractor("base", 2, limits.BASE_BYTES),
-    "excalidraw": Extractor("excalidraw", 3, limits.DRAWING_BYTES),
-    "text": Extractor("plain", 2, limits.TEXT_BYTES),
-    "org": Extractor("org", 3, limits.TEXT_BYTES),
-    "html": Extractor("page", 3, limits.PAGE_BYTES),
-    "pdf": Extractor("pdf", 2, limits.PDF_BYTES, kept=True),
-    "session": Extractor("session", 1, limits.SESSION_BYTES),
-    "image": Extractor("picture", 1, limits.IMAGE_BYTES, kept=True, seconds=limits.OCR_SECONDS),
+    "canvas": Extractor("canvas", 3, limits.CANVAS_BYTES),
+    "base": Extractor("base", 3, limits.BASE_BYTES),
+    "excalidraw": Extractor("excalidraw", 4, limits.DRAWING_BYTES),
+    "text": Extractor("plain", 3, limits.TEXT_BYTES),
+    "org": Extractor("org", 4, limits.TEXT_BYTES),
+    "html": Extractor("page", 4, limits.PAGE_BYTES),
+    "pdf": Extractor("pdf", 3, limits.PDF_BYTES, kept=True),
+    "session": Extractor("session", 2, limits.SESSION_BYTES),
+    "image": Extractor("picture", 2, limits.IMAGE_BYTES, kept=True, seconds=limits.OCR_SECONDS),
 }

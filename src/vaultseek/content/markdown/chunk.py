@@ -37,6 +37,7 @@ from vaultseek.content.markdown.split import (
     Piece,
     Room,
     blocks_of,
+    is_data,
     pack,
     parts_of,
     split,
@@ -48,7 +49,7 @@ UNCOUNTED_CHARS = 64 * KIB
 """A longer block is split before its tokens are counted."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 9
+CHUNKER_VERSION = 10
 """Raise it whenever the same note gives other chunks, title, links or properties; vaults are read again."""
 
 Path = tuple[str, ...]
@@ -58,16 +59,16 @@ def chunk(note: Note, count: TokenCount, window: int = 254) -> tuple[Chunk, ...]
     """Cut a note into chunks.
 
     ``count`` returns the model's tokens in a text, ``window`` is the number of tokens that the model reads.
-    Every character of the body except white space is in exactly one chunk; chunks come in order. A chunk of
-    several sibling sections has the heading path of their parent. No chunk has text of two places.
-    Frontmatter that was not read is text before the body, so that its words are found.
+    Every character of the body except white space is in the source of exactly one chunk; chunks come in
+    order. A chunk of several sibling sections has the heading path of their parent. No chunk has text of two
+    places. Frontmatter that was not read is text before the body, so that its words are found.
     """
     seen: Counter[tuple[Path, str]] = Counter()
     if not note.places:
         rejected = note.body_line > 1 and any(problem.code in REJECTED for problem in note.problems)
         first = 2 if rejected else note.body_line
         lines = note.lines[first - 1 :]
-        whole = NotePart(note.path, lines, first, note.spans, note.headings, note.code_blocks)
+        whole = NotePart(note.path, lines, first, note.spans, note.headings, note.code_blocks, note.edits)
         return tuple(_chunked(whole, count, window, seen))
     return tuple(
         replace(each, place=place.name or None)
@@ -81,14 +82,13 @@ def _chunked(
 ) -> Iterator[Chunk]:
     body = Body.of(part)
     blocks = blocks_of(part, body)
-    if not blocks:
-        return
     if has_syllables(body.text):
         count = _SyllableCount(count)
     sizes = _Sizes(part.spans, body, blocks, count, window)
     sections = _sections(part, blocks)
-    ranges = list(_ranges(_Plan(sections, len(blocks), sizes), sizes))
-    yield from _chunks(part, body, ranges, _paths(ranges, blocks, sections), seen)
+    ranges = list(_ranges(_Plan(sections, len(blocks), sizes), sizes)) if blocks else []
+    paths = list(_paths(ranges, blocks, sections)) or [()]
+    yield from _chunks(part, body, body.with_hidden(ranges), paths, seen)
 
 
 class _SyllableCount:
@@ -122,7 +122,7 @@ class _Section(NamedTuple):
 def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
     spans = part.spans
     by_line = {spans[block.span].start_line: index for index, block in enumerate(blocks) if block.span >= 0}
-    sections = [_Section(0, tuple(heading.text for heading in part.above), (0,), [])]
+    sections = [_Section(0, tuple(heading.shown for heading in part.above), (0,), [])]
     levels = [(0, 0)]
     for heading in part.headings:
         first = by_line.get(heading.line)
@@ -134,9 +134,9 @@ def _sections(part: NotePart, blocks: Sequence[Block]) -> list[_Section]:
         index = len(sections)
         parent.children.append(index)
         levels.append((heading.level, index))
-        above = (each.text for each in part.above if each.level < heading.level)
+        above = (each.shown for each in part.above if each.level < heading.level)
         path = parent.path if levels[-2][1] else tuple(above)
-        sections.append(_Section(first, (*path, heading.text), (*parent.ancestors, index), []))
+        sections.append(_Section(first, (*path, heading.shown), (*parent.ancestors, index), []))
     return sections
 
 
@@ -276,7 +276,8 @@ class _Sizes:
 
     def _checked(self, start: int, end: int, room: Room) -> Iterator[tuple[int, int]]:
         """Split ranges again whose real count is above the sum of their blocks' counts."""
-        if self._additive or self._count(self._text[start:end]) <= room.tokens:
+        fits = self._additive or self._count(self._text[start:end]) <= room.tokens
+        if fits or is_data(self._text, start, end):
             yield start, end
             return
         less = Room(max(1, room.tokens * 3 // 4), room.chars)
@@ -314,12 +315,13 @@ def _chunks(
     part: NotePart,
     body: Body,
     ranges: Sequence[tuple[int, int]],
-    paths: Iterator[Path],
+    paths: Sequence[Path],
     seen: Counter[tuple[Path, str]],
 ) -> Iterator[Chunk]:
     codes = [(body.start(code.line), body.start(code.end_line + 1) - 1) for code in part.code_blocks]
     index = 0
-    for (start, end), path in zip(ranges, paths, strict=True):
+    afters = [*(start for start, _ in ranges[1:]), len(body.text) + 1]
+    for (start, end), after, path in zip(ranges, afters, paths, strict=False):
         text = body.text[start:end]
         while index < len(codes) and codes[index][1] <= start:
             index += 1
@@ -329,9 +331,10 @@ def _chunks(
             id=chunk_id(part.path, path, text, ordinal),
             heading_path=path,
             start_line=body.line(start),
-            end_line=body.line(end - 1),
+            end_line=body.line(end),
             text=text,
             code=tuple(_within(codes, index, start, end)),
+            edits=tuple(body.to_source(start, end, after)),
         )
 
 

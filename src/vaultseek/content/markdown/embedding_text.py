@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from vaultseek.base.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
 from vaultseek.base.model import TokenCount
 from vaultseek.base.text import UNSPACED, is_unspaced
-from vaultseek.content.markdown.plain import plain_passage
 from vaultseek.content.query.property_text import PropertyLine
 
 TITLE_SHARE = 0.11
@@ -55,7 +54,7 @@ def passage_text(
     window: int,
     file_name: str | None = None,
 ) -> EmbeddingText:
-    """Return the text to embed for a chunk: at most ``window`` tokens, the passage without its markup.
+    """Return the text to embed for a chunk: at most ``window`` tokens.
 
     ``file_name`` is the name of the note's file, if it says something else than the title.
     """
@@ -65,7 +64,7 @@ def passage_text(
     parts = [
         alias_line(aliases, count, window),
         heading_line(path, count, window),
-        plain_passage(text) or text.strip(),
+        compact(text),
     ]
     named = _with_file_name(title, file_name)
     return _embedding_text(named, parts, count, window, keeps=title_is_name)
@@ -84,23 +83,36 @@ def note_text(
     file_name: str | None = None,
     properties: Iterable[PropertyLine] = (),
 ) -> EmbeddingText:
-    """Return the text to embed for a whole note; ``opening`` is the beginning of its body, as Markdown.
+    """Return the text to embed for a whole note; ``opening`` is the beginning of its rendered body.
 
     Of its ``properties`` those with words in their values are embedded.
     """
-    body = plain_passage(opening)
+    body = compact(opening)
     first, _, rest = body.partition("\n")
     if not title_is_name and _same(first, title):
         body = rest.strip()
     parts = [
         alias_line(aliases, count, window),
         _listed(tags, count, int(window * TAGS_SHARE)),
-        fit(plain_passage(description), count, int(window * DESCRIPTION_SHARE)),
-        fit(plain_passage(_in_words(properties)), count, int(window * PROPERTIES_SHARE)),
+        fit(description.strip(), count, int(window * DESCRIPTION_SHARE)),
+        fit(_in_words(properties), count, int(window * PROPERTIES_SHARE)),
         body,
     ]
     named = _with_file_name(title, file_name)
     return _embedding_text(named, parts, count, window)
+
+
+def compact(text: str) -> str:
+    """Return a rendered text without what says nothing to a model: signs of lists and tables, white space,
+    and the paths of web addresses."""
+    text = _ADDRESS.sub(r"\1", text[:PLAIN_CHARS])
+    lines = (" ".join(_CELLS.sub(" ", _SIGN_OF_ITEM.sub("", line)).split()) for line in text.split("\n"))
+    return "\n".join(filter(None, lines))
+
+
+_ADDRESS = re.compile(r"\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*")
+_SIGN_OF_ITEM = re.compile(r"^[ \t]*(?:•|\d{1,9}[.)])[ \t]+")
+_CELLS = re.compile(r"(?<=\s)\|(?=\s)")
 
 
 def _in_words(properties: Iterable[PropertyLine]) -> str:
@@ -141,7 +153,7 @@ def headings_room(window: int) -> int:
 def title_line(title: str, count: TokenCount, window: int) -> str:
     """Return the title, cut to its share of the window."""
     room = int(window * TITLE_SHARE)
-    return fit(plain_passage(title[: room * TOKEN_CHARS]), count, room)
+    return fit(title[: room * TOKEN_CHARS], count, room)
 
 
 def alias_line(aliases: Sequence[str], count: TokenCount, window: int) -> str:
@@ -154,15 +166,12 @@ def heading_line(heading_path: Sequence[str], count: TokenCount, window: int) ->
     room = headings_room(window)
     line = ""
     for heading in reversed(heading_path):
-        text = _plain_heading(heading[: room * TOKEN_CHARS])
+        text = heading[: room * TOKEN_CHARS]
         longer = f"{text} > {line}" if line else text
         if line and count(longer) > room:
             break
         line = longer
     return fit(line, count, room)
-
-
-_plain_heading = functools.lru_cache(4096)(plain_passage)
 
 
 def fit(text: str, count: TokenCount, room: int) -> str:
@@ -222,8 +231,4 @@ _SPACE = ("", " ", "\n", "\t")
 
 
 def _same(heading: str, title: str) -> bool:
-    return heading == title or _unmarked(heading) == _unmarked(title)
-
-
-def _unmarked(title: str) -> str:
-    return plain_passage(title[:PLAIN_CHARS]).casefold()
+    return " ".join(heading.split()).casefold() == " ".join(title.split()).casefold()

@@ -81,14 +81,18 @@ _WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
 _WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
 _EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
 _ESCAPED = re.compile(
-    r"\\([!-/:-@\[-`{-~])|&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|([a-zA-Z][a-zA-Z0-9]{1,31}));"
+    r"\\([!-/:-@\[-`{-~])|&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"
 )
 
 
 def _character(match: re.Match[str]) -> str:
-    """Return what is escaped by a backslash or written as a reference, which ends with a semicolon."""
-    escaped, name = match.groups()
-    return escaped or (html5.get(f"{name};", match[0]) if name else html.unescape(match[0]))
+    """Return what is escaped by a backslash or written as a reference."""
+    return match[1] or decode_reference(match[0])
+
+
+def decode_reference(reference: str) -> str:
+    """Return the characters of a reference such as ``&amp;`` or ``&#38;``; an unknown one as it is."""
+    return html.unescape(reference) if reference[1] == "#" else html5.get(reference[1:], reference)
 
 
 def _link(

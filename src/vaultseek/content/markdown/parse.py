@@ -15,11 +15,12 @@ from vaultseek.base.limits import (
     NOTE_PROBLEMS,
     NOTE_TAGS,
 )
-from vaultseek.base.model import BlockId, Callout, CodeBlock, Heading, Note, Place, Problem, Span, Task
+from vaultseek.base.model import BlockId, Callout, CodeBlock, Edit, Heading, Note, Place, Problem, Span, Task
 from vaultseek.content.markdown.blocks import read_blocks
 from vaultseek.content.markdown.frontmatter import Frontmatter, read_frontmatter
 from vaultseek.content.markdown.inline import Definition, Inlines, Source, scan, worth_scanning
 from vaultseek.content.markdown.links import label_key
+from vaultseek.content.markdown.rendering import render_blocks, render_text
 from vaultseek.content.markdown.structure import Block, without_quotes
 from vaultseek.content.markdown.title import note_name, shows_nothing, title_of
 
@@ -88,6 +89,7 @@ def _note(
         spans=tuple(body.spans),
         problems=tuple(all_problems[:NOTE_PROBLEMS]),
         placed_tags=tuple(body.inlines.tags),
+        edits=body.edits,
     )
 
 
@@ -149,6 +151,7 @@ class _Body:
         self.definitions: dict[str, Definition] = {}
         self.texts: list[_Text] = []
         self.last: Block | None = None
+        self.edits: dict[int, list[Edit]] = {}
         self.opening: Heading | None = None
         """The heading that begins the note."""
 
@@ -165,6 +168,7 @@ class _Body:
         # References may be defined after they are used, so links are parsed when all blocks are known.
         for text, line, after in self.texts:
             scan(text, line, Source(self.all_lines, after), self.definitions, self.inlines)
+        self.edits = render_blocks(self.lines, self.offset, structure.blocks, frozenset(self.definitions))
 
     def is_seen(self, block: Block) -> bool:
         return not (block.top and shows_nothing(block.kind, self.text_of(block, block.end)))
@@ -198,7 +202,7 @@ class _Body:
             after = len(text) - len(text.rstrip(" \t"))
             text = text.strip(" \t")
         if block.top:
-            self.headings.append(Heading(level, text, line))
+            self.headings.append(Heading(level, text, line, _if_other(render_text(text), text)))
         self.add_text(text, line, after)
         self.block_id(text, line + text.count("\n"))
 
@@ -207,7 +211,8 @@ class _Body:
         text = self.text_of(block, block.end)
         if block.opens == "item" and text.startswith("[") and (task := _TASK.match(text)):
             text = text[task.end() :]
-            self.tasks.append(Task(task[1], text.split("\n", 1)[0].rstrip(), line))
+            written = text.split("\n", 1)[0].rstrip()
+            self.tasks.append(Task(task[1], written, line, _if_other(render_text(written), written)))
         elif block.opens == "quote" and text.startswith("[!") and (callout := _CALLOUT.match(text)):
             self.callouts.append(Callout(callout[1].strip().lower(), callout[2].strip(), line))
         self.add_text(text, line)
@@ -268,6 +273,10 @@ class _Body:
         rest = (len(text) if stop < 0 else stop) - start
         first = len(self.lines[row]) - rest
         return Place(row + self.offset, first, first + end - start)
+
+
+def _if_other(rendered: str, written: str) -> str | None:
+    return None if rendered == written else rendered
 
 
 _READERS = {

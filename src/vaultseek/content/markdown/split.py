@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, zip_longest
 from typing import NamedTuple, TypeVar
 
-from vaultseek.base.model import CodeBlock, Heading, Note, Part, Span, TokenCount
+from vaultseek.base.limits import KIB
+from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, TokenCount, apply_edits
+from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
 """Lines and sentences of fewer characters than the tokens of a chunk divided by this are joined first."""
 CUT_GUESSES = 24
+DATA_CHARS = 2000
+"""A line that is longer may be data, such as minified JSON, instead of sentences."""
+DATA_SPACES, DATA_SIGNS = 0.08, 0.12
+"""Data has a smaller share of spaces than this, or a larger share of the signs of code."""
+DATA_PIECE = 64 * KIB
+"""Characters of a piece of data. It is searched by word; its meaning is that of its beginning."""
 
 
 # A match ends a part. Parts that are still too long after one level of borders are split at the next level.
@@ -63,6 +71,10 @@ def split(
     A piece ends at the first possible border of its level, so pieces have to be packed afterwards.
     """
     for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
+        if is_data(text, part_start, part_end):
+            for low in range(part_start, part_end, DATA_PIECE):
+                yield Piece(low, min(low + DATA_PIECE, part_end), room.tokens)
+            continue
         short = part_end - part_start <= room.chars
         tokens = count(text[part_start:part_end]) if short else room.tokens + 1
         if tokens <= room.tokens:
@@ -71,6 +83,17 @@ def split(
             yield from split(text, part_start, part_end, count, room, levels[1:])
         else:
             yield from _cut(text, part_start, part_end, count, room)
+
+
+def is_data(text: str, start: int, end: int) -> bool:
+    """True if a range is one long line that no person wrote as sentences."""
+    if end - start <= DATA_CHARS or text.find("\n", start, end) >= 0:
+        return False
+    sample = text[start : start + DATA_PIECE]
+    if is_unspaced(sample):
+        return False
+    spaces, signs = sum(map(sample.count, " \t")), sum(map(sample.count, '{}[]<>":,;=\\/'))
+    return spaces < DATA_SPACES * len(sample) or signs > DATA_SIGNS * len(sample)
 
 
 def pack(pieces: Iterable[Piece], room: Room) -> list[list[Piece]]:
@@ -202,6 +225,7 @@ class NotePart(NamedTuple):
     spans: Sequence[Span]
     headings: Sequence[Heading]
     code_blocks: Sequence[CodeBlock]
+    edits: Mapping[int, Sequence[Edit]]
     above: Sequence[Heading] = ()
 
 
@@ -225,6 +249,7 @@ def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
                 _up_to(end, spans, lambda span: span.start_line),
                 own,
                 _up_to(end, codes, lambda code: code.line),
+                note.edits,
                 tuple(above),
             ),
         )
@@ -241,16 +266,63 @@ def _up_to(line: int, items: deque[T], line_of: Callable[[T], int]) -> list[T]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """The body as one string, and the offsets of its lines."""
+    """The body as a reader sees it, in one string, with the offsets of its lines and the edits of each."""
 
     text: str
     starts: Sequence[int]
     first_line: int
+    lines: Sequence[str]
+    """The lines as they are written."""
+    edits: Mapping[int, Sequence[Edit]]
 
     @classmethod
     def of(cls, part: NotePart) -> Body:
-        starts = list(accumulate((len(line) + 1 for line in part.lines), initial=0))
-        return cls("\n".join(part.lines), starts, part.body_line)
+        edits = part.edits
+        lines = [
+            apply_edits(line, edits[number]) if number in edits else line
+            for number, line in enumerate(part.lines, part.body_line)
+        ]
+        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
+        return cls("\n".join(lines), starts, part.body_line, part.lines, edits)
+
+    def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return the ranges with the lines between them that show nothing, such as comments.
+
+        Each takes those behind it, the first one also those before it; blank lines are in no range.
+        """
+        written = [row for row, line in enumerate(self.lines) if line.strip()]
+        if not ranges:
+            return [(self.starts[written[0]], self.starts[written[-1] + 1] - 1)] if written else []
+        whole: list[tuple[int, int]] = []
+        for (start, end), after in zip_longest(ranges, (start for start, _ in ranges[1:])):
+            if not whole:
+                start = min(start, self.starts[written[0]])
+            stop = len(self.lines) if after is None else self._row(after)
+            row, last = self._row(end), written[bisect_left(written, stop) - 1]
+            stop = self.starts[max(row, last) + 1] - 1
+            shows_more = after is not None and self._row(after) == row
+            whole.append((start, end if shows_more or self.text[end:stop].strip() else stop))
+        return whole
+
+    def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
+        """Yield the edits that make the source of a range; the next range begins at ``after``."""
+        for row in range(self._row(start), self._row(end) + 1):
+            low, column = self.starts[row], 0
+            for edit in self.edits.get(self.first_line + row, ()):
+                low += edit.start - column
+                high, column = low + len(edit.text), edit.end
+                if (
+                    start <= high
+                    and low <= end
+                    and (low < end or end < after)
+                    and (high > start or low == high)
+                ):
+                    source = self.lines[row][edit.start : edit.end] if low >= start else ""
+                    yield Edit(max(low, start) - start, min(high, end) - start, source)
+                low = high
+
+    def _row(self, offset: int) -> int:
+        return bisect_right(self.starts, offset, 0, len(self.lines)) - 1
 
     def start(self, line: int) -> int:
         """Return the offset of ``line``; the end of the text for lines beyond it."""

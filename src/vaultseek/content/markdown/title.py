@@ -12,7 +12,6 @@ from urllib.parse import unquote
 from vaultseek.base.limits import TITLE_CHARS
 from vaultseek.base.model import Heading
 from vaultseek.base.text import fold
-from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.content.markdown.structure import BlockKind
 
 TitleSource = Literal["frontmatter", "heading", "name"]
@@ -22,7 +21,9 @@ def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[s
     """Return the title and where it is from; ``written`` is the property, ``opening`` the first block."""
     if written:
         return written, "frontmatter"
-    title = plain_heading(opening.text[:TITLE_CHARS]) if opening and opening.level == 1 else ""
+    title = ""
+    if opening and opening.level == 1:
+        title = (opening.text if opening.rendered is None else opening.rendered)[:TITLE_CHARS].strip()
     # A tag in the heading is one of the note's tags already, unless the heading is nothing else.
     title = " ".join(_TAG.sub(" ", title).split()) or title
     return (title, "heading") if title else (note_name(path), "name")

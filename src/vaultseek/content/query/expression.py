@@ -90,7 +90,7 @@ def literal_of(pattern: str) -> str | None:
         flat = shorter
     if re.search(r"[|()\[\]]", flat):
         return None
-    runs = re.findall(r"\w+", _OPTIONAL.sub("\0", flat))
+    runs = re.findall(r"[^\W_]+", _OPTIONAL.sub("\0", flat))
     return max(runs, key=len, default=None)
 
 

@@ -8,7 +8,8 @@ from typing import Any, Literal, Protocol
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import is_unspaced
 
-Scope = Literal["content", "section", "line", "block"]
+Scope = Literal["content", "source", "section", "line", "block"]
+"""``source`` is the whole text as it is written, ``content`` as a reader sees it."""
 
 
 class NoteFacts(Protocol):
@@ -56,39 +57,54 @@ class NoteFacts(Protocol):
     def tasks(self) -> Sequence[Task]: ...
 
     def passages(self, scope: Scope) -> Iterable[str]:
-        """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote."""
+        """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote.
+
+        A line that is not shown as it is written comes in both forms.
+        """
 
 
 def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> Iterable[str]:
     """Return the passages of a note, given its chunks in their order and the lines of its headings."""
     if not chunks:
         return []
-    first, lines, code = _lines(chunks)
+    first = chunks[0].start_line
+    if scope == "source":
+        return ["\n".join(_lines(chunks, [chunk.source for chunk in chunks]))]
+    lines = _lines(chunks, [chunk.text for chunk in chunks])
     if scope == "content":
         return ["\n".join(lines)]
-    if scope == "line":
-        return lines
-    at = {line - first for line in headings}
-    borders = at if scope == "section" else _block_borders(lines, at, code)
+    if scope == "section":
+        borders: Iterable[int] = {line - first for line in headings}
+    else:
+        written = _lines(chunks, [chunk.source for chunk in chunks])
+        if scope == "line":
+            return [*lines, *(line for line, shown in zip(written, lines, strict=True) if line != shown)]
+        borders = _block_borders(written, {line - first for line in headings}, _code_lines(chunks))
     starts = sorted({0, *(border for border in borders if 0 < border < len(lines))})
     parts = ("\n".join(lines[low:high]) for low, high in pairwise([*starts, len(lines)]))
     return [part for part in parts if part.strip()]
 
 
-def _lines(chunks: Sequence[Chunk]) -> tuple[int, list[str], set[int]]:
-    """Return the number of the first line, the note's lines, and the places of those in code blocks.
+def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
+    """Return the places of the lines in code blocks, from the first line of the ``chunks`` on."""
+    return {
+        chunk.start_line - chunks[0].start_line + row
+        for chunk in chunks
+        for start, end in chunk.code
+        for row in range(chunk.text.count("\n", 0, start), chunk.text.count("\n", 0, end) + 1)
+    }
+
+
+def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
+    """Return the lines of a note, of which the chunks have these ``texts``.
 
     A chunk may end within a line, where white space is in neither chunk; Chinese has none.
     """
     first = chunks[0].start_line
     lines: list[str] = []
-    code: set[int] = set()
-    for chunk in chunks:
-        own = chunk.text.split("\n")
+    for chunk, text in zip(chunks, texts, strict=True):
+        own = text.split("\n")
         place = max(chunk.start_line - first, len(lines) - 1, 0)
-        for start, end in chunk.code:
-            begin = place + chunk.text.count("\n", 0, start)
-            code.update(range(begin, begin + chunk.text.count("\n", start, end) + 1))
         if place < len(lines):
             before, after = lines[place], own.pop(0)
             borders = before[-2:], after[:2]
@@ -97,7 +113,7 @@ def _lines(chunks: Sequence[Chunk]) -> tuple[int, list[str], set[int]]:
         else:
             lines += [""] * (place - len(lines))
         lines += own
-    return first, lines, code
+    return lines
 
 
 def _block_borders(lines: Sequence[str], headings: Collection[int], code: Collection[int]) -> Iterator[int]:

@@ -105,7 +105,8 @@ class Contains:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Notes whose content, or properties as lines ``name: value``, has a match of the regular expression.
+    """Notes whose content, as a reader sees it or as it is written, has a match of the regular expression, or
+    whose properties as lines ``name: value`` have one.
 
     Inside :class:`Within` and :class:`HasTask` it applies to one passage alone.
     """
@@ -114,7 +115,9 @@ class Matches:
 
     def matches(self, facts: NoteFacts) -> bool:
         text = named_lines(facts.properties)
-        return (bool(text) and self.holds(text)) or any(map(self.holds, facts.passages("content")))
+        if text and self.holds(text):
+            return True
+        return any(any(map(self.holds, facts.passages(scope))) for scope in ("content", "source"))
 
     def holds(self, passage: str) -> bool:
         """True if ``passage`` has a match. Raises BadQuery if that takes too long to tell."""
@@ -151,7 +154,7 @@ class HasTask:
     def _fits(self, task: Task) -> bool:
         if self.state != "any" and (self.state == "todo") != (task.mark == " "):
             return False
-        return self.test is None or holds(self.test, task.text)
+        return self.test is None or any(holds(self.test, text) for text in {task.shown, task.text})
 
     def stored(self) -> Stored:
         return "tasks", []

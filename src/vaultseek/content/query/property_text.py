@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from itertools import accumulate
 from typing import Any, NamedTuple
 
+from vaultseek.content.markdown.rendering import render_text
+
 NAMELESS = frozenset({"title", "alias", "aliases", "tag", "tags"})
 """Properties that are names and tags of the note, whose own name says nothing about it."""
 
@@ -23,10 +25,9 @@ class PropertyLine(NamedTuple):
 def property_lines(properties: Mapping[str, Any]) -> Iterator[PropertyLine]:
     """Yield each property as a line, in their order; one without a value is its name alone."""
     for name, value in properties.items():
-        text = value_text(value)
+        text = render_text(value_text(value))
         if name.casefold() not in NAMELESS:
             text = f"{name}: {text}" if text.strip() else name
-        # A name or value may have line feeds.
         text = " ".join(text.split())
         if text or name.casefold() not in NAMELESS:
             yield PropertyLine(name, text)

@@ -221,7 +221,7 @@ def _links_and_names(
 ) -> tuple[Mapping[int, Common], Mapping[int, int], Mapping[int, int]]:
     mentioned: dict[int, int] = {}
     for chunk in ledger.chunks.by_note([row.id])[row.id]:
-        for named in named_in(chunk.text.split("\n"), ledger, row.id):
+        for named in named_in(chunk.source.split("\n"), ledger, row.id):
             if len(named.notes) == 1:
                 mentioned.setdefault(named.notes[0], chunk.start_line + named.line)
     if mentions is None:

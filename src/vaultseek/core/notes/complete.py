@@ -13,7 +13,6 @@ from typing import Literal
 from vaultseek.base.limits import LINE_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX, link_key
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.core.notes.completer import Completer, Entry, Match, NoteName
@@ -224,8 +223,8 @@ def _names(note: int, path: str, title: str, aliases: str) -> Iterator[NoteName]
 
 
 def _headings_of(note: int, path: str, title: str, headings: str) -> Iterator[NoteName]:
-    for level, heading, line in json.loads(headings):
-        if shown := shown_heading(heading):
+    for level, written, line, *rendered in json.loads(headings):
+        if shown := (*rendered, written)[0]:
             yield NoteName(shown, path, title, note, line=line, level=level)
 
 

@@ -81,7 +81,7 @@ def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
     """Return a line of a note from its passages; None if it is in none of them."""
     for chunk in chunks:
         if chunk.start_line <= line <= chunk.end_line:
-            lines = chunk.text.split("\n")
+            lines = chunk.source.split("\n")
             return (
                 lines[line - chunk.start_line].strip()[:LINE_CHARS]
                 if line - chunk.start_line < len(lines)

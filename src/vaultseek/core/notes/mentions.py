@@ -86,17 +86,19 @@ def names_of(row: NoteRow) -> list[str]:
 def _mentions_in(
     note: int, chunks: Sequence[Chunk], names: Sequence[tuple[int, str, str]]
 ) -> Iterator[Mention]:
-    folded = [fold(chunk.text) for chunk in chunks]
+    sources = [chunk.source for chunk in chunks]
+    folded = [fold(source) for source in sources]
     present = [[each for each in names if each[1] in text] for text in folded]
     if not any(present):
         return
-    labels = set[str]().union(*(labels_in(chunk.text) for chunk in chunks))
-    for chunk, those in zip(chunks, present, strict=True):
+    labels = set[str]().union(*map(labels_in, sources))
+    for chunk, source, those in zip(chunks, sources, present, strict=True):
         offset = 0
-        proses = prose(chunk.text, labels).split("\n") if those else []
-        for number, (text, line) in enumerate(zip(chunk.text.split("\n"), proses, strict=False)):
-            in_code = any(start <= offset and offset + len(text) <= end for start, end in chunk.code)
-            offset += len(text) + 1
+        proses = prose(source, labels).split("\n") if those else []
+        lines = zip(chunk.text.split("\n"), source.split("\n"), proses, strict=False)
+        for number, (shown, text, line) in enumerate(lines):
+            in_code = any(start <= offset and offset + len(shown) <= end for start, end in chunk.code)
+            offset += len(shown) + 1
             if not in_code:
                 for named, name, (start, end) in _names_in(line, those):
                     yield Mention(named, note, chunk.start_line + number, text, name, start, end)

@@ -18,7 +18,6 @@ from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import lines_of as markdown_lines
 from vaultseek.content.markdown.parse import parse
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.core.notes.anchors import block_text
 from vaultseek.errors import NotFound, Unavailable
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -43,7 +42,7 @@ def note(row: NoteRow, ledger: Ledger, root: Path | None, start: int = 1, end: i
         "chunks": [
             {
                 "chunk_id": c.id,
-                "heading_path": [shown_heading(heading) for heading in c.heading_path],
+                "heading_path": list(c.heading_path),
                 "start_line": c.start_line,
                 "end_line": c.end_line,
                 "place": c.place,
@@ -105,7 +104,7 @@ def lines_of(path: str, root: Path) -> Sequence[str]:
 def _indexed_lines(row: NoteRow, ledger: Ledger) -> list[str]:
     lines: list[str] = []
     for chunk in ledger.chunks.by_note([row.id])[row.id]:
-        text = chunk.text.split("\n")
+        text = chunk.source.split("\n")
         lines += [""] * (chunk.start_line - 1 + len(text) - len(lines))
         for number, line in enumerate(text, chunk.start_line - 1):
             lines[number] = f"{lines[number]} {line}" if lines[number] else line

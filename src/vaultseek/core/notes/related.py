@@ -7,7 +7,6 @@ import numpy as np
 
 from vaultseek.base.limits import PREVIEW_CHARS
 from vaultseek.base.model import JSON, Chunk, Reason
-from vaultseek.content.markdown.plain import plain_heading
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
@@ -106,7 +105,7 @@ def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict
 
 
 def _keyword_scores(row: NoteRow, vault: SearchedVault) -> dict[int, float]:
-    parts = [*row.names, *(plain_heading(heading.text) for heading in row.headings), *row.tags]
+    parts = [*row.names, *(heading.shown for heading in row.headings), *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
         answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)
@@ -144,7 +143,8 @@ def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int,
 def _result(
     rank: int, item: Candidate, row: NoteRow, chunks: dict[int, list[Chunk]], shared: Set[str]
 ) -> JSON:
-    opening = chunks[row.id][0].text if chunks[row.id] else ""
+    opening = chunks[row.id][0] if chunks[row.id] else Chunk("", (), 1, 1, "")
+    heading_lines = {heading.line for heading in row.headings}
     lanes = {
         name: {"rank": part.rank, "score": round(part.score, 6)} for name, part in item.contributions.items()
     }
@@ -153,5 +153,7 @@ def _result(
         "rank": rank,
         "score": round(item.score, 6),
         "lanes": lanes,
-        "preview": preview(opening, PREVIEW_CHARS, headings=(row.title,), shared=shared).text,
+        "preview": preview(
+            opening, PREVIEW_CHARS, names=(row.title,), heading_lines=heading_lines, shared=shared
+        ).text,
     }

@@ -4,20 +4,18 @@ from collections import Counter
 from collections.abc import Set
 from weakref import WeakKeyDictionary
 
-from vaultseek.content.markdown.plain import plain_line
+from vaultseek.base.text import fold
 from vaultseek.store.ledger import Ledger
 
 NOTES_COMPARED, CHUNKS_COMPARED = 32, 2
 """Notes that are compared, and the chunks at the beginning and the end of each of them."""
 LEAST_NOTES, LEAST_SHARE = 8, 0.25
 """Number and share of the compared notes that have a line of boilerplate."""
-_COMMENT_OR_CODE = ("%%", "<!--", "-->", "```", "~~~")
-
 _known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionary()
 
 
 def boilerplate(ledger: Ledger) -> frozenset[str]:
-    """Return the plain lines that many notes of the ledger share, by a sample of its present revision."""
+    """Return the lines that many notes of the ledger share, by a sample of its present revision."""
     revision, lines = _known.get(ledger, (-1, frozenset()))
     if revision != ledger.revision:
         revision, lines = ledger.revision, _shared_lines(ledger)
@@ -25,11 +23,9 @@ def boilerplate(ledger: Ledger) -> frozenset[str]:
     return lines
 
 
-def without_boilerplate(text: str, shared: Set[str]) -> str:
-    """Return ``text`` with the lines that are ``shared`` left empty, so that all keep their numbers."""
-    if not shared:
-        return text
-    return "\n".join("" if _compared(line) in shared else line for line in text.split("\n"))
+def is_boilerplate(line: str, shared: Set[str]) -> bool:
+    """True if a line is one of those that are ``shared``."""
+    return bool(shared) and _compared(line) in shared
 
 
 def _shared_lines(ledger: Ledger) -> frozenset[str]:
@@ -45,8 +41,5 @@ def _shared_lines(ledger: Ledger) -> frozenset[str]:
 
 
 def _compared(line: str) -> str:
-    """Return a line as it is compared; "" for one that has no words, or that is a sign of a block."""
-    if any(sign in line for sign in _COMMENT_OR_CODE):
-        return ""
-    plain = plain_line(line).casefold()
-    return plain if any(map(str.isalpha, plain)) else ""
+    """Return a line as it is compared; "" for one without words."""
+    return fold(line) if any(map(str.isalpha, line)) else ""

@@ -8,7 +8,6 @@ from itertools import chain
 
 from vaultseek.base.model import JSON, Chunk
 from vaultseek.base.text import dates, fold_case, iso_time, remove_hidden, tokens
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.split import LINE, SENTENCE
 from vaultseek.core.search.certainty import LESS_CERTAIN, less_certain
 from vaultseek.core.search.passages import passage_scores
@@ -82,7 +81,7 @@ class Evidence:
     @property
     def text(self) -> str:
         """A line that says where it is from, and the text, indented so that no note can forge such a line."""
-        headings = dict.fromkeys([self.row.title, *map(shown_heading, self.chunk.heading_path)])
+        headings = dict.fromkeys([self.row.title, *self.chunk.heading_path])
         days = dates(iso_time(self.row.created), iso_time(self.row.modified))
         # A bar in a name could forge a date.
         about = f"- {_plain(self.place)} | {_plain(' > '.join(headings))} | {days}"
@@ -99,7 +98,7 @@ class Evidence:
         return {
             "path": self.row.path,
             "title": self.row.title,
-            "heading_path": [shown_heading(each) for each in self.chunk.heading_path],
+            "heading_path": list(self.chunk.heading_path),
             "place": self.chunk.place,
             "start_line": self.chunk.start_line,
             "end_line": self.chunk.end_line,
@@ -173,9 +172,8 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
                 break
         for number, use in uses.items():
             chunk = chunks[number]
-            shown = preview(chunk.text, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
-            before = sum(len(line) + 1 for line in chunk.text.split("\n")[: shown.line])
-            yield Evidence(row, chunk, outlines[row.id].index(number), use, before + shown.column)
+            shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
+            yield Evidence(row, chunk, outlines[row.id].index(number), use, shown.offset)
 
 
 def _is_one_section(first: Chunk, second: Chunk) -> bool:

@@ -19,7 +19,6 @@ import numpy as np
 from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.query.compare import is_named
 from vaultseek.content.query.expression import is_spent, literal_of, too_slow
 from vaultseek.content.query.facts import Scope, pieces
@@ -189,8 +188,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
 
 def _select_containing(ledger: Ledger, sql: str, expression: str, *texts: str) -> list[Any]:
     """Select the rows whose ``expression`` may contain all of these texts."""
-    kind = {"is_path": expression == "path", "is_heading": expression == "headings"}
-    conditions = (prefilter(text, **kind) for text in texts)
+    conditions = (prefilter(text, is_path=expression == "path") for text in texts)
     patterns = [condition for condition in conditions if condition is not None]
     if patterns:
         sql += " AND " if " WHERE " in sql else " WHERE "
@@ -252,7 +250,8 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
     condition = prefilter(text)
     if condition is None:
         return None
-    rows = ledger.select(f"SELECT note FROM chunks WHERE {condition.sql('text')}", *condition.values)
+    by_text = " OR ".join(condition.sql(column) for column in ("text", "edits"))
+    rows = ledger.select(f"SELECT note FROM chunks WHERE {by_text}", *condition.values * 2)
     by_name = " OR ".join(condition.sql(column) for column in _WORDED)
     rows += ledger.select(f"SELECT id FROM notes WHERE {by_name}", *condition.values * len(_WORDED))
     return {row[0] for row in rows}
@@ -269,8 +268,7 @@ COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified
 
 
 def _headings(value: str) -> list[str]:
-    written = [text for _, text, _ in json.loads(value)]
-    return [*written, *(shown for text in written if (shown := shown_heading(text)) != text)]
+    return [text for _, written, _, *rendered in json.loads(value) for text in (written, *rendered)]
 
 
 def _tasks(value: str) -> list[Task]:
@@ -331,4 +329,4 @@ class LedgerFacts:
     def passages(self, scope: Scope) -> Iterable[str]:
         number: int = self._row[0]
         chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
-        return pieces(chunks, [line for _, _, line in json.loads(self._row[5])], scope)
+        return pieces(chunks, [line for _, _, line, *_ in json.loads(self._row[5])], scope)

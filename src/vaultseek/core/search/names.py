@@ -74,7 +74,7 @@ def name_shares(
 
 def _of_headings(row: NoteRow, asked: QueryWords) -> float:
     """Return the largest share of a heading; of those with other words, which are many, there is none."""
-    own = (each.text for each in row.headings if asked.may_be_all(each.text))
+    own = (each.shown for each in row.headings if asked.may_be_all(each.shown))
     return max((asked.share(text, row.language) for text in own), default=0.0)
 
 

@@ -6,11 +6,10 @@ import numpy as np
 
 from vaultseek.base.model import Chunk
 from vaultseek.base.text import fold
-from vaultseek.content.markdown.plain import plain_line
 from vaultseek.content.query.expression import find
 from vaultseek.content.query.filters import PropertyFilter
 from vaultseek.content.query.property_text import NAMELESS, lines_of_text
-from vaultseek.core.search.boilerplate import boilerplate, without_boilerplate
+from vaultseek.core.search.boilerplate import boilerplate, is_boilerplate
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.store.keyword.index import ChunkHit
 from vaultseek.store.keyword.inverter import PROPERTIES
@@ -19,9 +18,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 PROPERTIES_LEAD = 0.5
 """Share of the properties' score by word that no passage of the text may reach where they are shown."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""A passage shorter than this, or one of HTML, that shows fewer letters is not shown if another can be."""
-TAGS = 3
-"""Signs of HTML in a passage that may be nothing else."""
+"""A passage shorter than this that shows fewer letters is not shown if another can be."""
 
 
 def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledger) -> dict[int, Chunk]:
@@ -43,7 +40,7 @@ def choose_passages(rows: Sequence[NoteRow], retrieval: Retrieval, ledger: Ledge
     passages = {note: chunks[number] for note, (number, _) in best.items() if number in chunks}
     hits = {hit.id for each in by_word.values() for hit in each}
     shared = boilerplate(ledger)
-    empty = [note for note, chunk in passages.items() if _is_wordless(chunk.text, shared, chunk.id in hits)]
+    empty = [note for note, chunk in passages.items() if _is_wordless(chunk, shared, chunk.id in hits)]
     if empty:
         passages |= _with_words({note: outlines[note] for note in empty}, totals, ledger, shared)
     return passages | {row.id: properties_passage(row, passages.get(row.id)) for row in matching}
@@ -79,15 +76,14 @@ def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -
     }
 
 
-def _is_wordless(text: str, shared: Set[str], has_word: bool = False) -> bool:
-    """True for the end of a table, an image or a footer of many notes: it has a vector, too, or a word in an
-    address, but shows nothing."""
-    own = without_boilerplate(text, shared)
-    is_html = text.count("<") >= TAGS
-    if own == text and not is_html and (has_word or len(text) >= SHORT_CHARS):
+def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool:
+    """True for the end of a table, an image or a footer of many notes: it has a vector but shows nothing."""
+    lines = chunk.text.split("\n")
+    own = [line for line in lines if not is_boilerplate(line, shared)]
+    if own == lines and (has_word or len(chunk.text) >= SHORT_CHARS):
         return False
-    below = "\n".join(line for line in own.split("\n") if not line.startswith("#"))
-    return sum(map(str.isalpha, plain_line(below))) < LEAST_LETTERS
+    below = (line for line in own if " ".join(line.split()) not in chunk.heading_path)
+    return sum(sum(map(str.isalpha, line)) for line in below) < LEAST_LETTERS
 
 
 def _with_words(
@@ -102,9 +98,7 @@ def _with_words(
     for note, outline in outlines.items():
         order = sorted(outline, key=lambda chunk: -totals.get(chunk[0], 0.0) - totals.get(chunk[1], 0.0))
         worded = (chunks[number] for number, _ in order if number in chunks)
-        if (
-            first := next((each for each in worded if not _is_wordless(each.text, shared)), None)
-        ) is not None:
+        if (first := next((each for each in worded if not _is_wordless(each, shared)), None)) is not None:
             passages[note] = first
     return passages
 
@@ -135,7 +129,11 @@ def passages_matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: 
         of_note = chunks[row.id]
         properties = properties_passage(row, of_note[0] if of_note else None)
         candidates = [*of_note, properties] if properties.text else of_note
-        matching = (chunk for chunk in candidates if any(find(pattern, chunk.text) for pattern in patterns))
+        matching = (
+            chunk
+            for chunk in candidates
+            if any(find(pattern, chunk.text) or find(pattern, chunk.source) for pattern in patterns)
+        )
         if (first := next(matching, None)) is not None:
             passages[row.id] = first
     return passages

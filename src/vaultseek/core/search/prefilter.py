@@ -41,11 +41,10 @@ class Prefilter:
 
 
 @lru_cache(maxsize=256)
-def prefilter(text: str, *, is_path: bool = False, is_heading: bool = False) -> Prefilter | None:
+def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
     """Return the condition for texts that contain ``text``, both folded; None if there is none.
 
     ``is_path``: they are paths, which have no markup between words, and ``text`` part of one.
-    ``is_heading``: they are headings, which may contain it once markup inside a word is gone.
     """
     pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
     runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]
@@ -63,11 +62,9 @@ def prefilter(text: str, *, is_path: bool = False, is_heading: bool = False) -> 
         first, hidden = ("GLOB", f"*{letters}*"), []
     others = dict.fromkeys([*hidden, *_parts(run), *_marks(run)])
     contained = (f"%{character}%" for character in others)
-    marked = (_MARKUP,) if is_heading else ()
-    return Prefilter((first, *marked, *(("LIKE", pattern) for pattern in (*beginnings, *contained))))
+    return Prefilter((first, *(("LIKE", pattern) for pattern in (*beginnings, *contained))))
 
 
-_MARKUP = ("GLOB", r"*[*`~=<\]*")
 # A Greek iota may have been written as a mark under another letter.
 _LETTERS = re.compile(r"[^\W_ι]+")
 _PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")

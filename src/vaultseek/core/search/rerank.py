@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultseek.base.model import Chunk, Reason
-from vaultseek.content.markdown.plain import plain_passage
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.passages import choose_passages
@@ -77,7 +76,7 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
     title = f"{row.title} ({row.other_name})" if row.other_name else row.title
     if chunk is None:
         return title
-    parts = (title, " > ".join(chunk.heading_path), plain_passage(chunk.text))
+    parts = (title, " > ".join(chunk.heading_path), chunk.text)
     return "\n".join(part for part in parts if part)
 
 

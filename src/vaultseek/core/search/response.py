@@ -2,12 +2,10 @@
 
 import time
 from collections.abc import Collection, Iterator
-from dataclasses import replace
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Chunk
 from vaultseek.base.text import iso_time, one_line, quote
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.query.property_text import property_lines, property_places
 from vaultseek.core.search.certainty import less_certain
 from vaultseek.core.search.formula import recency_share
@@ -85,18 +83,16 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     if chunk.id == PROPERTIES:
         lines = [line for line in property_lines(row.properties) if not line.is_name]
         matched = lines[snippet.line]
-        shown = preview(matched.text, limits.PREVIEW_CHARS, trace.matcher, row.language)
         place = property_places(row.properties, chunk.end_line)[matched.name]
-        snippet = replace(shown, line=place - chunk.start_line)
+        chunk = Chunk(PROPERTIES, (), place, place, matched.text)
+        snippet = preview(chunk, limits.PREVIEW_CHARS, trace.matcher, row.language)
     explain = trace.parsed.request.explain
     answered: JSON = {
         **_brief(rank, candidate, row, trace),
         **_passage(chunk, snippet),
         "chunk_id": chunk.id if chunk.id and matched is None else None,
-        "column": snippet.column + 1,
-        "line_text": one_line(
-            matched.text if matched else chunk.text.split("\n")[snippet.line], limits.PREVIEW_CHARS
-        ),
+        "column": chunk.column(snippet.offset) + 1,
+        "line_text": one_line(chunk.text.split("\n")[snippet.line], limits.PREVIEW_CHARS),
         "property": matched and matched.name,
         "confidence": round(trace.confidence(candidate), 4),
         "tags": list(row.tags),
@@ -112,14 +108,21 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
 
 
 def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
-    headings = (row.title, *chunk.heading_path)
-    return preview(chunk.text, limits.PREVIEW_CHARS, trace.matcher, row.language, headings, trace.shared)
+    return preview(
+        chunk,
+        limits.PREVIEW_CHARS,
+        trace.matcher,
+        row.language,
+        names=(row.title, *chunk.heading_path),
+        heading_lines={heading.line for heading in row.headings},
+        shared=trace.shared,
+    )
 
 
 def _passage(chunk: Chunk, snippet: Preview) -> JSON:
     return {
         "place": chunk.place,
-        "heading_path": [shown_heading(each) for each in chunk.heading_path],
+        "heading_path": list(chunk.heading_path),
         "chunk_id": chunk.id,
         "start_line": chunk.start_line,
         "end_line": chunk.end_line,

@@ -4,49 +4,41 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
 
-from vaultseek.base.limits import TITLE_CHARS
-from vaultseek.content.markdown.plain import plain_heading, plain_line, without_comments
+from vaultseek.base.model import Chunk
+from vaultseek.base.text import blank_controls
 from vaultseek.content.query.expression import find_all
-from vaultseek.core.search.boilerplate import without_boilerplate
+from vaultseek.core.search.boilerplate import is_boilerplate
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
 from vaultseek.store.keyword.spans import SpanFinder
 
 ELLIPSIS = "…"
-CACHED_LINES = 800
-"""Passages that are kept without their markup."""
 SNAP = 24
 """Characters that a cut may move to fall between two words."""
-LINES_COMPARED = 8
-"""Equally good lines of which the one is named that the preview shows."""
 NARROW = 16
 """A line narrower than this is cut without ellipsis."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """One line of text and the character ranges in it that match the query, in order and apart.
+    """One line of text and the character ranges in it that match the query, in order and disjoint.
 
-    ``line`` and ``column`` are the place in the Markdown text, from 0, where most of the words match; the
-    text shows it, unless it is hidden.
+    ``offset`` is the place in the passage's text where most of the words match, ``line`` its line, from 0.
     """
 
     text: str
     highlights: tuple[tuple[int, int], ...] = ()
     line: int = 0
-    column: int = 0
+    offset: int = 0
 
 
 _Match = tuple[int, int, int]
 """Start and end of a match and the number of the query's word."""
-_Place = tuple[int, int]
-"""Line and column of a place in Markdown text, from 0."""
 _Range = tuple[int, int]
 
 
@@ -95,56 +87,201 @@ class ExpressionMatcher:
         if self.terms is not None:
             yield from self.terms.matches(line, language)
 
-    def place(self, text: str) -> tuple[int, int] | None:
-        """Return line and column of the first match in Markdown ``text``; None where words decide, too."""
-        first = min(
-            ((low, high) for pattern in self.patterns for low, high in find_all(pattern, text)), default=None
-        )
-        if first is None or self.terms is not None:
-            return None
-        start = text.rfind("\n", 0, first[0]) + 1
-        return text.count("\n", 0, start), first[0] - start
+    def row(self, source: str) -> int | None:
+        """Return the line, from 0, of the first match in the source; None if words decide too."""
+        first = min((low for pattern in self.patterns for low, _ in find_all(pattern, source)), default=None)
+        return None if first is None or self.terms is not None else source.count("\n", 0, first)
 
 
 Matcher = TermMatcher | ExpressionMatcher
 
 
 def preview(
-    text: str,
+    passage: Chunk,
     width: int,
     matcher: Matcher | None = None,
     language: str | None = None,
-    headings: Sequence[str] = (),
+    *,
+    names: Collection[str] = (),
+    heading_lines: Collection[int] = (),
     shared: Set[str] = frozenset(),
 ) -> Preview:
-    """Return at most ``width`` characters of Markdown ``text`` around the place with most matches.
+    """Return at most ``width`` characters of a passage around the place with most matches.
 
-    ``language`` is that of the note, "" if it is not clear; words are compared as it says.
-
-    Markdown signs, comments, control characters and line breaks are left out, and at the beginning those of
-    the ``headings``, which stand above the preview. A cut shows as an ellipsis and falls between words where
-    it can. Without a match the beginning is shown. Lines that are ``shared`` with other notes are left out,
-    unless the words are nowhere else. Time is linear in the text.
+    ``language`` is that of the note, "" if it is not clear; words are compared by its rules. Headings at the
+    beginning that are among the ``names`` above the preview are left out, and so are code, lines that show
+    nothing but tags or an address, and lines that are ``shared`` with other notes, unless more words match
+    there. ``heading_lines`` are the numbers of the lines that are headings. A cut shows as an ellipsis and
+    falls between words where it can. Without a match the beginning is shown. Time is linear in the text.
     """
-    own = without_boilerplate(text, shared)
-    if own != text:
-        shown = preview(own, width, matcher, language, headings)
-        whole = preview(text, width, matcher, language, headings)
-        return shown if shown.text and (shown.highlights or not whole.highlights) else whole
-    below = _without_headings(text, headings)
-    line = _plain_line(below)
-    matches = _without_lone_digits(sorted(matcher.matches(line, language)), line) if matcher else []
-    places = _best_places(text, line, matches, matcher, language)
-    place, (start, end) = places[0], (0, len(line))
-    if len(line) > width and (matches or isinstance(matcher, ExpressionMatcher)):
-        place, (start, end) = _cut(text, line, matches, places, max(width, 0))
-    elif len(line) > width:
-        start, end = _window(line, [], max(width, 0))
+    shown, matches = _best_layer(passage, matcher, language, names, heading_lines, shared)
+    text = shown.text
+    place = shown.place(matches, _densest(matches, _room(width)))
+    if not matches and matcher is not None:
+        place = _hidden_place(passage, matcher, language, shown) or place
+    start, end = 0, len(text)
+    if len(text) > width:
+        start, end = shown.window(matches, place, max(width, 0))
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
-    tail = ELLIPSIS if end < len(line) and width >= NARROW else ""
+    tail = ELLIPSIS if end < len(text) and width >= NARROW else ""
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
-    return Preview(head + line[start:end] + tail, tuple(_merged(marks)), *place)
+    first = next((low for low, _, _ in shown.within(matches, place) if low >= start), None)
+    offset = place if first is None else shown.offset(first)
+    return Preview(
+        head + text[start:end] + tail, tuple(_merged(marks)), passage.text.count("\n", 0, offset), offset
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Lines of a passage on one line: where each run of words begins in it and in the passage."""
+
+    text: str
+    starts: Sequence[int]
+    offsets: Sequence[int]
+    lines: Sequence[int]
+    """Where the line of each run begins in the passage."""
+    are_headings: Sequence[bool]
+
+    def run(self, position: int) -> int:
+        return max(bisect_right(self.starts, position) - 1, 0)
+
+    def offset(self, position: int) -> int:
+        """Return the place in the passage of a character of the line."""
+        run = self.run(position)
+        return self.offsets[run] + position - self.starts[run]
+
+    def place(self, matches: Sequence[_Match], dense: _Range) -> int:
+        """Return where the line with most of the words begins in the passage; a heading only if no other has
+        any. Of equal lines it is the first one in the ``dense`` range, else the first."""
+        words: defaultdict[int, set[int]] = defaultdict(set)
+        is_dense: dict[int, bool] = {}
+        for low, _, word in matches:
+            run = self.run(low)
+            line = self.lines[run]
+            words[line].add(word)
+            is_dense[line] = is_dense.get(line, False) or dense[0] <= low < dense[1]
+        if not words:
+            texts = (line for line, heading in zip(self.lines, self.are_headings, strict=True) if not heading)
+            return next(texts, self.lines[0] if self.lines else 0)
+        headings = {line for line, heading in zip(self.lines, self.are_headings, strict=True) if heading}
+        return max(words, key=lambda line: (line not in headings, len(words[line]), is_dense[line], -line))
+
+    def within(self, matches: Iterable[_Match], line: int) -> list[_Match]:
+        """Return the matches in the line that begins there in the passage."""
+        return [match for match in matches if self.lines[self.run(match[0])] == line]
+
+    def window(self, matches: list[_Match], line: int, width: int) -> _Range:
+        """Return the range to show: that with most words, or the matches of the line to name."""
+        room = _room(width)
+        low, high = dense = _densest(matches, room)
+        own = self.within(matches, line)
+        if own and not any(dense[0] <= match[0] < dense[1] for match in own):
+            low, high = _densest(own, room)
+        elif not matches and line in self.lines:  # it matches in its source only
+            low = high = self.starts[self.lines.index(line)]
+        spare = max(0, room - (high - low))
+        start = max(0, min(low - spare // 3, len(self.text) - room))
+        if not matches:
+            start = _snapped_start(self.text, start, low) if start else 0
+        end = min(start + room, len(self.text))
+        if low < high:
+            return _snapped_start(self.text, start, low), _snapped_end(self.text, end, min(high, end))
+        return start, _snapped_end(self.text, end, start)
+
+
+def _best_layer(
+    passage: Chunk,
+    matcher: Matcher | None,
+    language: str | None,
+    names: Collection[str],
+    heading_lines: Collection[int],
+    shared: Set[str],
+) -> tuple[_Shown, list[_Match]]:
+    """Return what to show of a passage, with its matches: prose, or more than that if more words match."""
+    best: tuple[_Shown, list[_Match]] | None = None
+    most = -1
+    for shown in _layers(passage, names, heading_lines, shared):
+        matches: list[_Match] = []
+        if matcher is not None:
+            matches = _without_lone_digits(sorted(matcher.matches(shown.text, language)), shown.text)
+        words = len({word for _, _, word in matches})
+        if best is None or words > most or not best[0].text:
+            best, most = (shown, matches), words
+        if matcher is None and shown.text:
+            break
+    assert best is not None
+    return best
+
+
+def _layers(
+    passage: Chunk, names: Collection[str], heading_lines: Collection[int], shared: Set[str]
+) -> Iterator[_Shown]:
+    """Yield what may be shown: the prose of the passage, then its code too, then everything."""
+    lines = passage.text.split("\n")
+    below = 0
+    while below < len(lines) and (
+        not lines[below].strip()
+        or (passage.start_line + below in heading_lines and " ".join(lines[below].split()) in names)
+    ):
+        below += 1
+    code = {
+        row
+        for start, end in passage.code
+        for row in range(passage.text.count("\n", 0, start), passage.text.count("\n", 0, end) + 1)
+    }
+    rows = range(below, len(lines))
+    own = [row for row in rows if not (is_boilerplate(lines[row], shared) or _BARE.fullmatch(lines[row]))]
+    prose = [row for row in own if row not in code]
+    last: Sequence[int] | None = None
+    for layer in (prose, own, list(rows)):
+        if layer != last:
+            yield _one_line(passage, lines, layer, heading_lines)
+        last = layer
+
+
+def _one_line(
+    passage: Chunk, lines: Sequence[str], rows: Iterable[int], heading_lines: Collection[int]
+) -> _Shown:
+    """Return these rows on one line, with a dash between a heading and its text."""
+    begins = [0]
+    for line in lines:
+        begins.append(begins[-1] + len(line) + 1)
+    parts: list[str] = []
+    starts: list[int] = []
+    offsets: list[int] = []
+    line_starts: list[int] = []
+    are_headings: list[bool] = []
+    length = 0
+    for row in rows:
+        is_heading = passage.start_line + row in heading_lines
+        for run in _RUN.finditer(lines[row]):
+            if parts:
+                joint = " — " if are_headings[-1] and line_starts[-1] != begins[row] else " "
+                parts.append(joint)
+                length += len(joint)
+            parts.append(run[0])
+            starts.append(length)
+            offsets.append(begins[row] + run.start())
+            line_starts.append(begins[row])
+            are_headings.append(is_heading)
+            length += len(run[0])
+    return _Shown(blank_controls("".join(parts)), starts, offsets, line_starts, are_headings)
+
+
+_RUN = re.compile(r"\S+(?: \S+)*")
+_BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
+"""A line that shows nothing but tags, or an address."""
+
+
+def _hidden_place(passage: Chunk, matcher: Matcher, language: str | None, shown: _Shown) -> int | None:
+    """Return where the line begins that matches although it is not shown, or only in its source."""
+    if isinstance(matcher, ExpressionMatcher) and (row := matcher.row(passage.source)) is not None:
+        lines = passage.text.split("\n")
+        return sum(len(line) + 1 for line in lines[:row])
+    first = min(matcher.matches(passage.text, language), default=None)
+    return None if first is None else passage.text.rfind("\n", 0, first[0]) + 1
 
 
 def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
@@ -164,195 +301,10 @@ def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
     ]
 
 
-def _cut(
-    text: str, line: str, matches: list[_Match], places: Sequence[_Place], width: int
-) -> tuple[_Place, _Range]:
-    """Return which of the equal ``places`` to name, and the range of the plain ``line`` that shows it."""
-    dense = _densest(matches, _room(width))
-    place, span = _shown_place(places, text, line, dense)
-    own = [match for match in matches if span and span[0] <= match[0] < span[1]]
-    is_dense = any(dense[0] <= match[0] < dense[1] for match in own)
-    begin = [(span[0], span[0] + 1, 0)] if span and not matches else []  # it matches with its markup alone
-    start, end = _window(line, own if own and not is_dense else matches or begin, width)
-    column = _shown_column(text.split("\n")[place[0]], line, own, start)
-    return (place[0], place[1] if column is None else column), (start, end)
-
-
-def _best_places(
-    text: str,
-    line: str,
-    matches: Sequence[_Match],
-    matcher: Matcher | None,
-    language: str | None,
-) -> list[_Place]:
-    place = matcher.place(text) if isinstance(matcher, ExpressionMatcher) else None
-    if place is not None:
-        return [place]
-    if matcher and not matches:  # it may be in what is left out, as a comment
-        return _best_lines(text, *_written(text, sorted(matcher.matches(text, language))))
-    return _best_lines(text, *_written(line, matches))
-
-
-def _written(text: str, matches: Iterable[_Match]) -> tuple[dict[str, int], set[str]]:
-    """Return how matches are written, each with the number of the query's word, and which are whole words.
-
-    Parts of compounds, and words of scripts without spaces, are not: they match inside others.
-    """
-    words: dict[str, int] = {}
-    inside: set[str] = set()
-    for low, high, word in matches:
-        written = text[low:high]
-        words[written] = word
-        if not _is_apart(text, low, high - low):
-            inside.add(written)
-    return words, words.keys() - inside
-
-
-def _best_lines(text: str, words: Mapping[str, int], whole: Set[str]) -> list[_Place]:
-    """Return the lines with most of the words as they are written, each with the column of the first of them.
-
-    ``words`` are the written forms, each with the number of the query's word, and the ``whole`` ones do not
-    count inside others. Without any, this is the first line below the headings. A heading is named only if no
-    other line has a word: it answers nothing itself.
-    """
-    best = (False, 0)
-    places: list[_Place] = []
-    first = None
-    for number, line in enumerate(text.split("\n")):
-        there = [
-            written
-            for written in words
-            if written in line and (written not in whole or _has_apart(line, written))
-        ]
-        if not there and first is not None:
-            continue
-        is_text = _HEADING.match(line) is None
-        if first is None and is_text and line.strip():
-            first = number
-        if not there:
-            continue
-        goodness = (is_text, len({words[written] for written in there}))
-        if goodness > best:
-            best, places = goodness, []
-        if goodness == best and len(places) < LINES_COMPARED:
-            places.append((number, min(_column(line, written) for written in there)))
-    if places:
-        return places
-    if whole:  # markup may join what is apart without it
-        return _best_lines(text, words, frozenset())
-    blank = text[: len(text) - len(text.lstrip())]
-    return [(first if first is not None else blank.count("\n") if blank != text else 0, 0)]
-
-
-def _shown_place(
-    places: Sequence[_Place], text: str, line: str, dense: _Range
-) -> tuple[_Place, _Range | None]:
-    """Return the place to name where not all of the plain ``line`` is shown, and its range there.
-
-    Of equal places it is one in the ``dense`` range, with most matches near each other; the range is None if
-    all are hidden.
-    """
-    lines = text.split("\n")
-    offsets = list(accumulate((len(each) + 1 for each in lines), initial=0))
-    share = len(line) / max(len(text), 1)
-    first: tuple[_Place, _Range] | None = None
-    for place in sorted(places, key=lambda each: abs(offsets[each[0]] * share - dense[0])):
-        span = _range_of(lines[place[0]], line, offsets[place[0]] * share)
-        if span and span[0] < dense[1] and dense[0] < span[1]:
-            return place, span
-        if span and (first is None or place < first[0]):
-            first = place, span
-    return first or (places[0], None)
-
-
-def _range_of(markdown: str, line: str, near: float) -> _Range | None:
-    """Return where a line of Markdown stands in the plain ``line``, nearest to an offset; None if nowhere."""
-    plain = _plain_alone(markdown)
-    start = line.find(plain) if plain else -1
-    if start < 0:
-        return None
-    while (later := line.find(plain, start + 1)) >= 0 and abs(later - near) < abs(start - near):
-        start = later
-    return start, start + len(plain)
-
-
-def _shown_column(markdown: str, line: str, own: Sequence[_Match], start: int) -> int | None:
-    """Return the column of the first of a line's ``own`` matches from ``start`` on; None if it is unclear."""
-    first = next((match for match in own if match[0] >= start), None)
-    if first is None:
-        return None
-    written = line[first[0] : first[1]]
-    before = sum(match[0] < first[0] and line[match[0] : match[1]] == written for match in own)
-    everywhere = list(_starts(markdown, written))
-    columns = [at for at in everywhere if _is_apart(markdown, at, len(written))] or everywhere
-    return columns[min(before, len(columns) - 1)] if columns else None
-
-
-def _column(line: str, written: str) -> int:
-    starts = _starts(line, written)
-    return next((start for start in starts if _is_apart(line, start, len(written))), line.find(written))
-
-
-def _starts(text: str, part: str) -> Iterator[int]:
-    """Yield where ``part`` stands in ``text``, apart from each other."""
-    start = text.find(part)
-    while start >= 0:
-        yield start
-        start = text.find(part, start + len(part))
-
-
-def _has_apart(line: str, written: str) -> bool:
-    return any(_is_apart(line, start, len(written)) for start in _starts(line, written))
-
-
-def _is_apart(line: str, start: int, length: int) -> bool:
-    end = start + length
-    return not line[start - 1 : start].isalnum() and not line[end : end + 1].isalnum()
-
-
-_plain_alone = lru_cache(maxsize=CACHED_LINES)(plain_line)
-
-
-@lru_cache(maxsize=CACHED_LINES)
-def _plain_line(text: str) -> str:
-    return plain_line(without_comments(text))
-
-
-_HEADING = re.compile(r"\s*#{1,6}(\s|$)")
-_MARKUP = frozenset("*_`[<\\~=^")
-
-
-def _without_headings(text: str, headings: Sequence[str]) -> str:
-    rest = text.lstrip()
-    while rest.startswith("#"):
-        line, _, after = rest.partition("\n")
-        heading = line.lstrip("#")
-        if heading[:1] not in (" ", "\t", ""):
-            break  # a tag
-        heading = heading.strip()
-        if heading not in headings and (
-            _MARKUP.isdisjoint(heading) or plain_heading(heading[:TITLE_CHARS]) not in headings
-        ):
-            break
-        rest = after.lstrip()
-    return rest
-
-
 def _numbered(terms: Sequence[tuple[str, tuple[str, ...]]], span_finder: SpanFinder) -> dict[str, int]:
     stop_words = span_finder.analyzer.stop_words(" ".join(word for word, _ in terms))
     meaningful = [pair for pair in terms if pair[0] not in stop_words] or terms
     return {term: number for number, (_, group) in enumerate(meaningful) for term in group}
-
-
-def _window(line: str, matches: list[_Match], width: int) -> tuple[int, int]:
-    room = _room(width)
-    low, high = _densest(matches, room)
-    spare = max(0, room - (high - low))
-    start = max(0, min(low - spare // 3, len(line) - room))
-    end = min(start + room, len(line))
-    if low < high:
-        return _snapped_start(line, start, low), _snapped_end(line, end, min(high, end))
-    return start, _snapped_end(line, end, start)
 
 
 def _room(width: int) -> int:

@@ -10,7 +10,6 @@ from lsprotocol import types
 from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import fold, printable
 from vaultseek.content.kinds import is_markdown
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
 from vaultseek.core.notes.rename import in_brackets, quote_before
 from vaultseek.core.search.name_mentions import prose
@@ -133,7 +132,7 @@ def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str,
     elif target.path and (other := session.text_of(spot, target.path)):
         parts = [f"^{block.id}" for block in other.note.blocks]
         if target.problem == "missing_heading":
-            parts = [shown_heading(heading.text) for heading in other.note.headings]
+            parts = [heading.shown for heading in other.note.headings]
         elif target.problem != "missing_block":
             return
         by_fold = {fold(part): part for part in parts}

@@ -16,7 +16,6 @@ from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.links import in_quotes
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import destination, linkable_heading, new_target
 from vaultseek.core.notes.anchors import block_text, find_heading, heading_span
@@ -210,7 +209,7 @@ def _headings(text: Text, written: str) -> list[JSON]:
     entries = (
         Entry(shown, -heading.line, {"line": heading.line, "level": heading.level, "at": at})
         for at, heading in enumerate(headings[first:end], first)
-        if (shown := shown_heading(heading.text))
+        if (shown := heading.shown)
     )
     items = []
     for match in Completer(entries).complete(typed, COMPLETED):
@@ -233,7 +232,7 @@ def _part_to(at: int, headings: Sequence[Heading], first: int, parents: str) -> 
     for above in range(at, first - 1, -1):
         if headings[above].level < level:
             level = headings[above].level
-            names.insert(0, linkable_heading(shown_heading(headings[above].text)))
+            names.insert(0, linkable_heading(headings[above].shown))
             part = "#".join([parents, *names] if parents else names)
             if find_heading(part, headings) is headings[at]:
                 return part

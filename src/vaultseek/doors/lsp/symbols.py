@@ -9,7 +9,6 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Heading, Place
 from vaultseek.base.text import count
-from vaultseek.content.markdown.plain import shown_heading
 from vaultseek.core.notes.anchors import find_heading
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.missing import missing_lens
@@ -111,7 +110,7 @@ def _nested(text: Text) -> list[types.DocumentSymbol]:
 
 
 def _name(heading: Heading) -> str:
-    return " ".join(shown_heading(heading.text).split()) or "#" * heading.level
+    return " ".join(heading.shown.split()) or "#" * heading.level
 
 
 def sections(text: Text) -> Iterator[tuple[Heading, int]]:

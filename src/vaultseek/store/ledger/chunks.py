@@ -15,8 +15,8 @@ CACHED_CHUNKS = 2000
 ChunkValues = Sequence[Sequence[Any]]
 """The chunks of a note as ``NoteRows`` has them."""
 _INSERT = (
-    "INSERT INTO chunks (note, ordinal, id, heading_path, start_line, end_line, text, code, place)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "INSERT INTO chunks (note, ordinal, id, heading_path, start_line, end_line, text, code, place, edits)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 
 
@@ -49,14 +49,14 @@ class ChunkTable:
         for ordinal, chunk in enumerate(chunks):
             matches = old[chunk[1], chunk[4]]
             if matches:
-                same.append((chunk[0], ordinal, chunk[2], chunk[3], chunk[5], chunk[6], matches.popleft()))
+                same.append((chunk[0], ordinal, chunk[2], chunk[3], *chunk[5:], matches.popleft()))
             else:
                 new.append((note, ordinal, *chunk))
         self._delete([number for numbers in old.values() for number in numbers])
         self._database.run_many(_INSERT, new)
         self._database.run_many(
-            "UPDATE chunks SET id = ?, ordinal = ?, start_line = ?, end_line = ?, code = ?, place = ?"
-            " WHERE number = ?",
+            "UPDATE chunks SET id = ?, ordinal = ?, start_line = ?, end_line = ?, code = ?, place = ?,"
+            " edits = ? WHERE number = ?",
             same,
         )
         if dirty:

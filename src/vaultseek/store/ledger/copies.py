@@ -12,7 +12,10 @@ from vaultseek.store.ledger.rows import NOTE_VALUES
 
 _OF_NOTE = {
     "notes": (f"id, {NOTE_VALUES}", "id"),
-    "chunks": ("note, number, ordinal, id, heading_path, start_line, end_line, text, code, place", "note"),
+    "chunks": (
+        "note, number, ordinal, id, heading_path, start_line, end_line, text, code, place, edits",
+        "note",
+    ),
     "links": (
         "note, ordinal, key, resolved, kind, target, heading, block, alias, line, property, first, last",
         "note",

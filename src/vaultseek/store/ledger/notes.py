@@ -203,7 +203,7 @@ class NoteTable:
 
     def _read_name_words(self, ids: Sequence[int]) -> dict[int, str]:
         return {
-            id: fold(" ".join((*row.names, *(heading.text for heading in row.headings))))
+            id: fold(" ".join((*row.names, *(heading.shown for heading in row.headings))))
             for id, row in self.by_id(ids).items()
         }
 

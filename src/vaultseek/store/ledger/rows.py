@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from vaultseek.base.model import JSON, BlockId, Chunk, Heading, Link, Note, Place
+from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place
 from vaultseek.base.text import fold
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
@@ -18,7 +18,9 @@ from vaultseek.content.query.words import pinned_names
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language, blocks"
 )
-CHUNK_COLUMNS = "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place"
+CHUNK_COLUMNS = (
+    "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place, c.edits"
+)
 LINK_COLUMNS = (
     "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved,"
     " l.first, l.last"
@@ -127,9 +129,9 @@ class NoteRows(NamedTuple):
     """The rows of one note in all tables, without ids and revision; all values but ``hash`` are JSON.
 
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
-    code are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place), a link is
-    (kind, target, heading, block, alias, line, property, first and last column, key), a problem (code,
-    message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and ``names`` are what the
+    code and edits are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
+    edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
+    problem (code, message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and ``names`` are what the
     note is found by.
     """
 
@@ -178,8 +180,8 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         note.title_source,
         to_json(note.aliases),
         to_json(note.tags),
-        to_json([(h.level, h.text, h.line) for h in note.headings]),
-        to_json([(t.mark, t.text, t.line) for t in note.tasks]),
+        to_json([_shown_values(h.level, h.text, h.line, h.rendered) for h in note.headings]),
+        to_json([_shown_values(t.mark, t.text, t.line, t.rendered) for t in note.tasks]),
         to_json(note.frontmatter),
         indexed.modified,
         indexed.created,
@@ -192,6 +194,11 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
     )
+
+
+def _shown_values(*values: Any) -> tuple[Any, ...]:
+    """Return the values without a last one of None: most headings and tasks are shown as they are written."""
+    return values[:-1] if values[-1] is None else values
 
 
 def _link_values(link: Link) -> tuple[Any, ...]:
@@ -215,6 +222,7 @@ def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
         chunk.text,
         to_json(chunk.code) if chunk.code else "[]",
         chunk.place,
+        to_json([value for edit in chunk.edits for value in edit]) if chunk.edits else "[]",
     )
 
 
@@ -240,7 +248,10 @@ def note_row(row: Any) -> NoteRow:
 def chunk_row(row: Any) -> ChunkRow:
     """Return the chunk of a row of ``CHUNK_COLUMNS``."""
     code = tuple((start, end) for start, end in _list(row[6]))
-    return ChunkRow(row[0], Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code, row[8]), row[7])
+    flat = _list(row[9])
+    edits = tuple(map(Edit, flat[::3], flat[1::3], flat[2::3]))
+    chunk = Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code, row[8], edits)
+    return ChunkRow(row[0], chunk, row[7])
 
 
 def link_row(row: Any) -> LinkRow:

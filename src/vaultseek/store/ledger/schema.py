@@ -15,7 +15,7 @@ from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -33,7 +33,7 @@ CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
 CREATE TABLE chunks (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
-  code TEXT NOT NULL, place TEXT
+  code TEXT NOT NULL, place TEXT, edits TEXT NOT NULL
 );
 CREATE INDEX chunks_by_note ON chunks (note, ordinal);
 CREATE TABLE tags (tag TEXT NOT NULL, note INTEGER NOT NULL, PRIMARY KEY (tag, note)) WITHOUT ROWID;

@@ -390,7 +390,7 @@ class _Grep:
         rows = ledger.notes.by_id(ids)
         chunks = ledger.chunks.by_note(ids)
         self._texts = {
-            row.path: fold("\n".join([row.path, *(chunk.text for chunk in chunks[number])]))
+            row.path: fold("\n".join([row.path, *(chunk.source for chunk in chunks[number])]))
             for number, row in rows.items()
         }
 
