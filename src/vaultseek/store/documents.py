@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from vaultseek.base.model import JSON, Chunk, Note
-from vaultseek.content.query.property_text import property_lines
+from vaultseek.content.markdown.property_text import property_lines
 from vaultseek.store.keyword.inverter import NAMES, PROPERTIES, KeywordChunk, KeywordDocument
 from vaultseek.store.ledger import IndexedNote, Ledger, NoteRow
 

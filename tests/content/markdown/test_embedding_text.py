@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from vaultseek.content.markdown.plain import plain_passage
 
 from vaultseek.base.limits import HEADER_SHARE
 from vaultseek.content.markdown.embedding_text import (
@@ -14,8 +15,7 @@ from vaultseek.content.markdown.embedding_text import (
     note_text,
     passage_text,
 )
-from vaultseek.content.markdown.plain import plain_passage
-from vaultseek.content.query.property_text import PropertyLine, property_lines
+from vaultseek.content.markdown.property_text import PropertyLine, property_lines
 from vaultseek.semantic.models.directories import bundled_directory
 from vaultseek.semantic.models.tokens import TokenCounter
 

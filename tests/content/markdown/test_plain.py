@@ -1,7 +1,6 @@
 """Plain text of headings, lines and passages."""
 
 import pytest
-
 from vaultseek.content.markdown.plain import plain_heading, plain_line, plain_passage, shown_heading
 
 

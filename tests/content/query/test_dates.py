@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.content.query.dates import dates_in_words, dates_of, parse_period
+from vaultseek.content.query.dates import dates_of, find_dates, parse_period
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
@@ -128,6 +128,38 @@ def test_a_text_that_is_a_date(text, expected):
 
 
 def test_dates_in_a_text():
-    text = "between 12 May 2026 and March 2027, not 31 June 2026 or 2026-05-12"
-    found = {date: text[start:end] for date, (start, end) in dates_in_words(text)}
-    assert found == {"2026-05-12": "12 May 2026", "2027-03": "March 2027"}
+    text = "between 12 May 2026 and March 2027, not 31 June 2026"
+    found = {each.days: text[each.start : each.end] for each in find_dates(text)}
+    assert found == {("2026-05-12",): "12 May 2026", ("2027-03",): "March 2027"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("2024-01-09", ["2024-01-09"]),
+        ("2024-1-9", ["2024-01-09"]),
+        ("20240109", ["2024-01-09"]),
+        ("2024_01_09", ["2024-01-09"]),
+        ("2024.01.09", ["2024-01-09"]),
+        ("2024/1/9", ["2024-01-09"]),
+        ("9.1.2024", ["2024-01-09", "2024-09-01"]),
+        ("31-01-2024", ["2024-01-31"]),
+        ("1/31/2024", ["2024-01-31"]),
+        ("Jan 9th, 2024", ["2024-01-09"]),
+        ("Saturday, January 6th 2024", ["2024-01-06"]),
+        ("9. Januar 2024", ["2024-01-09"]),
+        ("15. Mai 2026", ["2026-05-15"]),
+        ("1er mars 2024", ["2024-03-01"]),
+        ("9 de enero de 2024", ["2024-01-09"]),
+        ("2024年1月5日", ["2024-01-05"]),
+        ("2024년 1월 5일", ["2024-01-05"]),
+        ("2024年1月", ["2024-01"]),
+        ("4/5/2026", ["2026-05-04", "2026-04-05"]),
+        ("daily.2024.01.09", ["2024-01-09"]),
+        ("2024-01-09T10:30", ["2024-01-09"]),
+        ("120240109", []),
+        ("2024-13-01", []),
+    ],
+)
+def test_a_day_in_any_spelling(text, expected):
+    assert [day for each in find_dates(text) for day in each.days] == expected

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from vaultseek.base.limits import HEADER_SHARE, LISTED_ITEMS, PLAIN_CHARS, TOKEN_CHARS
 from vaultseek.base.model import TokenCount
 from vaultseek.base.text import UNSPACED, is_unspaced
-from vaultseek.content.query.property_text import PropertyLine
+from vaultseek.content.markdown.property_text import PropertyLine
 
 TITLE_SHARE = 0.11
 ALIASES_SHARE = 0.06

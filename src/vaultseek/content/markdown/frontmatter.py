@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.base.model import JSON, Link, Note, Place, PlacedTag, Problem
 from vaultseek.content.markdown.links import property_link
-from vaultseek.content.query.compare import iso_date
 
 if TYPE_CHECKING:
     from vaultseek.content.markdown.yamlcore import Document, Scalar
@@ -209,3 +208,18 @@ def _moment(value: object) -> float | None:
         return datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def iso_date(text: str) -> str:
+    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
+    text = text.strip()
+    if link := _LINK_TO_DAY.fullmatch(text):
+        text = link[1]
+    if match := _LOOSE_DATE.fullmatch(text):
+        year, month, day, hour, rest = match.groups("")
+        return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
+    return text
+
+
+_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
+_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")

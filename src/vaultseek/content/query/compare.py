@@ -70,21 +70,6 @@ def number_of(value: object) -> float | None:
     return float(value) if abs(value) < 2**1000 else None
 
 
-def iso_date(text: str) -> str:
-    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
-    text = text.strip()
-    if link := _LINK_TO_DAY.fullmatch(text):
-        text = link[1]
-    if match := _LOOSE_DATE.fullmatch(text):
-        year, month, day, hour, rest = match.groups("")
-        return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
-    return text
-
-
-_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
-_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
-
-
 def is_file_name(path: str, name: str) -> bool:
     """True if ``name`` is the file name of ``path`` without its extension, in any case."""
     return fold(PurePosixPath(path).stem) == fold(name.strip())

@@ -1,12 +1,13 @@
-"""Dates in queries: ISO, with a month's name, in numbers, or relative to now."""
+"""Dates in texts and queries: in any spelling as ISO days and months, and periods relative to now."""
 
 import re
-from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cache
+from typing import NamedTuple
 
-from dateutil.parser import isoparse, parse  # type: ignore[import-untyped]
+from dateutil.parser import isoparse  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 
@@ -141,79 +142,128 @@ def _weekday(words: str, now: datetime) -> _Span | None:
     return _midnight(now) - relativedelta(days=days_ago), relativedelta(days=1)
 
 
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?"
-    r"|aug(?:ust)?|sep(?:t|tember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
-)
-_DAY = r"[0-9]{1,2}(?:st|nd|rd|th)?"
-_NAMED_MONTH = re.compile(_MONTH + r" [0-9]{4}")
-_NAMED_DAY = re.compile(rf"(?:{_DAY} (?:of )?{_MONTH}|{_MONTH} {_DAY},?) [0-9]{{4}}")
-
-
-_FIRST_DAY = datetime(2000, 1, 1)
-"""Gives the day if only a month is named."""
-
-
 def _named(words: str, now: datetime) -> _Span | None:
-    if _NAMED_MONTH.fullmatch(words):
-        return parse(words, default=_FIRST_DAY), relativedelta(months=1)
-    if _NAMED_DAY.fullmatch(words):
-        return parse(words, default=_FIRST_DAY), relativedelta(days=1)
-    return None
+    """Return the day or month that the words are, if they are one in any spelling."""
+    found = next(iter(find_dates(words)), None)
+    if found is None or len(found.days) > 1 or (found.start, found.end) != (0, len(words)):
+        return None
+    day = found.days[0]
+    if len(day) == len("2026-05"):
+        return datetime.fromisoformat(f"{day}-01"), relativedelta(months=1)
+    return datetime.fromisoformat(day), relativedelta(days=1)
 
 
-_IN_TEXT = re.compile(rf"\b(?:(?P<day>{_NAMED_DAY.pattern})|{_NAMED_MONTH.pattern})\b", re.IGNORECASE)
-_IN_NUMBERS = (
-    re.compile(r"(?P<year>[0-9]{4})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<day>[0-9]{1,2})"),
-    re.compile(r"(?P<day>[0-9]{1,2})(?P<sign>[-/.])(?P<month>[0-9]{1,2})(?P=sign)(?P<year>[0-9]{4})"),
-    re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})"),
+# -- dates in any spelling
+
+_MONTHS = (
+    "jan(?:uary|uar|vier)?|jänner|januari|enero|ene|gennaio|gen|janeiro",
+    "feb(?:ruary|ruar|ruari|braio|rero)?|février|févr?|fevereiro|fev",
+    "mar(?:ch|s|zo|ço)?|märz|maart|mrt|mär",
+    "apr(?:il|ile)?|avril|avr|abril|abr",
+    "may|mai|mayo|maggio|mag|maio|mei",
+    "june?|juni|juin|junio|giugno|giu|junho",
+    "july?|juli|juillet|juil|julio|luglio|lug|julho",
+    "aug(?:ust|ustus)?|août|agosto|ago",
+    "sept?(?:ember|embre|tembre|tiembre)?|set(?:embro|tembre)?|septiembre",
+    "oct(?:ober|obre|ubre)?|okt(?:ober)?|ott(?:obre)?|out(?:ubro)?",
+    "nov(?:ember|embre|iembre|embro)?",
+    "dec(?:ember|embre)?|dez(?:ember|embro)?|déc(?:embre)?|dic(?:iembre|embre)?",
 )
+"""The months in English, German, French, Spanish, Italian, Portuguese and Dutch."""
+_ANY_MONTH = "|".join(f"(?:{month})" for month in _MONTHS)
+_YEAR = r"(?:1[0-9]|20)[0-9]{2}"
+_ORDINAL = r"(?:st|nd|rd|th|er|\.|º|ª)?"
+_OF = r"(?: (?:of|de|del|di|do))?"
+_IN_WORDS = re.compile(
+    rf"(?<![^\W_])(?:(?P<day>[0-9]{{1,2}}){_ORDINAL}{_OF}[ -](?P<month>{_ANY_MONTH})\.?,?{_OF}[ -]"
+    rf"(?P<year>{_YEAR})"
+    rf"|(?P<month2>{_ANY_MONTH})\.? (?P<day2>[0-9]{{1,2}}){_ORDINAL},? (?P<year2>{_YEAR})"
+    rf"|(?P<month3>{_ANY_MONTH})\.?,?{_OF} (?P<year3>{_YEAR}))(?![^\W_])",
+    re.IGNORECASE,
+)
+_IN_NUMBERS = re.compile(
+    rf"(?<![0-9])(?:(?P<year>{_YEAR})(?P<sign>[-‐‑/._])(?P<month>[0-9]{{1,2}})(?:(?P=sign)(?P<day>[0-9]{{1,2}}))?(?![0-9])"
+    rf"|(?P<first>[0-9]{{1,2}})(?P<sign2>[-/.])(?P<second>[0-9]{{1,2}})(?P=sign2)(?P<year2>{_YEAR})(?![0-9])"
+    rf"|(?<![\w.-])(?P<year3>{_YEAR})(?P<month3>[01][0-9])(?P<day3>[0-3][0-9])(?![0-9])"
+    rf"|(?P<year4>[12][0-9]{{3}})\s?[年년]\s?(?P<month4>[0-9]{{1,2}})\s?[月월](?:\s?(?P<day4>[0-9]{{1,2}})\s?[日일])?)"
+)
+_HAS_YEAR = re.compile(_YEAR)
 
-_NUMBERS = re.compile(r"(?<![\w.])[0-9]+(?:[-/.][0-9]+){2}(?!\w)")
 
+class Written(NamedTuple):
+    """A date in a text: the ISO days or the month that it may be, and where it stands.
 
-def dates_in_words(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the days and months that ``text`` names in words, as ISO, ``2026-05-12``, and where they are."""
-    for match in _IN_TEXT.finditer(text):
-        with suppress(ValueError):  # no day of that month
-            day = parse(match[0], default=_FIRST_DAY).date().isoformat()
-            yield day if match["day"] else day[:7], match.span()
-
-
-def dates_in_numbers(word: str) -> tuple[str, ...]:
-    """Return the days, as ISO, that ``word`` may be: ``2026/3/15``, ``15.03.2026``, ``3/15/2026``.
-
-    Between slashes the month may stand before the day: ``4/5/2026`` is two days.
+    Of ``4/5/2026`` the day may stand first or the month, so these are two days.
     """
-    days: dict[str, None] = {}
-    for form in _IN_NUMBERS:
-        if match := form.fullmatch(word):
-            with suppress(ValueError):  # no such day or month
-                days[date(int(match["year"]), int(match["month"]), int(match["day"])).isoformat()] = None
-    return tuple(days)
+
+    days: tuple[str, ...]
+    start: int
+    end: int
 
 
-def spellings_of(date: str) -> tuple[str, ...]:
-    """Return an ISO date, and a day as it is written with dots, too: ``05.03.2026`` and ``5.3.2026``."""
-    year, month, *days = date.split("-")
-    return (
-        date,
-        *(f"{day}.{month}.{year}" for day in days),
-        *(f"{int(day)}.{int(month)}.{year}" for day in days),
-    )
+def find_dates(text: str) -> list[Written]:
+    """Return the days and months that ``text`` names, in any spelling, in order.
+
+    ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``, ``January
+    9th, 2024``, ``2024年1月5日``; months as ``2026-03`` and ``March 2026``.
+    """
+    if not _HAS_YEAR.search(text):
+        return []
+    found: list[Written] = []
+    for pattern, read in ((_IN_NUMBERS, _numbers), (_IN_WORDS, _words)):
+        for match in pattern.finditer(text):
+            days = tuple(dict.fromkeys(filter(None, (_iso_date(*parts) for parts in read(match)))))
+            if days:
+                found.append(Written(days, match.start(), match.end()))
+    return sorted(found, key=lambda each: each.start)
+
+
+def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
+    """Yield year, month and day that numbers may be."""
+    if match["year2"]:
+        yield match["year2"], int(match["second"]), match["first"]
+        yield match["year2"], int(match["first"]), match["second"]
+        return
+    for suffix in ("", "3", "4"):
+        if match[f"year{suffix}"]:
+            yield match[f"year{suffix}"], int(match[f"month{suffix}"]), match[f"day{suffix}"]
+
+
+def _words(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
+    for suffix in ("", "2", "3"):
+        if match[f"year{suffix}"]:
+            name = match[f"month{suffix}"].casefold()
+            month = next(number for number, form in enumerate(_month_patterns(), 1) if form.fullmatch(name))
+            yield match[f"year{suffix}"], month, match[f"day{suffix}"] if suffix != "3" else None
+
+
+@cache
+def _month_patterns() -> tuple[re.Pattern[str], ...]:
+    return tuple(map(re.compile, _MONTHS))
+
+
+def _iso_date(year: str, month: int, day: str | None) -> str | None:
+    """Return a day or a month as ISO; None if there is no such."""
+    try:
+        whole = date(int(year), month, int(day) if day else 1).isoformat()
+    except ValueError:
+        return None
+    return whole if day else whole[:7]
 
 
 def dates_of(text: str) -> tuple[str, ...]:
     """Return the days or the month, as ISO, that ``text`` as a whole may be; none if it is something else."""
-    in_words = tuple(date for date, span in dates_in_words(text) if span == (0, len(text)))
-    return in_words or dates_in_numbers(text)
+    text = text.strip()
+    words = _WEEKDAY_BEFORE.sub("", text)
+    for found in find_dates(words):
+        if (found.start, found.end) == (0, len(words)):
+            return found.days
+    return ()
 
 
-def has_date(text: str, dates: Collection[str]) -> bool:
-    """True if ``text`` has one of the days or months, ISO, in any spelling; a month is in all its days."""
-    there = [date for date, _ in dates_in_words(text)]
-    there += [day for match in _NUMBERS.finditer(text) for day in dates_in_numbers(match[0])]
-    return any(date in text or any(each.startswith(date) for each in there) for date in dates)
+_WEEKDAY_BEFORE = re.compile(
+    r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? ", re.IGNORECASE
+)
 
 
 def _midnight(moment: datetime) -> datetime:

@@ -19,11 +19,12 @@ from typing import Any, Literal
 from vaultseek.base.model import Task
 from vaultseek.base.text import fold
 from vaultseek.content.kinds import kind_of
+from vaultseek.content.markdown.frontmatter import iso_date
+from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
 from vaultseek.content.query import expression
-from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, iso_date, number_of
-from vaultseek.content.query.dates import Period, dates_in_numbers, parse_period
+from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, number_of
+from vaultseek.content.query.dates import Period, dates_of, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
-from vaultseek.content.query.property_text import named_lines, property_lines, value_text
 
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
@@ -502,9 +503,9 @@ def is_bound(value: str) -> bool:
 
 
 def _date_text(value: str) -> str:
-    """Return a date in ISO form, also of a day in numbers, ``15.03.2026``; other text folded."""
+    """Return a date in ISO form, also of a day in another spelling, ``15.03.2026``; other text folded."""
     text = iso_date(value)
-    days = dates_in_numbers(text)
+    days = dates_of(text)
     return fold(days[0] if len(days) == 1 else text)
 
 

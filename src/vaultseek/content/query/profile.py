@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from vaultseek.base.text import UNSPACED, fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
-from vaultseek.content.query.dates import dates_in_words
+from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.grammar import Query
 from vaultseek.errors import BadQuery
 
@@ -80,11 +80,12 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
         raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
     text = plain_hyphens(query.rank_text)
     spans = find_identifiers(text)
-    dates = dict(dates_in_words(text))
+    written = [each for each in find_dates(text) if not any(low <= each.start < high for low, high in spans)]
+    dates = dict.fromkeys(day for each in written for day in each.days)
     rest = query.rank_text
-    for start, end in (*spans, *dates.values()):
+    for start, end in (*spans, *((each.start, each.end) for each in written)):
         rest = rest[:start] + " " * (end - start) + rest[end:]
-    exact = len(spans) + len(dates)
+    exact = len(spans) + len(written)
     meaningful = count_words(rest) - sum(fold(word) in STOP_WORDS for word in _WORD.findall(rest))
     specificity = exact / (exact + meaningful) if exact else 0.0
     words = count_words(query.rank_text)

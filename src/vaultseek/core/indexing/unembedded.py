@@ -16,7 +16,7 @@ from vaultseek.content.markdown.embedding_text import (
     note_text,
     passage_text,
 )
-from vaultseek.content.query.property_text import property_lines
+from vaultseek.content.markdown.property_text import property_lines
 from vaultseek.core.indexing.reading import is_note_error
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.semantic.models.calibration import calibration_of, share_read

@@ -120,11 +120,10 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
         return _absent(trace, "keyword")
     if row.id not in answer.rows and len(answer) < answer.total:
         ids = None if trace.filtered is None else trace.filtered.ids
-        instead = trace.retrieval.instead
-        text, unfinished = instead or trace.parsed.query.rank_text, bool(instead) or trace.retrieval.continued
+        text, continued = trace.parsed.query.rank_text, trace.retrieval.continued
         try:
             answer = await asyncio.to_thread(
-                vault.keyword_index.search, text, WHY_DEPTH, ids, unfinished=unfinished
+                vault.keyword_index.search, text, WHY_DEPTH, ids, unfinished=continued
             )
         except (IndexDamaged, OSError) as error:
             return _no_rank(Reason("index_damaged", str(error)))

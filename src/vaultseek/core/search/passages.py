@@ -6,9 +6,9 @@ import numpy as np
 
 from vaultseek.base.model import Chunk
 from vaultseek.base.text import fold
+from vaultseek.content.markdown.property_text import NAMELESS, lines_of_text
 from vaultseek.content.query.expression import find
 from vaultseek.content.query.filters import PropertyFilter
-from vaultseek.content.query.property_text import NAMELESS, lines_of_text
 from vaultseek.core.search.boilerplate import boilerplate, is_boilerplate
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.store.keyword.index import ChunkHit

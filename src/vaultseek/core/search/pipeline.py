@@ -27,7 +27,6 @@ from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes
 from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.identifiers import texts_like
 from vaultseek.core.search.opened import opened_before, raised
 from vaultseek.core.search.passages import (
     choose_passages,
@@ -218,9 +217,6 @@ class Searcher:
         vault, parsed, ids = self._vault, evidence.parsed, _ids(evidence.filtered)
         with clock.stage("fuse"):
             evidence, ranking = self._ranked(evidence)
-            if ranking.is_identifier_missing:
-                like = self._like_identifier(evidence, bool(ranking.near_identifiers), clock)
-                evidence, ranking = like or (evidence, ranking)
             index_state = vault.index_state()
             selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
             opened = opened_before(parsed, evidence.retrieval, vault.ledger)
@@ -229,22 +225,6 @@ class Searcher:
     def _ranked(self, evidence: _Evidence) -> tuple[_Evidence, Ranking]:
         parsed, ids, vault = evidence.parsed, _ids(evidence.filtered), self._vault
         return evidence, rank(parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault)
-
-    def _like_identifier(
-        self, evidence: _Evidence, has_near: bool, clock: _StageClock
-    ) -> tuple[_Evidence, Ranking] | None:
-        """Search for what is like an identifier that no note has, until some note has it.
-
-        If the ranking ``has_near`` notes already, only for its letters and digits with other separators.
-        """
-        parsed, filtered = evidence.parsed, evidence.filtered
-        for text in texts_like(parsed, self._vault.ledger, only_separated=has_near):
-            keyword = ask_keyword(parsed, _ids(filtered), self._vault, text)
-            if keyword.keyword is not None and len(keyword.keyword):
-                found = self._ranked(self._score(parsed, filtered, keyword, Retrieval(), clock))
-                if found[1].with_identifier or (found[1].near_identifiers and not has_near):
-                    return found
-        return None
 
     async def _rerank(self, selected: _Selected, clock: _StageClock) -> Reranking:
         evidence, results = selected.evidence, selected.results

@@ -42,7 +42,6 @@ from vaultseek.core.search.identifiers import (
     missing_beside_words,
     notes_with_date,
     notes_with_identifier,
-    notes_with_signs,
 )
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.names import name_shares, notes_named, notes_prefix_named
@@ -111,10 +110,8 @@ def rank(
     reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
     fusion = _fusion(settings, reading, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
-    with_signs = notes_with_signs(parsed, keyword, allowed, ledger)
     leading = set(lanes.first(REGULARIZED_NOTES))  # candidates whatever the limit is
     proposed = {*best, *leading, *with_name, *prefix_named}
-    proposed.update(*with_signs.values())
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     shares = name_shares(parsed, keyword, notes, leading, span_finder)
     with_name = with_name or {id for id in leading if shares.get(id) == 1.0}
@@ -151,15 +148,13 @@ def rank(
     named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
     named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
     judged = judge(notes, keyword, retrieval.unexpanded)
-    identified = notes_with_identifier(
-        parsed, keyword, notes, ledger, with_signs, is_known=not retrieval.instead
-    )
+    identified = notes_with_identifier(parsed, keyword, notes)
     candidates = order(combined, links, fusion, signals)
     near = judged.near
     if identified is None and (dates := dates_of(parsed.query.rank_text)):
         # Days of the same month, and other notes with its number, have most of its words.
         first = {candidate.note for candidate in candidates[:JUDGED_NOTES]}
-        near = notes_with_date(dates, {id: row for id, row in notes.items() if row.path in first}, ledger)
+        near = notes_with_date(dates, keyword, [id for id, row in notes.items() if row.path in first])
     return Ranking(
         candidates,
         {row.path: row for row in notes.values()},
@@ -170,7 +165,7 @@ def rank(
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
         () if identified is None else {notes[id].path for id in identified.near},
         {notes[id].path for id in {*near, *named} if id in notes},
-        missing_beside_words(parsed, keyword, ledger) if identified is None else identified.missing,
+        missing_beside_words(parsed, keyword) if identified is None else identified.missing,
     )
 
 

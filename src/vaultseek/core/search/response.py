@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Chunk
 from vaultseek.base.text import iso_time, one_line, quote
-from vaultseek.content.query.property_text import property_lines, property_places
+from vaultseek.content.markdown.property_text import property_lines, property_places
 from vaultseek.core.search.certainty import less_certain
 from vaultseek.core.search.formula import recency_share
 from vaultseek.core.search.fusion import Candidate
@@ -200,8 +200,7 @@ def _remarks(trace: Trace) -> Iterator[str]:
     which = "no note" if trace.filtered is None else "none of these notes"
     keyword = trace.retrieval.keyword
     if trace.ranking.with_identifier == set() and trace.results:
-        wanted = " or ".join(trace.parsed.profile.identifiers)
-        yield f"{which} has {wanted} itself; what is shown is like it"
+        yield f"{which} has {' or '.join(trace.parsed.profile.identifiers)} itself; what is shown is like it"
     elif trace.ranking.missing_identifiers and trace.results:
         yield f"{which} has {' or '.join(trace.ranking.missing_identifiers)}"
     if keyword is None or not trace.results:
@@ -212,7 +211,8 @@ def _remarks(trace: Trace) -> Iterator[str]:
         wanted = quote(as_typed(last, text))
         yield f"{which} has {wanted}; words that begin with it were searched for instead"
     for word, instead in trace.substitutes.items():
-        yield f"{which} has {quote(as_typed(word, text))}; {searched_instead(instead)}"
+        if word.isalpha():  # identifiers are named above
+            yield f"{which} has {quote(as_typed(word, text))}; {searched_instead(instead)}"
 
 
 def _is_by_substitutes(trace: Trace) -> bool:

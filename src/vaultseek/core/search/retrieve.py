@@ -34,7 +34,7 @@ class Retrieval:
     ``unexpanded`` is the semantic answer to the query's own words, from which confidence comes; ``concepts``
     are the terms that expanded the other. ``partial`` has the reasons why a lane or the expansion is missing
     or incomplete. ``continued``: the keyword answer is about words that begin with the query's last, since
-    none of its words match. ``instead``: it is about this text, since no note has the query's identifier.
+    none of its words match.
     """
 
     keyword: KeywordAnswer | None = None
@@ -44,7 +44,6 @@ class Retrieval:
     partial: Mapping[str, Reason] = field(default_factory=dict)
     milliseconds: Mapping[str, float] = field(default_factory=dict)
     continued: bool = False
-    instead: str = ""
 
     @property
     def answered(self) -> list[str]:
@@ -58,7 +57,6 @@ def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:
         semantic,
         keyword=keyword.keyword,
         continued=keyword.continued,
-        instead=keyword.instead,
         partial={**semantic.partial, **keyword.partial},
         milliseconds={**keyword.milliseconds, **semantic.milliseconds},
     )
@@ -73,13 +71,11 @@ def expanded_text(text: str, concepts: Iterable[Concept]) -> str:
     return " ".join([text, *(concept.term for concept in concepts)])
 
 
-def ask_keyword(
-    parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault, instead: str = ""
-) -> Retrieval:
+def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
     """Ask the keyword index for ``parsed.depth`` notes; one that is damaged is reported to the vault.
 
     Where no note has any of the words, it is asked for words that begin with the last, as if this were still
-    being typed. Identifiers are meant as they are. The text ``instead`` is the beginning of what notes have.
+    being typed. Identifiers are meant as they are.
     """
     if parsed.request.mode == "semantic":
         return Retrieval()
@@ -87,10 +83,9 @@ def ask_keyword(
     answer: KeywordAnswer | None = None
     continued = False
     reasons: dict[str, Reason] = {}
-    text = instead or parsed.query.rank_text
-    ask = partial(vault.keyword_index.search, text, parsed.depth, allowed, ties=MOST_TIES)
+    ask = partial(vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed, ties=MOST_TIES)
     try:
-        answer = ask(unfinished=bool(instead) or parsed.is_unfinished)
+        answer = ask(unfinished=parsed.is_unfinished)
         if not len(answer) and not (parsed.is_unfinished or parsed.profile.identifiers):
             answer = ask(unfinished=True)
             continued = len(answer) > 0
@@ -102,7 +97,7 @@ def ask_keyword(
     else:
         reasons |= _incomplete(vault.keyword_reason())
     spent = {"keyword": _milliseconds_since(began)}
-    return Retrieval(answer, partial=reasons, milliseconds=spent, continued=continued, instead=instead)
+    return Retrieval(answer, partial=reasons, milliseconds=spent, continued=continued)
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:

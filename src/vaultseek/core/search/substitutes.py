@@ -1,19 +1,17 @@
 """Words that stand in for one of the query that no note has."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from vaultseek.base.model import Chunk
-from vaultseek.base.text import fold, fold_accents, quote
-from vaultseek.content.query.property_text import property_lines
+from vaultseek.base.text import fold_accents, quote
+from vaultseek.content.markdown.property_text import property_lines
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import NoteRow
 
 WORDS_NAMED = 3
 """Substitutes of one word that a remark names."""
-_WORD = re.compile(r"\w+")
 
 
 def substitutes(
@@ -54,6 +52,6 @@ def searched_instead(words: Sequence[str]) -> str:
 
 def as_typed(word: str, text: str) -> str:
     """Return a word of the keyword index as ``text`` writes it, with its accents and capitals."""
-    return next(
-        (each for each in _WORD.findall(text) if fold_accents(fold(each)) == fold_accents(word)), word
-    )
+    folded = fold_accents(text.casefold())
+    at = folded.find(fold_accents(word))
+    return text[at : at + len(word)] if at >= 0 and len(folded) == len(text) else word

@@ -8,8 +8,8 @@ A text is cut into *tokens* by one regular expression. Each distinct token is an
   ``1.2.3``) gives itself whole at the position of its first part, and its parts one after the other. So
   ``user id`` matches ``user_id``, and the words around it keep their positions. Letters and digits that
   stand together (``D40``, ``sha256``) are one word and are never split.
-* A date that begins longer or stands in another compound gives its month and itself as well: ``2026-03``
-  matches ``2026-03-15``, and both match ``2026-03-15-meeting`` and ``daily.2026.03.15``.
+* Days and identifiers give their normal form as well, at the end of the text, which takes no position there
+  (``content/query/normal_forms.py``): ``2026-03`` and ``2026-03-15`` match *15 March 2026*.
 * Scripts that put no spaces between words (Chinese, Japanese, Korean, Thai and others) give every syllable
   and every pair of adjacent syllables, which replaces a dictionary (``content/languages/syllables.py``).
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
@@ -34,23 +34,22 @@ from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.content.languages.stems import LANGUAGES, stemmer
 from vaultseek.content.languages.stopwords import folded_stop_words
 from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
+from vaultseek.content.query.normal_forms import normal_forms
 
-ANALYZER_VERSION = 3
+ANALYZER_VERSION = 4
 """Version of the rules. Raise it when a note may have other terms, so that older indexes are rebuilt."""
 
-Role = Literal["word", "whole", "part", "character", "date"]
+Role = Literal["word", "whole", "part", "character", "form"]
 """The part that a term plays in its token: the word itself, a whole compound, a part of one, a single
-syllable beside the pairs of an unspaced script, or a date or month that a longer date begins with, which only
-the index has."""
+syllable beside the pairs of an unspaced script, or a normal form, which only the index has."""
+FORMS = "\ue000"
+"""The beginning of a token of normal forms, which is no character of a word; it stands between them, too."""
 
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _JOINTS = "/:.-_"
 """Characters that join the parts of a compound, the outermost first; "‐" counts as "-"."""
 _HAS_JOINT = re.compile(r"[/:.\-‐_]")
-_YEAR = re.compile(r"[12][0-9]{3}")
-_MONTH = re.compile(r"0[1-9]|1[0-2]")
-_DAY = re.compile(r"(?:0[1-9]|[12][0-9]|3[01])(?![0-9])")
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
@@ -106,13 +105,28 @@ class Analyzer:
         """Cut the text into tokens, in order; those of unspaced scripts are pairs of syllables."""
         if text.isascii():
             return _ascii_pattern().findall(text)
-        text = unicodedata.normalize("NFKC", text)
+        return self._tokenize(unicodedata.normalize("NFKC", text))
+
+    def tokenize_with_forms(self, text: str) -> list[str]:
+        """Cut the text into tokens, followed by its normal forms."""
+        if text.isascii():
+            tokens: list[str] = _ascii_pattern().findall(text)
+        else:
+            text = unicodedata.normalize("NFKC", text)
+            tokens = self._tokenize(text)
+        tokens += (f"{FORMS}{FORMS.join(form.terms)}" for form in normal_forms(text))
+        return tokens
+
+    def _tokenize(self, text: str) -> list[str]:
         if _HAS_UNSPACED.search(text):
             text = space_pairs(text)
         return _unicode_pattern().findall(text)
 
     def token_terms(self, token: str) -> TokenTerms:
         """Return the terms of one token."""
+        if token[0] == FORMS:
+            forms = token[1:].split(FORMS)
+            return TokenTerms(0, tuple(Term(form, 0, "form", form) for form in forms))
         if _HAS_UNSPACED.match(token):
             return _syllable_terms(token)
         if _is_word(token):
@@ -151,9 +165,7 @@ class Analyzer:
             whole = fold_compound(token)
             terms.append(Term(whole, offset, "whole", whole))
         end = offset
-        for number, part in enumerate(parts):
-            if _YEAR.fullmatch(part):
-                terms.extend(Term(date, end, "date", date) for date in _dates(parts[number : number + 3]))
+        for part in parts:
             end += self._add_compound(part, level, end, terms)
         return end - offset
 
@@ -210,7 +222,7 @@ def content_terms(text: str, language: str | None) -> set[str]:
     analyzer = analyzer_of(language)
     stops = analyzer.stop_words
     terms = (term for _, term in analyzer.terms(text))
-    return {term.text for term in terms if term.role not in ("whole", "date") and term.word not in stops}
+    return {term.text for term in terms if term.role != "whole" and term.word not in stops}
 
 
 def extract_prefixes(text: str) -> tuple[str, list[str]]:
@@ -265,14 +277,6 @@ def _syllable_terms(pair: str) -> TokenTerms:
     if len(pair) == len(first):
         return TokenTerms(1, (single,))
     return TokenTerms(1, (Term(pair, 0, "word", pair), single))
-
-
-def _dates(parts: Sequence[str]) -> Iterator[str]:
-    """Yield the month and the day that a year and the two parts after it are, if they are."""
-    if len(parts) > 1 and _MONTH.fullmatch(parts[1]):
-        yield "-".join(parts[:2])
-        if len(parts) > 2 and (day := _DAY.match(parts[2])):
-            yield f"{parts[0]}-{parts[1]}-{day[0]}"
 
 
 def _without_elision(token: str) -> list[str]:

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.base.paths import private_directory
+from vaultseek.content.query.normal_forms import MARK
 from vaultseek.errors import IndexDamaged
 from vaultseek.store.keyword.analysis import ANALYZER_VERSION, LanguageRules
 from vaultseek.store.keyword.answer import ChunkHit, KeywordAnswer, MatchedTerm
@@ -285,7 +286,7 @@ def _list_words(snapshot: Snapshot, least: int = 1) -> list[tuple[str, int]]:
             words[terms[number]] = min(shortest, word, key=lambda each: (len(each), each))
     of_words: Counter[str] = Counter()
     for term, count in counts.items():
-        if term in words:
+        if term in words and not term.startswith(MARK.encode()):
             of_words[words[term].decode()] += count
     return sorted((word, count) for word, count in of_words.items() if count >= least)
 

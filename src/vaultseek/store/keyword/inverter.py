@@ -14,6 +14,7 @@ import numpy as np
 
 from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.title import other_name
+from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.keyword.analysis import Analyzer, LanguageRules, analyzer_of
 from vaultseek.store.keyword.segment import (
     BODY,
@@ -109,7 +110,7 @@ class Lexicon:
             number = self._term_number(text)
             self.terms.append(number)
             self.offsets.append(offset)
-            if role not in ("character", "date"):
+            if role != "character" and (role != "form" or text[0] == MARK):
                 words.setdefault(word, number)
         self.words.append(tuple((word.encode(), number) for word, number in words.items()))
         return len(self.words) - 1
@@ -143,7 +144,7 @@ class TokenNumbers(dict[str, int]):
 
     def of_text(self, text: str) -> Iterator[int]:
         """Yield the numbers of the text's tokens, in order."""
-        return map(self.__getitem__, self._analyzer.tokenize(text))
+        return map(self.__getitem__, self._analyzer.tokenize_with_forms(text))
 
 
 def invert(

@@ -1,6 +1,7 @@
 """The terms that a query asks for, with their weights: words, identifiers and their parts, prefixes."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,9 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from vaultseek.base.limits import KEYWORD_TERMS
-from vaultseek.content.query.dates import dates_in_numbers, dates_in_words, spellings_of
+from vaultseek.base.text import fold
+from vaultseek.content.query.dates import dates_of
+from vaultseek.content.query.normal_forms import MARK, THOUSANDS_DIGITS, identifier_form, normal_forms
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
@@ -24,8 +27,8 @@ CHARACTER_WEIGHT = 0.3
 """Weight of a single character beside the pairs that it is part of, in unspaced scripts."""
 STOP_WEIGHT = 0.3
 """Weight of stop words like ``the`` and ``which``, if there are other words."""
-LONG_NUMBER = 8
-"""Digits of a number that may as well be written without its hyphens, as an ISBN."""
+JOINED_CHARS = 4
+"""Letters of two words that are also looked up as one, at least."""
 K3 = 2.0
 """Saturation of repeated words: one that the query has n times counts n (K3 + 1) / (n + K3)."""
 
@@ -88,61 +91,47 @@ def parse_query_terms(
             if term.term not in terms or terms[term.term].weight < term.weight:
                 terms[term.term] = term
         last_pair = token if first and first[-1].role == "character" else ""
-    together = _with_joined(list(terms.values()))
+    together = _with_forms(text, list(terms.values()))
     return _weight_by_count(together, counts, stops)[:KEYWORD_TERMS]
 
 
-def written_apart(term: QueryTerm, analyzer: QueryAnalyzer) -> list[QueryTerm]:
-    """Return letters and digits of a word by themselves, as ``RFC2119`` may be ``RFC 2119``; else nothing."""
-    match = _LETTERS_AND_DIGITS.fullmatch(term.word) if term.kind == "word" else None
-    if match is None:
-        return []
-    return [
-        replace(part, kind="part")
-        for text in match.groups()
-        for part in _in_all_languages(
-            [_of_token(each.token_terms(text), term.token, False, False) for each in analyzer.analyzers]
-        )
-    ]
+def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
+    """Add the normal forms of what several tokens of the text say together.
 
-
-def days_and_months(text: str) -> list[QueryTerm]:
-    """Return the dates that the text has in words, as ISO and in numbers: ``2026-05-12``, ``12.05.2026``."""
-    dates = dict(dates_in_words(text))
-    return [QueryTerm(date, date, "whole", -1, also=spellings_of(date)[1:]) for date in dates]
+    A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, are terms of their own. Two words
+    next to each other also match what they are together: ``WM 14`` matches ``WM14``, *set up* ``set-up``.
+    """
+    joined = list(terms)
+    for at, (first, second) in enumerate(pairwise(terms)):
+        word = first.word + second.word
+        is_pair = first.kind == second.kind == "word" and second.token == first.token + 1
+        is_one = word.isalnum() and not word.isdecimal()
+        if is_pair and is_one and (len(word) >= JOINED_CHARS or not word.isalpha()):
+            for place in (at, at + 1):
+                joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
+    known = {term.word for term in terms}
+    for form in normal_forms(unicodedata.normalize("NFKC", text)):
+        written = fold(text[form.start : form.end])
+        is_pair = len(written.split()) == 2 and form.terms[0][1:].isalnum() and written[0].isalnum()
+        if written not in known and not (is_pair and form.terms[0].startswith(MARK)):
+            days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
+            joined.append(QueryTerm(written, days[0], "whole", -1, also=days[1:]))
+    return joined
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return an identifier with a hyphen more or less, ``e-4107`` for ``e4107``; a long number without; a
-    version with or without its ``v``; the other spellings of a day in numbers, ISO and ``15.3.2026``."""
-    days = tuple(spelling for day in dates_in_numbers(word) for spelling in spellings_of(day))
-    if match := _JOINED.fullmatch(word):
-        return ("-".join(match.groups()),)
-    if match := _HYPHENATED.fullmatch(word):
-        return ("".join(match.groups()),)
-    if _VERSION.match(word) and not days:
-        return (word.removeprefix("v") if word[0] == "v" else f"v{word}",)
-    joined = word.replace("-", "")
-    long_numbers = (joined,) if len(joined) >= LONG_NUMBER and joined[:-1].isdecimal() else ()
-    return tuple(other for other in (*days, *long_numbers) if other != word)
+    """Return the terms that other spellings of a word or an identifier have: its normal form, the days that
+    it is, a version without its ``v``."""
+    plain = "".join(filter(str.isalnum, word))
+    form = identifier_form(word) or (MARK + word if word == plain and not word.isdecimal() else "")
+    if word.isdecimal() and len(word) >= THOUSANDS_DIGITS:
+        form = MARK + word
+    version = (word[1:],) if _VERSION.fullmatch(word) else ()
+    others = (*dates_of(word), *version, *((form, form[1:]) if form else ()))
+    return tuple(other for other in dict.fromkeys(others) if other != word)
 
 
-_JOINED = re.compile(r"([a-z]{1,10})([0-9]+)")
-_HYPHENATED = re.compile(r"([a-z]{1,10})-([0-9]+)")
-_VERSION = re.compile(r"v?[0-9]+\.[0-9]")
-_LETTERS_AND_DIGITS = re.compile(r"([a-z]{2,10})([0-9]{2,})")
-
-
-def _with_joined(terms: list[QueryTerm]) -> list[QueryTerm]:
-    """Let letters and the digits after them match what they are together, as ``WM 14`` may be ``WM14``."""
-    joined = list(terms)
-    for at, (letters, digits) in enumerate(pairwise(terms)):
-        word = letters.word + digits.word
-        are_next = letters.kind == digits.kind == "word" and digits.token == letters.token + 1
-        if are_next and letters.word.isalpha() and digits.word.isdecimal() and _JOINED.fullmatch(word):
-            joined[at] = replace(joined[at], also=(*joined[at].also, word))
-            joined[at + 1] = replace(joined[at + 1], also=(*joined[at + 1].also, word))
-    return joined
+_VERSION = re.compile(r"v[0-9]+(?:\.[0-9]+)+")
 
 
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
@@ -177,7 +166,7 @@ def _weight_by_count(
 
 
 def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bool) -> list[QueryTerm]:
-    terms = [term for term in analyzed.terms if term.role != "date"]
+    terms = [term for term in analyzed.terms if term.role != "form"]
     if len(terms) > 1:
         terms = _without_accent_variants(terms, has_accents)
     if any(term.role == "whole" for term in terms):
@@ -207,7 +196,7 @@ def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[Que
                 token,
                 outer,
                 outer_unknown,
-                also=_other_spellings(term.word) if identifier else (),
+                also=_other_spellings(term.word),
             )
             for term in wholes[:1]
         ),

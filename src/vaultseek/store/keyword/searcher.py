@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.keyword.analysis import is_unspaced
 from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
 from vaultseek.store.keyword.bm25f import TermScores, idf
@@ -16,9 +18,7 @@ from vaultseek.store.keyword.proximity import Pair, proximity
 from vaultseek.store.keyword.query_terms import (
     QueryAnalyzer,
     QueryTerm,
-    days_and_months,
     parse_query_terms,
-    written_apart,
 )
 from vaultseek.store.keyword.segment import NOTE_SHIFT, Bools, Ints, run_indexes, run_starts
 from vaultseek.store.keyword.snapshot import Floats, Snapshot
@@ -73,14 +73,10 @@ class Searcher:
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
-        apart = [
-            part
-            for each in exact
-            if each.term.token not in known
-            for part in written_apart(each.term, analyzer)
+        # A day or a number in words of its own is looked for only if a note has it.
+        exact = [
+            each for each in exact if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df
         ]
-        others = [self._score(term) for term in (*apart, *days_and_months(text))]
-        exact += [each for each in others if each.scores.df]
         weighted = [each.with_weight(each.term.token in known) for each in exact]
         if unfinished:
             weighted = [scored for each in weighted for scored in self._continued(each, terms)]
@@ -144,10 +140,13 @@ class Searcher:
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
-        return plain and not scored.scores.df and self._snapshot.count > 0
+        return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing word by those that begin with it or are within one edit, if there are any."""
+        """Replace a missing word by those that begin with it or are within one edit, if there are any, and a
+        missing identifier by those that begin as it does."""
+        if _is_code(scored.term):
+            return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
         edited = self._seen(partial(self._terms.within_one_edit, scored.term.word), FUZZY_TERMS)
         terms = tuple(dict.fromkeys((*longer, *edited)))
@@ -155,6 +154,23 @@ class Searcher:
         if not scores.df:
             return scored
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
+
+    def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
+        """Replace ``E-4199`` by ``E-4107``: by the identifiers with the longest beginning in common, which
+        includes a digit of the last number."""
+        word = scored.term.word
+        code = "".join(filter(str.isalnum, word))
+        least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1
+        for size in range(len(code) - 1, least - 1, -1):
+            beginnings = (MARK + code[:size], code[:size])
+            found = (self._seen(partial(self._terms.with_prefix, each), FUZZY_TERMS) for each in beginnings)
+            terms = tuple(dict.fromkeys(term for each in found for term in each))
+            scores = self._terms.scores(terms)
+            if scores.df:
+                return replace(
+                    scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT
+                )
+        return scored
 
     def _seen(self, find: Callable[[int], tuple[str, ...]], limit: int) -> tuple[str, ...]:
         """Return the ``limit`` most frequent of the terms that ``find`` finds and a visible note has."""
@@ -195,7 +211,8 @@ class Searcher:
         for (token, number, first), (next_token, next_number, second) in pairwise(
             sorted(words, key=lambda word: word[0])
         ):
-            together = {first.term.word + second.term.word}
+            joined = first.term.word + second.term.word
+            together = {joined, MARK + joined}
             if next_token - token <= PAIR_DISTANCE and set(first.terms) & set(second.terms) <= together:
                 both = self._terms.count_both((first.terms, second.terms), first.scores, second.scores)
                 if both:
@@ -254,6 +271,16 @@ class _ScoredTerm:
             return 0.0
         weight = self.weight / (FUZZY_WEIGHT if self.fuzzy else self.share)
         return weight * (self.scores.idf if self.scores.df else idf(count, 0))
+
+
+def _is_code(term: QueryTerm) -> bool:
+    """True for an identifier with letters that ends with a number, so that others may begin as it does."""
+    return (
+        term.kind in ("word", "whole") and term.word[-1].isdecimal() and _LETTER.search(term.word) is not None
+    )
+
+
+_LETTER = re.compile(r"[^\W\d_]")
 
 
 def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:

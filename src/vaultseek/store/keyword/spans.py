@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
 from vaultseek.content.languages.syllables import syllable_pairs
+from vaultseek.content.query.normal_forms import MARK, normal_forms
 from vaultseek.store.keyword.analysis import (
     Analyzer,
     LanguageRules,
@@ -87,6 +88,13 @@ class SpanFinder:
             if token in matching
             for first, last, term in matching[token]
         ]
+        if any(term[0] == MARK or term[0].isdecimal() for term in terms):
+            spans += (
+                (form.start, form.end, term)
+                for form in normal_forms(normalized)
+                for term in form.terms
+                if term in terms
+            )
         if origins is None:
             return spans
         return [(origins[start][0], origins[end - 1][1], term) for start, end, term in spans]

@@ -131,8 +131,8 @@ class NoteRows(NamedTuple):
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
     code and edits are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
-    problem (code, message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and ``names`` are what the
-    note is found by.
+    problem (code, message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and
+    ``names`` are what the note is found by.
     """
 
     path: str

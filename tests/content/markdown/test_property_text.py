@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from vaultseek.content.query.property_text import property_lines, property_places
+from vaultseek.content.markdown.property_text import property_lines, property_places
 
 
 @pytest.mark.parametrize(

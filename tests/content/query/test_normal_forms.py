@@ -1,0 +1,49 @@
+"""Normal forms: one spelling of each day and identifier."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vaultseek.content.query.normal_forms import normal_forms
+
+
+def forms(text: str) -> set[str]:
+    return {term for form in normal_forms(text) for term in form.terms}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("an E-4107 here", "=e4107"),
+        ("an e 4107 here", "=e4107"),
+        ("see RFC 2119.", "=rfc2119"),
+        ("F.788", "=f788"),
+        ("HR-4471-C", "=hr4471c"),
+        ("10 mm", "=10mm"),
+        ("ISBN 978-3-16-148410-0", "=9783161484100"),
+        ("call 089 / 123 45 67 now", "=0891234567"),
+        ("4.380 notes", "=4380"),
+        ("a rain-barrel", "=rainbarrel"),
+        ("call main() now", "=main()"),
+        ("by § 5 of the act", "=§5"),
+        ("v2.3.1", "2.3.1"),
+        ("15.03.2026", "2026-03-15"),
+        ("15 March 2026", "2026-03"),
+    ],
+)
+def test_the_normal_form_of_a_spelling(text, expected):
+    assert expected in forms(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["plain words", "and/or", "os.path", "12.50 each", "E4107", "D40", "2026"]
+)
+def test_other_text_has_none(text):
+    assert not {form for form in forms(text) if form[1:].isdecimal() or form == f"={text.lower()}"}
+
+
+@given(st.text(alphabet="aE4 .-/()§7:_2026年1月5日", max_size=40))
+def test_a_form_stands_for_characters_of_the_text(text):
+    for form in normal_forms(text):
+        assert form.terms
+        assert 0 <= form.start < form.end <= len(text)
