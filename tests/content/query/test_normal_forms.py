@@ -35,9 +35,7 @@ def test_the_normal_form_of_a_spelling(text, expected):
     assert expected in forms(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["plain words", "and/or", "os.path", "12.50 each", "E4107", "D40", "2026"]
-)
+@pytest.mark.parametrize("text", ["plain words", "and/or", "os.path", "12.50 each", "E4107", "D40", "2026"])
 def test_other_text_has_none(text):
     assert not {form for form in forms(text) if form[1:].isdecimal() or form == f"={text.lower()}"}
 

@@ -218,6 +218,12 @@ def stop_words(language: str | None) -> frozenset[str]:
 
 
 @cache
+def all_stop_words() -> frozenset[str]:
+    """Return the stop words of all languages, without accents."""
+    return frozenset[str]().union(*map(folded_stop_words, WITH_STOP_WORDS))
+
+
+@cache
 def folded_stop_words(language: str | None) -> frozenset[str]:
     """Return the stop words of a language as the keyword index compares words: without accents."""
     return frozenset(map(fold_accents, stop_words(language)))

@@ -70,7 +70,8 @@ def _note(
         )
     if not body.inlines.marks:
         all_problems.append(Problem("too_many_marks", f"too many brackets and other marks; {_AS_TEXT}"))
-    title, source = title_of(front.title, body.opening, path)
+    is_section = sum(heading.level == 1 for heading in body.headings) > 1
+    title, source = title_of(front.title, None if is_section else body.opening, path)
     return Note(
         path=path,
         title=title,

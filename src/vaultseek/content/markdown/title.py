@@ -2,6 +2,7 @@
 
 The title is the property ``title``; else the level-1 heading that begins the note; else the name of the file.
 Comments, link definitions and blank lines before the heading do not count, for a reader does not see them.
+A heading that others of level 1 follow is a section.
 """
 
 import re

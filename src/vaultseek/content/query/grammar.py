@@ -14,7 +14,7 @@ brackets and parentheses extend to the end, and ``Query.notes`` reports the repa
 """
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -32,7 +32,8 @@ class Query:
     """A parsed query.
 
     ``rank_text`` holds the words to rank by, in order; ``phrases`` those of them in quotes, which the filter
-    requires as well. ``notes`` are sentences about repairs and about operators read as words.
+    requires as well. ``notes`` are sentences about repairs and about operators read as words. Terms that are
+    ``doubtful`` are conditions only if the vault has such a property or extension.
     """
 
     text: str
@@ -40,6 +41,7 @@ class Query:
     filter: Filter | None = None
     phrases: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    doubtful: tuple[tuple[str, Filter], ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -62,15 +64,17 @@ class Query:
         }
 
 
-def parse_query(text: str, *, now: datetime | None = None) -> Query:
+def parse_query(text: str, *, now: datetime | None = None, words: Collection[str] = ()) -> Query:
     """Parse ``text``; relative dates count from ``now``, by default the clock's local time.
+
+    The doubtful terms ``words`` are read as words.
 
     Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before parsing), more than
     ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
     """
     _check_length(text)
     normal = unicodedata.normalize("NFC", blank_controls(text))
-    tree, notes = parse_tree(normal, now or datetime.now())
+    tree, notes, doubtful = parse_tree(normal, now or datetime.now(), words)
     condition = required_filter(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
         raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
@@ -81,6 +85,7 @@ def parse_query(text: str, *, now: datetime | None = None) -> Query:
         filter=condition,
         phrases=tuple(dict.fromkeys(leaf.text for leaf in required if isinstance(leaf, Phrase))),
         notes=notes,
+        doubtful=doubtful,
     )
 
 

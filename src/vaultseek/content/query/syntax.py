@@ -2,27 +2,42 @@
 
 import re
 import unicodedata
+from collections.abc import Collection
 from datetime import datetime
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from vaultseek.base import limits
 from vaultseek.base.patterns import PatternTooLarge, pattern_error
 from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.query.expression import FLAGS
-from vaultseek.content.query.filters import HasName
+from vaultseek.content.query.filters import Filter, HasName
 from vaultseek.content.query.operators import EXPRESSION_OPERATORS, EXTENSIONS, OPERATORS, property_filter
 from vaultseek.content.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
 from vaultseek.errors import BadQuery
 
 
-def parse_tree(text: str, now: datetime) -> tuple[Node, tuple[str, ...]]:
-    """Return the tree of ``text`` and a note about each repair. Raises BadQuery if parentheses nest too deep.
+class Tree(NamedTuple):
+    """The syntax tree of a query, and a note about each repair.
 
-    ``text`` has no control characters.
+    ``doubtful`` are terms that a pasted text may have as well, each with the condition that it was read as:
+    ``[name]`` and ``.csv``.
     """
-    parser = _Parser(text, now)
-    return parser.alternatives(), tuple(dict.fromkeys(parser.notes))
+
+    root: Node
+    notes: tuple[str, ...]
+    doubtful: tuple[tuple[str, Filter], ...]
+
+
+def parse_tree(text: str, now: datetime, words: Collection[str] = ()) -> Tree:
+    """Parse ``text``, which has no control characters. Raises BadQuery if parentheses nest too deep.
+
+    The terms ``words``, which were ``doubtful``, are read as words.
+    """
+    parser = _Parser(text, now, words)
+    root = parser.alternatives()
+    return Tree(root, tuple(dict.fromkeys(parser.notes)), tuple(parser.doubtful))
 
 
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
@@ -46,7 +61,7 @@ class _Parser:
     ``text`` has straight quotes in place of those ``written``, which an expression is read with.
     """
 
-    def __init__(self, text: str, now: datetime) -> None:
+    def __init__(self, text: str, now: datetime, words: Collection[str]) -> None:
         self.text = text.translate(_QUOTES)
         self.written = text
         self.now = now
@@ -55,6 +70,8 @@ class _Parser:
         self.in_value = False
         self.in_text = True
         self.notes: list[str] = []
+        self.words = words
+        self.doubtful: list[tuple[str, Filter]] = []
 
     def alternatives(self) -> Node:
         sequences = [self._sequence()]
@@ -170,8 +187,13 @@ class _Parser:
         self.position = match.end()
         if not match[2]:
             self.notes.append("a bracket without an end was read to the end")
+        if match[0] in self.words:
+            self.notes.append(f"{match[0][:SHOWN_CHARS]} was taken as words; no note has such a property")
+            words = match[1].replace('"', " ").split()
+            return All(tuple(map(Word, filter(_is_searchable, words))))
         condition, notes = property_filter(match[1], self._problem)
         self.notes += notes
+        self.doubtful.append((match[0], condition))
         return Condition(condition)
 
     def _link(self) -> Node:
@@ -184,8 +206,13 @@ class _Parser:
         match = _DOT_EXTENSION.match(self.text, self.position)
         if not match or not any(known.startswith(match[1].lower()) for known in EXTENSIONS):
             return None
+        if match[0] in self.words:
+            self.notes.append(f"{match[0]} was taken as a word; no file has this extension")
+            return None
         self.position = match.end()
-        return Condition(HasName("extension", match[1]))
+        condition = HasName("extension", match[1])
+        self.doubtful.append((match[0], condition))
+        return Condition(condition)
 
     def _operation(self) -> Node | None:
         match = _OPERATOR.match(self.text, self.position)
@@ -268,7 +295,7 @@ class _Parser:
         return _word(self.text[start : self.position])
 
 
-_SIMILARITY = 0.75
+_SIMILARITY = 0.66
 _OF_CASE = ("match-case", "ignore-case")  # operators of Obsidian
 _A_VALUE = "something to look for after the colon"
 _EXPECTED = dict.fromkeys(

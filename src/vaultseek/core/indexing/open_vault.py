@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 from vaultseek.base import paths
-from vaultseek.base.limits import NOTE_PARSE_BYTES, OPENING_CHARS, RESCAN_SECONDS, STALLED_SECONDS
+from vaultseek.base.limits import NOTE_PARSE_BYTES, RESCAN_SECONDS, STALLED_SECONDS
 from vaultseek.base.model import JSON, Reason
 from vaultseek.content.extractors.reader import FileReader, reading_version
 from vaultseek.content.kinds import DEFAULT_SWITCHES
@@ -304,9 +304,9 @@ class OpenVault:
         scores = await self._worker.rerank(query, texts, model, deadline=deadline)
         return [None if np.isnan(score) else float(score) for score in scores]
 
-    def text_of_note(self, row: NoteRow) -> str:
-        """Return the text that is embedded for the whole note."""
-        return self.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
+    def text_of_note(self, row: NoteRow, opening: str) -> str:
+        """Return the text that is embedded for the whole note with this opening of its body."""
+        return self.embedding.spec.note(row, opening).text
 
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer."""

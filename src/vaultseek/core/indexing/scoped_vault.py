@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vaultseek.base.limits import OPENING_CHARS
 from vaultseek.base.model import JSON, Reason, ReasonCode, reason_json
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.indexing.open_vault import OpenVault
@@ -109,8 +108,8 @@ class ScopedVault:
         visible = _common(self.ids, np.array(sorted(notes), np.int64))
         return await self._vault.note_vectors(visible.tolist(), text)
 
-    def text_of_note(self, row: NoteRow) -> str:
-        return self._vault.embedding.spec.note(row, self.ledger.chunks.opening(row.id, OPENING_CHARS)).text
+    def text_of_note(self, row: NoteRow, opening: str) -> str:
+        return self._vault.text_of_note(row, opening)
 
     def index_state(self) -> JSON:
         """Return the ``index`` part of an answer, with the counts of the visible notes."""

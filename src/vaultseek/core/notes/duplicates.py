@@ -9,7 +9,7 @@ import asyncio
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -55,8 +55,24 @@ class Likeness(NamedTuple):
 async def duplicates(vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` pairs of notes that are most alike, best first, with what they are alike in."""
     shared = await asyncio.to_thread(shared_text, _texts(vault.ledger))
+    same = await asyncio.to_thread(_identical, vault.ledger)
     vectors, reason = await _vectors(vault)
-    return await asyncio.to_thread(_answer, vault.ledger, shared, vectors, reason, limit)
+    return await asyncio.to_thread(_answer, vault.ledger, same, shared, vectors, reason, limit)
+
+
+def _identical(ledger: Ledger) -> set[Pair]:
+    """Return the pairs of notes whose files have the same bytes; of many copies, each with the first one."""
+    sql = (
+        "SELECT hash, id FROM notes WHERE size > 0"
+        " AND hash IN (SELECT hash FROM notes GROUP BY hash HAVING count(*) > 1) ORDER BY hash, id"
+    )
+    pairs: set[Pair] = set()
+    for _, rows in itertools.groupby(ledger.select(sql), key=lambda row: bytes(row[0])):
+        first, *others = (int(row[1]) for row in rows)
+        pairs.update((first, other) for other in others)
+        if len(others) < TEMPLATE_NOTES:
+            pairs.update(itertools.combinations(others, 2))
+    return pairs
 
 
 def shared_text(notes: Iterable[tuple[int, str]]) -> dict[Pair, float]:
@@ -145,13 +161,17 @@ def nearest_pairs(vectors: Mapping[int, Any]) -> Iterator[Pair]:
 
 def _answer(
     ledger: Ledger,
+    same: Set[Pair],
     shared: Mapping[Pair, float],
     vectors: Mapping[int, Any],
     reason: Reason | None,
     limit: int,
 ) -> JSON:
-    pairs = {*shared, *nearest_pairs(vectors)}
-    alike = {pair: Likeness(shared.get(pair, 0.0), _cosine(pair, vectors)) for pair in pairs}
+    pairs = {*same, *shared, *nearest_pairs(vectors)}
+    alike = {
+        pair: Likeness(1.0, 1.0) if pair in same else Likeness(shared.get(pair, 0.0), _cosine(pair, vectors))
+        for pair in pairs
+    }
     best = sorted(alike, key=lambda pair: (-alike[pair].score, pair))[:limit]
     notes = ledger.notes.by_id(sorted({note for pair in best for note in pair}))
     listed = [

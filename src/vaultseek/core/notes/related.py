@@ -5,12 +5,12 @@ from collections.abc import Collection, Mapping, Set
 
 import numpy as np
 
-from vaultseek.base.limits import PREVIEW_CHARS
+from vaultseek.base.limits import OPENING_CHARS, PREVIEW_CHARS
 from vaultseek.base.model import JSON, Chunk, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
-from vaultseek.core.search.boilerplate import boilerplate
+from vaultseek.core.search.boilerplate import NOTES_COMPARED, boilerplate, is_boilerplate, shared_lines
 from vaultseek.core.search.fusion import Candidate, fuse
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
 from vaultseek.core.search.snippet import preview
@@ -40,11 +40,10 @@ DIRECT = 1.0
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
     partial: list[JSON] = []
-    semantic, links, words = await asyncio.gather(
-        _semantic_scores(row, vault, partial),
-        asyncio.to_thread(_link_scores, row, vault.graph, partial),
-        asyncio.to_thread(_keyword_scores, row, vault),
+    (semantic, template), links = await asyncio.gather(
+        _semantic_scores(row, vault, partial), asyncio.to_thread(_link_scores, row, vault.graph, partial)
     )
+    words = await asyncio.to_thread(_keyword_scores, row, vault, template)
     if not any(lane["lane"] == "semantic" for lane in partial):
         # Words in common say which of those is nearer, not that a note is near.
         words = {id: score for id, score in words.items() if id in semantic or id in links}
@@ -59,29 +58,47 @@ async def alike(
     They are by id, with the cosine of each one's own vector or best passage. Raises WorkerUnavailable or
     IndexDamaged.
     """
-    text = await asyncio.to_thread(vault.text_of_note, row)
+    return (await _alike(row, vault, among))[0]
+
+
+async def _alike(
+    row: NoteRow, vault: SearchedVault, among: Collection[int] | None = None
+) -> tuple[Mapping[int, float], frozenset[str]]:
+    """Return :func:`alike`, and the lines of the template that the note has in common with notes like it.
+
+    What forty daily notes repeat is not what one of them is about: its text is compared without these lines.
+    """
     allowed = None if among is None else np.array(sorted(among), np.int64)
-    answer = await vault.ask_semantic(text, RELATED_POOL, allowed)
-    cosines = _cosines(answer)
+    opening = await asyncio.to_thread(vault.ledger.chunks.opening, row.id, OPENING_CHARS)
+    answer = await vault.ask_semantic(vault.text_of_note(row, opening), RELATED_POOL, allowed)
+    nearest = sorted(cosines := _cosines(answer), key=lambda id: -cosines[id])[:NOTES_COMPARED]
+    template = await asyncio.to_thread(shared_lines, nearest, vault.ledger)
+    own = "\n".join(line for line in opening.split("\n") if not is_boilerplate(line, template))
+    if own != opening:
+        answer = await vault.ask_semantic(vault.text_of_note(row, own), RELATED_POOL, allowed)
+        cosines = _cosines(answer)
     of_meaning = np.array(list(cosines.values()))
     of_words = np.full(len(cosines), np.nan)
     confidence = formula.confidence(of_meaning, of_words, answer.meaning_curve, answer.reading)
-    return {
+    near = {
         id: cosine
         for (id, cosine), each in zip(cosines.items(), confidence.tolist(), strict=True)
         if each >= RELATED_CONFIDENCE
     }
+    return near, template
 
 
-async def _semantic_scores(row: NoteRow, vault: SearchedVault, partial: list[JSON]) -> Mapping[int, float]:
+async def _semantic_scores(
+    row: NoteRow, vault: SearchedVault, partial: list[JSON]
+) -> tuple[Mapping[int, float], frozenset[str]]:
     reason = vault.semantic_reason()
     if reason is None:
         try:
-            return await alike(row, vault)
+            return await _alike(row, vault)
         except (WorkerUnavailable, IndexDamaged) as error:
             reason = Reason.of(error)
     partial.append({"lane": "semantic", **reason.as_json()})
-    return {}
+    return {}, boilerplate(vault.ledger)
 
 
 def _cosines(answer: SemanticAnswer) -> dict[int, float]:
@@ -104,8 +121,9 @@ def _link_scores(row: NoteRow, graph: Graph | None, partial: list[JSON]) -> dict
     return scores
 
 
-def _keyword_scores(row: NoteRow, vault: SearchedVault) -> dict[int, float]:
-    parts = [*row.names, *(heading.shown for heading in row.headings), *row.tags]
+def _keyword_scores(row: NoteRow, vault: SearchedVault, template: Set[str]) -> dict[int, float]:
+    headings = (heading.shown for heading in row.headings if not is_boilerplate(heading.shown, template))
+    parts = [*row.names, *headings, *row.tags]
     words = list(dict.fromkeys(" ".join(parts).split()))[:RELATED_WORDS]
     try:
         answer = vault.keyword_index.search(" ".join(words), RELATED_POOL)

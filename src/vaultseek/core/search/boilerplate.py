@@ -1,7 +1,7 @@
 """Boilerplate: lines that many notes of a vault share, such as a footer."""
 
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from weakref import WeakKeyDictionary
 
 from vaultseek.base.text import fold
@@ -18,7 +18,7 @@ def boilerplate(ledger: Ledger) -> frozenset[str]:
     """Return the lines that many notes of the ledger share, by a sample of its present revision."""
     revision, lines = _known.get(ledger, (-1, frozenset()))
     if revision != ledger.revision:
-        revision, lines = ledger.revision, _shared_lines(ledger)
+        revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
         _known[ledger] = revision, lines
     return lines
 
@@ -28,8 +28,8 @@ def is_boilerplate(line: str, shared: Set[str]) -> bool:
     return bool(shared) and _compared(line) in shared
 
 
-def _shared_lines(ledger: Ledger) -> frozenset[str]:
-    notes = ledger.notes.spread(NOTES_COMPARED)
+def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
+    """Return the lines that many of these notes share, in the form in which they are compared."""
     least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
     if len(notes) < least:
         return frozenset()

@@ -27,6 +27,8 @@ from vaultseek.content.query.filters import (
     Contains,
     Dated,
     Filter,
+    HasName,
+    HasProperty,
     Linked,
     Matches,
     NameMatches,
@@ -80,6 +82,13 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
 
 _results: WeakKeyDictionary[Ledger, tuple[int, dict[Filter, FilterResult]]] = WeakKeyDictionary()
 """The revision of each ledger, and the results of the last filters at it."""
+
+
+def knows(condition: Filter, ledger: Ledger) -> bool:
+    """True if the vault has the property that a condition names, or a file with the extension."""
+    named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
+    found = filter_notes(named, ledger)
+    return found is not None and len(found.ids) > 0
 
 
 def those_within(ids: Collection[int], allowed: NoteIds | None) -> set[int]:

@@ -25,7 +25,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
 from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
-from vaultseek.core.search.filter import FilterResult, filter_notes
+from vaultseek.core.search.filter import FilterResult, filter_notes, knows
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.opened import opened_before, raised
 from vaultseek.core.search.passages import (
@@ -116,6 +116,8 @@ class Searcher:
         """Climb the ladder, and ``conclude`` in the thread of the last step."""
         clock = _StageClock()
         parsed = request if isinstance(request, ParsedRequest) else parse_request(request)
+        if parsed.query.doubtful:
+            parsed = await _in_thread(parsed, self._read_pasted, parsed)
         if parsed.is_listing:
             return await _in_thread(parsed, lambda: conclude(self._list(parsed, clock)))
         reranked = parsed.request.settings.rerank_enabled
@@ -129,6 +131,17 @@ class Searcher:
         selected = await _in_thread(parsed, self._rank, evidence, clock)
         reranking = await self._rerank(selected, clock)
         return await _in_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
+
+    def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
+        """Read ``[ERROR]`` and ``.csv`` as words if no note has such a property, or no file the extension.
+
+        Filters alone stay filters: a misspelt one is answered with the name that is like it.
+        """
+        if parsed.is_listing:
+            return parsed
+        ledger = self._vault.ledger
+        unknown = {term for term, condition in parsed.query.doubtful if not knows(condition, ledger)}
+        return parsed.reading(unknown) if unknown else parsed
 
     def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
         ledger = self._vault.ledger

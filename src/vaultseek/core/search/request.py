@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -69,6 +69,11 @@ class ParsedRequest:
             end=None if seconds is None else time.monotonic() + seconds,
         )
 
+    def reading(self, words: Collection[str]) -> ParsedRequest:
+        """Return the request with these doubtful terms of its query read as words."""
+        parsed = parse_request(self.request, words)
+        return replace(parsed, limit=self.limit, expressions=self.expressions, end=self.end)
+
     def ranked_by(self, text: str) -> ParsedRequest:
         """Return the request as one by word for ``text``, whatever else its query has."""
         request = replace(self.request, mode="keyword")
@@ -107,9 +112,12 @@ class ParsedRequest:
         return 0 if self.request.brief else limits.RESULTS
 
 
-def parse_request(request: SearchRequest) -> ParsedRequest:
-    """Parse the query and its fields. Raises BadQuery for what cannot be searched for."""
-    query = parse_with_fields(request.query, request.fields, plain=request.plain)
+def parse_request(request: SearchRequest, words: Collection[str] = ()) -> ParsedRequest:
+    """Parse the query and its fields, its doubtful terms ``words`` as words.
+
+    Raises BadQuery for what cannot be searched for.
+    """
+    query = parse_with_fields(request.query, request.fields, plain=request.plain, words=words)
     if not (request.typing or any(map(str.isalnum, query.rank_text))):
         # Neither lane knows signs, so notes are read for them, which is too much for each key.
         signs = (Contains(each) for each in query.rank_text.split())
@@ -132,13 +140,16 @@ _OF_DEADLINE = 0.8
 """Part of the deadline that expressions may take: the rest is for the answer."""
 
 
-def parse_with_fields(text: str, fields: Mapping[str, Any], *, plain: bool = False) -> Query:
+def parse_with_fields(
+    text: str, fields: Mapping[str, Any], *, plain: bool = False, words: Collection[str] = ()
+) -> Query:
     """Parse ``text`` and add the filters of ``fields``; relative dates count from now.
 
-    ``plain`` takes the text for words. Raises BadQuery for what cannot be searched for.
+    ``plain`` takes the text for words, ``words`` some of its terms. Raises BadQuery for what cannot be
+    searched for.
     """
     now = datetime.now()
-    query = plain_query(text) if plain else parse_query(text, now=now)
+    query = plain_query(text) if plain else parse_query(text, now=now, words=words)
     by_fields = from_fields(fields, now=now)
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from vaultseek.base.model import Reason
+from vaultseek.base.text import fold_accents
+from vaultseek.content.languages.stopwords import all_stop_words
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.lanes import DIRECT_LANES
 from vaultseek.core.search.request import ParsedRequest
@@ -86,7 +88,8 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
     ask = partial(vault.keyword_index.search, parsed.query.rank_text, parsed.depth, allowed, ties=MOST_TIES)
     try:
         answer = ask(unfinished=parsed.is_unfinished)
-        if not len(answer) and not (parsed.is_unfinished or parsed.profile.identifiers):
+        is_over = parsed.is_unfinished or parsed.profile.identifiers or _ends_with_stop_word(parsed)
+        if not len(answer) and not is_over:
             answer = ask(unfinished=True)
             continued = len(answer) > 0
     except (IndexDamaged, OSError) as error:
@@ -98,6 +101,12 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
         reasons |= _incomplete(vault.keyword_reason())
     spent = {"keyword": _milliseconds_since(began)}
     return Retrieval(answer, partial=reasons, milliseconds=spent, continued=continued)
+
+
+def _ends_with_stop_word(parsed: ParsedRequest) -> bool:
+    """True if the last word is a stop word of some language, which no other word continues."""
+    words = parsed.query.rank_text.split()
+    return bool(words) and fold_accents(words[-1].casefold()) in all_stop_words()
 
 
 def wants_semantic(parsed: ParsedRequest) -> bool:

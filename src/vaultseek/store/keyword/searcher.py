@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from vaultseek.content.languages.stopwords import all_stop_words
 from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.keyword.analysis import is_unspaced
 from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
@@ -140,6 +141,8 @@ class Searcher:
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
+        if term.word in all_stop_words():  # of a question in another language
+            return False
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
