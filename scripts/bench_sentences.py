@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from vaultseek.base import limits
 from vaultseek.base.model import Chunk
-from vaultseek.content.markdown.plain import plain_line
+from vaultseek.content.markdown.rendering import render_text
 from vaultseek.content.markdown.split import LINE, SENTENCE
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.library import indexed_vault
@@ -71,7 +71,7 @@ def sentences(text: str) -> list[Sentence]:
     headings: list[Sentence] = []
     for start, end in zip([0, *ends], ends, strict=False):
         written = text[start:end].strip()
-        shown = plain_line(written)
+        shown = render_text(written)
         if any(map(str.isalnum, shown)):
             at = start + text[start:end].index(written[0])
             kind = headings if written.startswith("#") and " " in written else found
@@ -145,7 +145,10 @@ def marked_lines(
 def preview_line(chunk: Chunk, row: NoteRow, matcher: Matcher) -> int:
     """Return the line that a result names."""
     headings = (row.title, *chunk.heading_path)
-    return preview(chunk.text, limits.PREVIEW_CHARS, matcher, row.language, headings).line
+    lines = {heading.line for heading in row.headings}
+    return preview(
+        chunk, limits.PREVIEW_CHARS, matcher, row.language, names=headings, heading_lines=lines
+    ).line
 
 
 def weights_by_idf(trace: Trace, matcher: TermMatcher) -> dict[int, float]:
