@@ -54,11 +54,11 @@ class Installation:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the command in a home of its own."""
         home = self.folder / "home"
-        (home / "run").mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("VAULTSEEK_")}
         places = ("XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "PYTHONPATH")
         environment = {key: value for key, value in environment.items() if key not in places}
-        environment |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(home / "run")}
+        environment |= {"HOME": str(home)}
         command = [str(self.folder / "bin" / "vaultseek"), *arguments]
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 

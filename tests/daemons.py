@@ -65,6 +65,11 @@ class Daemon:
         os.kill(process.pid, signal.SIGKILL)
         psutil.wait_procs([process], timeout=DEADLINE)
 
+    @property
+    def socket(self) -> Path:
+        """The path of the daemon's socket."""
+        return Path(self.environment["XDG_DATA_HOME"], "vaultseek", "run", "daemon.sock")
+
     def stop(self) -> None:
         """Stop the daemon if one runs."""
         self.run("stop")
@@ -108,7 +113,7 @@ def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 def remove_vaults(daemon: Daemon, is_unused: Callable[[Path], bool]) -> None:
     """Remove the vaults that are no longer used from a daemon, and their indexes."""
     eventually(lambda: daemon.run("start").returncode == 0, "it is not just ending")
-    with Client(Path(daemon.directories["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock") as client:
+    with Client(daemon.socket) as client:
         for vault in client.vaults()["vaults"]:
             if is_unused(Path(vault["path"])):
                 client.remove_vault(vault["path"], delete_index=True)

@@ -47,7 +47,7 @@ class Running:
 
     def client(self) -> Client:
         """Return a connection to the daemon."""
-        return Client(self.place / "user" / "vaultseek" / "daemon.sock", timeout=CALL_SECONDS)
+        return Client(self.daemon.socket, timeout=CALL_SECONDS)
 
     def answers_calls(self) -> bool:
         """True if the daemon takes connections."""

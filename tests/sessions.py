@@ -86,14 +86,11 @@ class Home:
         command = commands / "vaultseek"
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m vaultseek "$@"\n')
         command.chmod(0o755)
-        runtime = folder / "run"
-        runtime.mkdir(mode=0o700)
         inherited = {
             name: value for name, value in os.environ.items() if not name.startswith(("VAULTSEEK_", "XDG_"))
         }
         self.environment = inherited | {
             "HOME": str(folder),
-            "XDG_RUNTIME_DIR": str(runtime),
             "PATH": f"{commands}{os.pathsep}{inherited['PATH']}",
             "NO_COLOR": "1",
             "TERM": "xterm",

@@ -211,8 +211,8 @@ def test_a_search_in_a_process_of_its_own_imports_only_what_it_needs(tmp_path, o
 
 def imported_by_search(folder: Path, options: list[str]) -> set[str]:
     """Return the modules that ``vaultseek search`` imports, with a daemon that has one result."""
-    place = folder / "vaultseek" / "daemon.sock"
-    place.parent.mkdir()
+    place = folder / "vaultseek" / "run" / "daemon.sock"
+    place.parent.mkdir(parents=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(str(place))
         listening.listen()
@@ -220,7 +220,7 @@ def imported_by_search(folder: Path, options: list[str]) -> set[str]:
         daemon.start()
         command = [sys.executable, "-X", "importtime", "-m", "vaultseek", "search", "x", *options]
         usual = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
-        environment = usual | {"XDG_RUNTIME_DIR": str(folder)}
+        environment = usual | {"XDG_DATA_HOME": str(folder)}
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
         daemon.join()
     assert "a.md" in done.stdout

@@ -17,7 +17,7 @@ from vaultseek.errors import VaultseekError
 
 START_SECONDS = 60.0
 STOP_SECONDS = 30.0
-DIRECTORIES = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME", "RUNTIME_DIR")
+DIRECTORIES = ("CONFIG_HOME", "DATA_HOME", "STATE_HOME", "CACHE_HOME")
 
 
 class Home:
@@ -39,7 +39,7 @@ class Home:
     @property
     def socket(self) -> Path:
         """The path of the daemon's socket."""
-        return self.folder / "runtime_dir" / "vaultseek" / "daemon.sock"
+        return self.folder / "data_home" / "vaultseek" / "run" / "daemon.sock"
 
     def run(self, *command: str, **options: Any) -> subprocess.CompletedProcess[str]:
         """Run a command of vaultseek to its end."""

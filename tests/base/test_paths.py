@@ -63,8 +63,7 @@ def test_directories_are_those_of_platformdirs(
     assert paths.config_file().parent == Path(of_user.user_config_dir)
     assert paths.data_directory() == Path(of_user.user_data_dir)
     assert paths.state_directory() == Path(of_user.user_state_dir)
-    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    assert paths.socket_file() == Path(of_user.user_state_dir) / "run" / "daemon.sock"
+    assert paths.socket_file() == Path(of_user.user_data_dir) / "run" / "daemon.sock"
     assert paths.socket_name() == str(paths.socket_file())
 
 

@@ -14,6 +14,7 @@ import pytest
 from vaultseek.base import paths
 from vaultseek.client import Client
 from vaultseek.errors import BadQuery, Busy, Cancelled, ProtocolError, Unavailable, UsageError, VaultseekError
+from vaultseek.protocol.wire import reach
 from vaultseek.protocol.wire.endpoint import Endpoint
 from vaultseek.protocol.wire.frame import encode
 from vaultseek.protocol.wire.server import Limits, Server
@@ -85,9 +86,10 @@ def daemon():
 @pytest.fixture
 def listening():
     """A socket on which a test plays the daemon itself."""
-    paths.private_directory(paths.runtime_directory())
+    paths.private_directory(paths.socket_file().parent)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
-        listening.bind(str(paths.socket_file()))
+        with reach.address(paths.socket_file()) as place:
+            listening.bind(place)
         listening.listen()
         yield listening
 
@@ -143,9 +145,10 @@ def test_without_a_daemon_the_message_says_what_to_do():
 
 
 def test_a_socket_that_nobody_answers_on_is_no_daemon():
-    paths.private_directory(paths.runtime_directory())
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
-        dead.bind(str(paths.socket_file()))
+    paths.private_directory(paths.socket_file().parent)
+    dead = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with dead, reach.address(paths.socket_file()) as place:
+        dead.bind(place)
     with pytest.raises(Unavailable, match="no daemon is running"):
         Client()
 

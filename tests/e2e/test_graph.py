@@ -1,7 +1,6 @@
 """``vaultseek graph`` on a real daemon."""
 
 import json
-from pathlib import Path
 
 import networkx
 import pytest
@@ -27,8 +26,7 @@ def graph(indexed_vault):
 
 
 def _client(vault):
-    runtime = Path(vault.daemon.environment["XDG_RUNTIME_DIR"])
-    return Client(runtime / "vaultseek" / "daemon.sock", validate=True)
+    return Client(vault.daemon.socket, validate=True)
 
 
 def test_the_overview_counts_and_names_hubs_and_clusters(graph):

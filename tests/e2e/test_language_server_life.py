@@ -12,6 +12,7 @@ from pygls.exceptions import JsonRpcException
 
 from lsp_client import CAPABILITIES, editor
 from raw_server import Wire
+from vaultseek.base import paths
 from worlds import write_files
 
 REFRESHED = types.WorkspaceClientCapabilities(
@@ -100,10 +101,8 @@ async def test_a_folder_without_a_vault_is_named_in_the_log(daemon, tmp_path):
 @pytest.fixture
 async def scripted(daemon, tmp_path):
     """A daemon that answers as the test says, and the environment of its clients."""
-    (tmp_path / "r" / "vaultseek").mkdir(parents=True, mode=0o700)
-    (tmp_path / "r").chmod(0o700)
-    wire = Wire(tmp_path / "r" / "vaultseek")
-    yield wire, daemon.environment | {"XDG_RUNTIME_DIR": str(tmp_path / "r")}
+    wire = Wire(paths.private_directory(daemon.socket.parent))
+    yield wire, daemon.environment
     await wire.stop()
 
 

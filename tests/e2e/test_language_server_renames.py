@@ -130,11 +130,10 @@ async def test_nothing_is_moved_to_where_it_is_not_seen(daemon, served):
 @pytest.mark.fault("K11")
 def test_a_move_that_loses_the_extension_is_refused(daemon, served):
     root = served({"A.md": "![[image.png]]\n", "image.png": b"\x89PNG"})
-    socket = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock"
-    with Client(socket) as client, pytest.raises(UsageError, match=r"photo\.png"):
+    with Client(daemon.socket) as client, pytest.raises(UsageError, match=r"photo\.png"):
         client.propose_rename(moves=[{"old": "image.png", "new": "photo"}], vault=str(root))
     write_files(root, {"B.md": "![[image.png]]\n"})
-    with Client(socket) as client:
+    with Client(daemon.socket) as client:
         answer = client.propose_rename(moves=[{"old": "image.png", "new": "photo.png"}], vault=str(root))
     assert sorted(edit["path"] for edit in answer["edits"]) == ["A.md", "B.md"]
 
@@ -142,8 +141,7 @@ def test_a_move_that_loses_the_extension_is_refused(daemon, served):
 @pytest.mark.fault("K11")
 def test_a_tag_that_a_note_could_not_have_is_refused(daemon, served):
     root = served({"A.md": "---\ntags: [tea]\n---\n#tea\n"})
-    socket = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock"
-    with Client(socket) as client:
+    with Client(daemon.socket) as client:
         for new in (
             "@home",
             "*",

@@ -426,7 +426,7 @@ def test_the_daemon_is_started_when_needed_and_again_when_it_was_killed(daemon, 
 def test_it_goes_through_the_port_where_there_is_one_and_no_socket(daemon, editor, eventually):
     daemon.environment["VAULTSEEK_DAEMON__TCP"] = "true"
     daemon.run("index", "--wait", "--vault", str(editor.ask("vim.fn.getcwd()")))
-    file = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.tcp"
+    file = daemon.socket.with_suffix(".tcp")
     editor.setup(socket=str(file))
     editor.keys(":VaultSearch! slugs<CR>")
     editor.until("#vim.fn.getqflist() > 0")
@@ -712,7 +712,7 @@ def test_no_place_outside_of_the_vault(indexed):
 
 def test_a_socket_whose_path_is_too_long_for_an_address(indexed, garden, tmp_path):
     far = tmp_path / ("far" * 40)
-    far.symlink_to(Path(garden.daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek")
+    far.symlink_to(garden.daemon.socket.parent)
     indexed.setup(socket=str(far / "daemon.sock"), autostart=False)
     if not Path("/proc/self/fd").exists():
         pytest.skip("there is no way round the limit on this system")

@@ -130,8 +130,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     opened = searcher.run("open", "Gnomon", "--vault", "wiki")
     assert opened.returncode == 2
     assert "another machine" in opened.stderr
-    socket_file = next(Path(searcher.environment["XDG_RUNTIME_DIR"]).rglob("*.sock"))
-    with Client(socket_file) as client:
+    with Client(searcher.socket) as client:
         links = client.call("links/backlinks", {"vault": "wiki", "note": "Sundial"})["links"]
         assert [link["path"] for link in links] == ["Hidden/Clock.md"]
         with pytest.raises(Unavailable, match="renaming needs the files of wiki, and this searcher has none"):

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -82,6 +83,14 @@ def answers() -> bool:
         return False
 
 
+@pytest.fixture(autouse=True)
+def _short_directory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A service manager's socket has a path of 107 bytes at most, which tests' own folders may exceed."""
+    with tempfile.TemporaryDirectory(prefix="vs-") as folder:
+        monkeypatch.setenv("XDG_DATA_HOME", folder)
+        yield
+
+
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("VAULTSEEK_")}
@@ -145,7 +154,7 @@ def test_a_hanging_daemon_sends_no_watchdog_notification(manager: Manager, comma
 
 @contextlib.contextmanager
 def listening(path: Path, mode: int = 0o600) -> Iterator[socket.socket]:
-    path.parent.mkdir(mode=0o700, exist_ok=True)
+    paths.private_directory(path.parent)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
         door.bind(str(path))
         path.chmod(mode)

@@ -36,12 +36,12 @@ def test_b9_indexes_on_a_network_file_system_are_warned_of(monkeypatch, kind, st
 
 
 @pytest.mark.fault("G8")
-def test_g8_without_a_runtime_folder_the_socket_is_beside_the_log(monkeypatch, tmp_path):
-    for value in (None, "", str(tmp_path / "missing"), "relative/folder"):
+def test_g8_the_socket_is_beside_the_indexes_whatever_the_session_is(monkeypatch, tmp_path):
+    for value in (None, "", str(tmp_path), str(tmp_path / "missing"), "relative/folder", "/root"):
         monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
         if value is not None:
             monkeypatch.setenv("XDG_RUNTIME_DIR", value)
-        assert paths.socket_file() == paths.state_directory() / "run" / "daemon.sock"
+        assert paths.socket_file() == paths.data_directory() / "run" / "daemon.sock"
         endpoint = Endpoint.open()
         try:
             assert stat.S_IMODE(endpoint.path.parent.stat().st_mode) == 0o700
@@ -51,13 +51,14 @@ def test_g8_without_a_runtime_folder_the_socket_is_beside_the_log(monkeypatch, t
 
 
 @pytest.mark.fault("G8")
-def test_g8_a_runtime_folder_that_is_open_to_others_holds_a_private_one(monkeypatch, tmp_path):
+def test_g8_a_folder_that_is_open_to_others_holds_a_private_one(monkeypatch, tmp_path):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "open"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "open"))
     endpoint = Endpoint.open()
     try:
-        assert stat.S_IMODE(endpoint.path.parent.stat().st_mode) == 0o700
+        folders = [endpoint.path.parent, paths.data_directory()]
+        assert [stat.S_IMODE(folder.stat().st_mode) for folder in folders] == [0o700, 0o700]
     finally:
         endpoint.close()
 

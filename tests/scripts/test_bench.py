@@ -147,6 +147,5 @@ def test_a_run_measures_a_daemon_and_leaves_nothing_behind(tmp_path):
 
 def _belongs(process: psutil.Process, folder: Path) -> bool:
     return (
-        str(folder) in (process.info["environ"] or {}).get("XDG_RUNTIME_DIR", "")
-        and process.pid != os.getpid()
+        str(folder) in (process.info["environ"] or {}).get("XDG_DATA_HOME", "") and process.pid != os.getpid()
     )

@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { dirname, join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { openSocket, socketPath } from "../src/daemon/address";
 import manifest from "../manifest.json";
 import { Daemon, type Link } from "../src/daemon/daemon";
@@ -70,8 +71,11 @@ describe("the connection", () => {
 		expect(links).toEqual([{ connected: false, reason: "No vaultseek daemon is running." }]);
 	});
 
-	it("refuses a path that the system would cut", async () => {
-		await expect(openSocket(`/${"x".repeat(120)}`)).rejects.toThrow("too long");
+	it.runIf(existsSync("/proc/self/fd"))("connects to a socket whose path is too long for an address", async () => {
+		const far = join(home.folder, "far".repeat(40));
+		await symlink(dirname(home.socket), far);
+		(await openSocket(join(far, "daemon.sock"))).destroy();
+		await expect(openSocket(`/${"x".repeat(120)}`)).rejects.toThrow("No vaultseek daemon is running.");
 	});
 
 	it("fails what waits, when the other side closes, and connects again", async () => {
@@ -162,8 +166,21 @@ describe("the connection", () => {
 	it("finds the socket where the daemon puts it", () => {
 		expect(socketPath(" /x/y.sock ")).toBe("/x/y.sock");
 		expect(socketPath("", home.environment)).toBe(home.socket);
-		expect(socketPath("", { XDG_STATE_HOME: "/state" })).toBe("/state/vaultseek/run/daemon.sock");
-		expect(socketPath("", { XDG_RUNTIME_DIR: "/nowhere", XDG_STATE_HOME: "not/absolute" })).toMatch(/vaultseek\/run\/daemon.sock$/);
+		expect(socketPath("", { XDG_DATA_HOME: "/data" })).toBe("/data/vaultseek/run/daemon.sock");
+		expect(socketPath("", { XDG_RUNTIME_DIR: home.folder })).toBe(socketPath("", { XDG_DATA_HOME: "not/absolute" }));
+	});
+
+	it("finds the daemon of the user from a package that has a data folder of its own", async () => {
+		const user = await mkdtemp(join(tmpdir(), "vh-"));
+		const usual = join(user, ".local/share/vaultseek/run/daemon.sock");
+		await mkdir(dirname(usual), { recursive: true });
+		const server = createServer().listen(usual);
+		vi.stubEnv("HOME", user);
+		expect(socketPath("", { XDG_DATA_HOME: join(user, ".var/app/md.obsidian.Obsidian/data") })).toBe(usual);
+		expect(socketPath("", home.environment)).toBe(home.socket);
+		vi.unstubAllEnvs();
+		server.close();
+		await rm(user, { recursive: true });
 	});
 });
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { EditorState } from "@codemirror/state";
 import { EditorView } from "@codemirror/view";
@@ -251,7 +252,8 @@ describe("the settings", () => {
 		expect(await check("socket", home.socket)).toBeUndefined();
 		expect(await check("socket", "~/not/yet.sock")).toBeUndefined();
 		expect(await check("socket", "run/daemon.sock")).toMatch(/whole path/);
-		expect(await check("socket", `/${"x".repeat(120)}`)).toMatch(/103 bytes/);
+		const isTooLong = existsSync("/proc/self/fd") ? undefined : expect.stringMatching(/103 bytes/);
+		expect(await check("socket", `/${"x".repeat(120)}`)).toEqual(isTooLong);
 		expect(await check("socket", join(home.vault, "Inbox.md"))).toMatch(/no socket/);
 		expect(await check("socket", join(home.vault, "Inbox.md/below"))).toBeUndefined();
 		await eventually(() => world.plugin.context.daemon.state.connected);

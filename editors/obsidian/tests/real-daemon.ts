@@ -25,7 +25,7 @@ export class Home {
 	}
 
 	get socket(): string {
-		return join(this.folder, "run/vaultseek/daemon.sock");
+		return join(this.folder, "data/vaultseek/run/daemon.sock");
 	}
 
 	get environment(): NodeJS.ProcessEnv {
@@ -38,7 +38,6 @@ export class Home {
 			...Object.fromEntries(inherited),
 			...Object.fromEntries(homes),
 			HOME: this.folder,
-			XDG_RUNTIME_DIR: join(this.folder, "run"),
 			// The pictures show what a user finds, the tests need no model that takes long to load.
 			...(process.env.VAULTSEEK_PICTURES ? {} : { VAULTSEEK_MODEL__NAME: "hashing" }),
 		};
@@ -60,7 +59,6 @@ export class Home {
 
 	/** Make the directories and copy the sample vault. */
 	async furnish(): Promise<void> {
-		await mkdir(join(this.folder, "run"), { mode: 0o700 });
 		await cp(join(PROJECT, "tests/data/vault"), this.vault, { recursive: true });
 		await mkdir(join(this.vault, ".obsidian"), { recursive: true });
 	}

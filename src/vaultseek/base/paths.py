@@ -41,28 +41,26 @@ def config_file() -> Path:
 
 
 def data_directory() -> Path:
-    """Return the directory of ledgers and indexes, one folder per vault."""
+    """Return the directory of ledgers and indexes, one folder per vault, and of the socket."""
     return _directory("XDG_DATA_HOME", "user_data_dir")
 
 
 def state_directory() -> Path:
-    """Return the directory of logs, and of the socket if there is no runtime directory."""
+    """Return the directory of logs."""
     return _directory("XDG_STATE_HOME", "user_state_dir")
 
 
-def runtime_directory() -> Path:
-    """Return the socket's folder: ``$XDG_RUNTIME_DIR/vaultseek``, or ``run`` in the state directory."""
-    return _path(_runtime_folder())
-
-
 def socket_file() -> Path:
-    """Return the path of the daemon's socket."""
+    """Return the path of the daemon's socket, beside the indexes that the daemon keeps.
+
+    It depends on no variable of a login session: agents' hosts, cron and ``su`` pass on none.
+    """
     return _path(socket_name())
 
 
 def socket_name() -> str:
     """Return ``socket_file`` as a string, without the cost of importing pathlib."""
-    return os.path.join(_runtime_folder(), "daemon.sock")
+    return os.path.join(_folder("XDG_DATA_HOME", "user_data_dir"), "run", "daemon.sock")
 
 
 def log_file() -> Path:
@@ -262,7 +260,6 @@ def unsuitable_vault_reason(root: Path) -> str | None:
     for folder, content in (
         (data_directory(), "the indexes of vaultseek itself"),
         (state_directory(), "the log of vaultseek itself"),
-        (runtime_directory(), "the socket of vaultseek itself"),
     ):
         own = _path(os.path.realpath(folder))
         if own.is_relative_to(root) or root.is_relative_to(own):
@@ -311,13 +308,6 @@ def lock_directory(directory: Path) -> IO[bytes]:
 
 def _directory(variable: str, fallback: str) -> Path:
     return _path(_folder(variable, fallback))
-
-
-def _runtime_folder() -> str:
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    if base and os.path.isdir(base):
-        return os.path.join(base, APP)
-    return os.path.join(_folder("XDG_STATE_HOME", "user_state_dir"), "run")
 
 
 def _folder(variable: str, fallback: str) -> str:

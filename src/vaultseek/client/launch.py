@@ -45,7 +45,7 @@ def _turn(path: Path, until: float) -> Iterator[None]:
         lock = os.open(path.parent / "launch.lock", _OPEN_LOCK, 0o600)
     except OSError as error:
         raise Unavailable(
-            f"{path.parent} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
+            f"{path.parent} cannot be used for the socket: {error.strerror}; set XDG_DATA_HOME"
         ) from error
     try:
         while time.monotonic() < until:

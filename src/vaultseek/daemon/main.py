@@ -246,20 +246,21 @@ def _cut_off(endpoint: Endpoint) -> None:
 
 
 async def _keep_address(endpoint: Endpoint, server: Server, stop: Callable[[], None]) -> None:
-    """Bind again when the socket file is lost; stop when something else has taken its place."""
+    """Make socket and lock again when they were removed; stop when something else has taken their place."""
     serving = []
     while True:
         await asyncio.sleep(SOCKET_CHECK_SECONDS)
         if endpoint.is_ours():
             continue
         try:
-            listening = endpoint.rebind()
+            listening = endpoint.restore()
         except VaultseekError as error:
             log.error("the socket %s is lost: %s; stopping", endpoint.path, error)
             stop()
             return
-        log.warning("the socket %s was gone and is bound again", endpoint.path)
-        serving.append(asyncio.create_task(server.serve(listening)))
+        log.warning("the socket %s or its lock was removed and is there again", endpoint.path)
+        if listening is not None:
+            serving.append(asyncio.create_task(server.serve(listening)))
 
 
 async def _report(manager: ServiceManager, endpoint: Endpoint, registry: VaultRegistry) -> None:

@@ -1,5 +1,6 @@
 """The lock, the folder and the socket of the endpoint."""
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -36,6 +37,11 @@ def connects(path: Path) -> bool:
         except OSError:
             return False
         return True
+
+
+def bind(unbound: socket.socket, path: Path) -> None:
+    with reach.address(path) as place:
+        unbound.bind(place)
 
 
 def mode(path: Path) -> int:
@@ -116,7 +122,7 @@ def test_a_lock_file_without_a_daemon_is_no_obstacle(path):
     paths.private_directory(path.parent)
     path.with_suffix(".lock").write_text("1\n")
     one = Endpoint.open(path)
-    assert path.with_suffix(".lock").read_text() == f"{os.getpid()}\n"
+    assert path.with_suffix(".lock").read_text() == f"{os.getpid()} {os.uname().nodename.split('.')[0]}\n"
     one.close()
 
 
@@ -191,7 +197,7 @@ def test_files_that_are_not_our_socket_are_never_removed(path, tmp_path, kind):
 def test_a_live_socket_without_the_lock_is_not_replaced(path):
     paths.private_directory(path.parent)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as stranger:
-        stranger.bind(str(path))
+        bind(stranger, path)
         stranger.listen()
         with pytest.raises(AlreadyRunning, match="another program answers"):
             Endpoint.open(path)
@@ -211,8 +217,7 @@ def test_a_foreign_lock_file_is_refused(path, tmp_path, kind):
 
 
 def test_our_own_folder_is_made_private(path):
-    path.parent.mkdir(mode=0o777)
-    path.parent.chmod(0o777)
+    paths.private_directory(path.parent).chmod(0o777)
     Endpoint.open(path).close()
     assert mode(path.parent) == 0o700
 
@@ -229,6 +234,7 @@ def test_a_configured_folder_that_others_may_write_to_is_refused_and_not_changed
 
 @pytest.mark.parametrize("kind", ["file", "link"])
 def test_a_path_that_is_not_a_folder_is_refused(path, tmp_path, kind):
+    path.parent.parent.mkdir(parents=True)
     if kind == "file":
         path.parent.write_text("")
     else:
@@ -243,7 +249,7 @@ def test_a_path_that_is_not_a_folder_is_refused(path, tmp_path, kind):
 def test_files_of_another_user_are_refused(path, whose):
     Endpoint.open(path).close()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as left:
-        left.bind(str(path))
+        bind(left, path)
     place = {"folder": path.parent, "lock": path.with_suffix(".lock"), "socket": path}[whose]
     os.chown(place, 65534, 65534)
     with pytest.raises(Unavailable):
@@ -273,21 +279,50 @@ def test_a_removed_socket_file_is_noticed_and_bound_again(opened, path):
     path.unlink()
     assert not opened.is_ours()
     with opened.socket:
-        opened.rebind()
+        opened.restore()
     assert opened.is_ours()
     assert connects(path)
     assert mode(path) == 0o600
+
+
+@pytest.mark.fault("G7")
+@pytest.mark.parametrize("what", ["lock", "folder", "indexes"])
+def test_what_was_removed_under_the_daemon_is_there_again(opened, path, what):
+    before = opened.socket
+    removed = {"lock": path.with_suffix(".lock"), "folder": path.parent, "indexes": path.parents[1]}[what]
+    paths.remove(removed)
+    assert not opened.is_ours()
+    with before if what != "lock" else contextlib.nullcontext():
+        opened.restore()
+    assert opened.is_ours()
+    assert connects(path)
+    assert reach.holder(path) == os.getpid()
+    with pytest.raises(AlreadyRunning, match=rf"pid {os.getpid()}\b"):
+        Endpoint.open(path)
+    assert [mode(place) for place in (path.parent, path)] == [0o700, 0o600]
+
+
+def test_a_daemon_that_finds_another_one_in_its_place_leaves_it_alone(path):
+    one = Endpoint.open(path)
+    paths.remove(path.parent)
+    other = Endpoint.open(path)
+    with pytest.raises(AlreadyRunning):
+        one.restore()
+    one.close()
+    assert other.is_ours()
+    assert connects(path)
+    other.close()
 
 
 def test_the_socket_file_of_another_daemon_is_not_removed_on_close(path):
     one = Endpoint.open(path)
     path.unlink()
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
-        other.bind(str(path))
+        bind(other, path)
         other.listen()
         assert not one.is_ours()
         with pytest.raises(AlreadyRunning):
-            one.rebind()
+            one.restore()
         one.close()
         assert connects(path)
 
@@ -358,8 +393,10 @@ def activate(path: Path, whose: str, handed: Path) -> str:
     """Run ACTIVATED as a service manager would: the socket, bound to ``handed``, as descriptor 3."""
     starter = f"""
         import os, subprocess, socket, sys
+        from vaultseek.protocol.wire import reach
         handed = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        handed.bind({str(handed)!r})
+        with reach.address({str(handed)!r}) as place:
+            handed.bind(place)
         os.chmod({str(handed)!r}, 0o600)
         handed.listen()
         os.dup2(handed.fileno(), 3)
@@ -373,7 +410,7 @@ def activate(path: Path, whose: str, handed: Path) -> str:
 
 
 def test_a_socket_handed_over_by_a_service_manager_is_used_and_left_in_place(path):
-    path.parent.mkdir(mode=0o700)
+    paths.private_directory(path.parent)
     assert activate(path, "ours", path) == "3 True False"
     assert path.exists()
 
@@ -394,3 +431,9 @@ def test_the_holder_is_reported_without_taking_the_lock(path):
     one.close()
     assert reach.holder(path) is None
     Endpoint.open(path).close()
+
+
+def test_the_process_id_of_a_daemon_on_another_machine_is_none_of_ours(opened, path):
+    """A home directory on a network file system has one lock for all machines."""
+    path.with_suffix(".lock").write_text(f"{os.getpid()} another-machine\n")
+    assert reach.holder(path) == 0

@@ -30,7 +30,7 @@ class Port:
     """A server that listens on its port only."""
 
     def __init__(self, handlers=None, **bounds) -> None:
-        self.socket_path = paths.private_directory(paths.runtime_directory()) / "daemon.sock"
+        self.socket_path = paths.private_directory(paths.socket_file().parent) / "daemon.sock"
         self.port = LoopbackPort.open(self.socket_path)
         self.file = self.port.file
         self.address = json.loads(self.file.read_text())

@@ -9,30 +9,26 @@ local PATH_BYTES = 103
 local ADDRESS_BYTES = 4096
 local MISSING = { ENOENT = true, ECONNREFUSED = true, ENOTDIR = true }
 
---- Return the path of the socket: the configured one, else in the runtime directory, else in the state directory.
+--- Return a directory of vaultseek: below `variable` of the environment, else `folder` of the home directory.
+local function directory(variable, folder)
+  local set = os.getenv(variable)
+  if set and set:sub(1, 1) == "/" then
+    return set .. "/vaultseek"
+  end
+  if uv.os_uname().sysname == "Darwin" then
+    folder = "Library/Application Support"
+  end
+  return ("%s/%s/vaultseek"):format(uv.os_homedir() or "", folder)
+end
+
+--- Return the path of the socket: the configured one, else the one beside the indexes.
 function M.path()
-  if config.current.socket then
-    return config.current.socket
-  end
-  local runtime = os.getenv("XDG_RUNTIME_DIR")
-  local kind = runtime and runtime ~= "" and uv.fs_stat(runtime)
-  if kind and kind.type == "directory" then
-    return runtime .. "/vaultseek/daemon.sock"
-  end
-  return M.state_directory() .. "/run/daemon.sock"
+  return config.current.socket or directory("XDG_DATA_HOME", ".local/share") .. "/run/daemon.sock"
 end
 
 --- Return the directory of the log.
 function M.state_directory()
-  local state = os.getenv("XDG_STATE_HOME")
-  if state and state:sub(1, 1) == "/" then
-    return state .. "/vaultseek"
-  end
-  local home = uv.os_homedir() or ""
-  if uv.os_uname().sysname == "Darwin" then
-    return home .. "/Library/Application Support/vaultseek"
-  end
-  return home .. "/.local/state/vaultseek"
+  return directory("XDG_STATE_HOME", ".local/state")
 end
 
 --- Connect and call `on_done(problem, pipe, secrets)`. `problem.missing` is true if no daemon is running. `secrets` is

@@ -1,26 +1,30 @@
 /** The daemon's socket: where it is, and connecting to it. */
 
-import { type Stats, statSync } from "node:fs";
+import { closeSync, constants, openSync, type Stats, statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { Platform } from "obsidian";
 import { NotConnected } from "./errors";
 
-/** Longest path of a socket in bytes; the system would cut a longer one. */
+/** Maximum length in bytes of a socket's path in an address; the system would cut a longer one. */
 const PATH_BYTES = 103;
+const DESCRIPTORS = "/proc/self/fd";
 
-/** Return the path of the socket: the one in the settings, else where the daemon puts it. */
+/**
+ * Return the path of the socket: the one in the settings, else where the daemon puts it.
+ *
+ * A Flatpak or a snap of Obsidian has an XDG_DATA_HOME of its own, where no daemon is; the home folder is the user's.
+ */
 export function socketPath(setting: string, environment: NodeJS.ProcessEnv = process.env): string {
 	const written = setting.trim();
 	if (written) {
 		return written.replace(/^~(?=\/)/, homedir());
 	}
-	const runtime = environment.XDG_RUNTIME_DIR;
-	if (runtime && isFolder(runtime)) {
-		return join(runtime, "vaultseek", "daemon.sock");
-	}
-	return join(stateFolder(environment), "run", "daemon.sock");
+	const data = environment.XDG_DATA_HOME;
+	const folders = [...(data && isAbsolute(data) ? [data] : []), homeData()];
+	const places = folders.map((folder) => join(folder, "vaultseek", "run", "daemon.sock"));
+	return places.find((place) => statAt(place)?.isSocket()) ?? places[0]!;
 }
 
 /** Return what is wrong with a path of a socket in the settings, or nothing. The daemon may make it later. */
@@ -30,7 +34,7 @@ export function wrongSocket(setting: string): string | undefined {
 	if (written && !isAbsolute(path)) {
 		return "Write the whole path, from / or ~/ on.";
 	}
-	if (Buffer.byteLength(path) > PATH_BYTES) {
+	if (isTooLong(path)) {
 		return `This is longer than the ${PATH_BYTES} bytes that the path of a socket may have.`;
 	}
 	const there = statAt(path);
@@ -39,31 +43,36 @@ export function wrongSocket(setting: string): string | undefined {
 
 /** Connect to the socket at `path`. Throws NotConnected. */
 export async function openSocket(path: string): Promise<Socket> {
-	if (Buffer.byteLength(path) > PATH_BYTES) {
+	if (isTooLong(path)) {
 		throw new NotConnected(`The path of the socket is too long for this system: ${path}.`);
 	}
 	refuseForeign(path);
-	const socket = connect(path);
-	await new Promise<void>((resolve, reject) => {
-		socket.once("connect", resolve);
-		socket.once("error", (error: NodeJS.ErrnoException) => reject(refusal(error, path)));
-	});
-	return socket;
-}
-
-function stateFolder(environment: NodeJS.ProcessEnv): string {
-	const state = environment.XDG_STATE_HOME;
-	if (state && isAbsolute(state)) {
-		return join(state, "vaultseek");
+	const folder = isLong(path) ? openSync(dirname(path), constants.O_DIRECTORY) : undefined;
+	try {
+		const socket = connect(folder === undefined ? path : `${DESCRIPTORS}/${folder}/${basename(path)}`);
+		await new Promise<void>((resolve, reject) => {
+			socket.once("connect", resolve);
+			socket.once("error", (error: NodeJS.ErrnoException) => reject(refusal(error, path)));
+		});
+		return socket;
+	} finally {
+		if (folder !== undefined) {
+			closeSync(folder);
+		}
 	}
-	const home = homedir();
-	return Platform.isMacOS
-		? join(home, "Library", "Application Support", "vaultseek")
-		: join(home, ".local", "state", "vaultseek");
 }
 
-function isFolder(path: string): boolean {
-	return statAt(path)?.isDirectory() ?? false;
+function isLong(path: string): boolean {
+	return Buffer.byteLength(path) > PATH_BYTES;
+}
+
+/** True if the system offers no way round the limit either, as Linux does. */
+function isTooLong(path: string): boolean {
+	return isLong(path) && !statAt(DESCRIPTORS);
+}
+
+function homeData(): string {
+	return Platform.isMacOS ? join(homedir(), "Library", "Application Support") : join(homedir(), ".local", "share");
 }
 
 /** Return what is at `path`; undefined if nothing is, or if it cannot be reached. */

@@ -162,7 +162,7 @@ function statusBar({ plugin }: World = world): HTMLElement {
 
 function write(name: string, size: string, theme: "dark" | "light", body: string): void {
 	const styles = ["tests/pictures/obsidian.css", "styles.css"].map((file) => readFileSync(join(PLUGIN, file), "utf8"));
-	const own = body.replaceAll(world.home.vault, "/home/ana/notes").replaceAll(world.home.socket, "/run/user/1000/vaultseek/daemon.sock");
+	const own = body.replaceAll(world.home.vault, "/home/ana/notes").replaceAll(world.home.socket, "/home/ana/.local/share/vaultseek/run/daemon.sock");
 	writeFileSync(
 		join(FOLDER, `${name}.html`),
 		`<!doctype html><html data-size="${size}"><meta charset="utf-8"><style>${styles.join("\n")}</style>` +

@@ -168,9 +168,16 @@ def wait_for_running() -> Caller | None:
             from vaultseek.base import paths
 
             what = f"a daemon runs (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
-            raise Unavailable(f"{what}; end it with `kill {pid or 'PID'}`")
+            raise Unavailable(f"{what}; {_by_hand(pid)}")
         time.sleep(limits.DAEMON_POLL_SECONDS)
     return None
+
+
+def _by_hand(pid: int) -> str:
+    """Return how to end a daemon that does not answer; 0 is a process that is not of this machine."""
+    if pid:
+        return f"end it with `kill -9 {pid}`"
+    return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder of this one"
 
 
 def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
@@ -211,9 +218,10 @@ def stop_daemon() -> str:
     """
     import signal
 
+    former = _stop_former()
     pid = daemon_pid()
     if pid is None:
-        return ""
+        return former
     try:
         client = wait_for_running()
         if client is None:
@@ -229,7 +237,29 @@ def stop_daemon() -> str:
         return "stopped: it did not answer, so it was sent SIGTERM; nothing is lost"
     if _signal_ends(pid, signal.SIGKILL, DAEMON_STOP_SECONDS):
         return f"stopped: it did not answer, so the process {pid} was killed; nothing is lost"
-    raise Unavailable(f"the daemon (pid {pid or '?'}) cannot be ended; end it with `kill -9 {pid or 'PID'}`")
+    raise Unavailable(f"the daemon (pid {pid or '?'}) did not stop; {_by_hand(pid)}")
+
+
+def _stop_former() -> str:
+    """Stop a daemon of vaultseek 0.1, which listened in the folder of the login session."""
+    from contextlib import suppress
+    from pathlib import Path
+
+    from vaultseek.base import paths
+    from vaultseek.client.caller import Caller
+    from vaultseek.protocol.wire import reach
+
+    session = os.environ.get("XDG_RUNTIME_DIR", "")
+    folder = Path(session, paths.APP) if os.path.isdir(session) else paths.state_directory() / "run"
+    path = folder / paths.socket_file().name
+    if path == paths.socket_file() or reach.holder(path) is None:
+        return ""
+    with suppress(Unavailable, Cancelled), Caller(path, connect_seconds=DAEMON_ANSWER_SECONDS) as client:
+        client.call("shutdown", {}, timeout=DAEMON_ANSWER_SECONDS)
+    deadline = time.monotonic() + DAEMON_STOP_SECONDS
+    while reach.holder(path) is not None and time.monotonic() < deadline:
+        time.sleep(limits.DAEMON_POLL_SECONDS)
+    return "stopped"
 
 
 def _has_ended(pid: int, seconds: float) -> bool:

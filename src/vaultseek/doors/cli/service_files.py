@@ -86,10 +86,6 @@ def _service_section(command: Sequence[str], environment: Mapping[str, str]) -> 
         "WatchdogSec": "60",
         "TimeoutStartSec": "60",
         "TimeoutStopSec": "20",
-        "RuntimeDirectory": LABEL,
-        "RuntimeDirectoryMode": "0700",
-        # The socket is in this folder and is there when the daemon is not.
-        "RuntimeDirectoryPreserve": "yes",
         **_HARDENED,
     }
 

@@ -18,7 +18,7 @@ import time
 from vaultseek.base import paths
 from vaultseek.base.limits import BACKLOG
 from vaultseek.errors import AlreadyRunning, Unavailable
-from vaultseek.protocol.wire.reach import LOCKED, address, make_folders
+from vaultseek.protocol.wire.reach import LOCKED, address, make_folders, owner, read_owner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,12 +43,12 @@ class Endpoint:
     ``socket`` listens and does not block; ``path`` is where clients find it.
     """
 
-    def __init__(self, path: Path, locks: list[int], listening: socket.socket, *, activated: bool) -> None:
+    def __init__(self, path: Path, locks: _Locks, listening: socket.socket, *, activated: bool) -> None:
         self.path = path
         self.socket = listening
         self._locks = locks
         self._activated = activated
-        self._inode = None if activated else _inode(path)
+        self._inode = _inode(path)
 
     @classmethod
     def open(cls, path: Path | None = None) -> Endpoint:
@@ -58,57 +58,93 @@ class Endpoint:
         AlreadyRunning if another daemon holds the lock, Unavailable if the folder cannot be made safe.
         """
         path = path or paths.socket_file()
-        locks = _lock(path)
+        locks = _Locks(path)
         try:
+            locks.take()
             inherited = _inherited_socket(path)
             listening = inherited or _bind(path)
             listening.setblocking(False)
             return cls(path, locks, listening, activated=inherited is not None)
         except BaseException:
-            _release(locks)
+            locks.release()
             raise
 
     def is_ours(self) -> bool:
-        """True if clients that connect to ``path`` still arrive here."""
-        return self._activated or (self._inode is not None and _inode(self.path) == self._inode)
+        """True if clients still find this daemon, by the socket and by the lock."""
+        return self._is_bound() and self._locks.are_in_place()
 
-    def rebind(self) -> socket.socket:
-        """Bind again after the socket file was removed, still under the lock; return the new ``socket``.
+    def restore(self) -> socket.socket | None:
+        """Replace what was removed of the folder, the lock and the socket file; return a new ``socket``.
 
-        The old socket stays open for its server. Raises Unavailable if another file is in its place.
+        The old socket stays open for its server; None if its file is still in place. Raises AlreadyRunning
+        if another daemon has the lock by now, and Unavailable if another file is in the socket's place.
         """
+        self._locks.take()
+        if self._is_bound():
+            return None
         self.socket = _bind(self.path)
         self.socket.setblocking(False)
         self._inode = _inode(self.path)
+        self._activated = False
         return self.socket
 
     def forget(self) -> None:
         """Remove the socket file if it is still ours, so that no new client comes."""
-        if not self._activated and self.is_ours():
+        if not self._activated and self._is_bound():
             self.path.unlink(missing_ok=True)
 
     def close(self) -> None:
         """Stop listening, remove the socket file if it is still ours, then release the lock."""
         self.forget()
         self.socket.close()
-        _release(self._locks)
+        self._locks.release()
+
+    def _is_bound(self) -> bool:
+        return self._inode is not None and _inode(self.path) == self._inode
 
 
-def _lock(path: Path) -> list[int]:
-    folder = _private_folder(path.parent)
-    locks = [folder]
-    try:
-        lock = _open_lock(path.with_suffix(".lock"))
-        locks.append(lock)
-        _acquire(lock, lock, seconds=LOCK_GLANCE_SECONDS)
-        # The lock file can be deleted and created again while a daemon holds it; the folder cannot.
-        _acquire(folder, lock, seconds=LOCK_SECONDS)
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    except BaseException:
-        _release(locks)
-        raise
-    return locks
+class _Locks:
+    """The locks on the socket's folder and on the lock file in it, from ``take`` to ``release``.
+
+    The lock file can be deleted and created again while a daemon holds it, so the folder is locked as well.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.with_suffix(".lock")
+        self._held: dict[Path, int] = {}
+
+    def take(self) -> None:
+        """Take the locks that are not held, or whose file or folder was removed. Raises AlreadyRunning."""
+        taken: dict[Path, int] = {}
+        try:
+            for place, opened in ((self._file.parent, _private_folder), (self._file, _open_lock)):
+                if place not in self._held or not _is_at(place, self._held[place]):
+                    taken[place] = opened(place)
+            lock = (self._held | taken)[self._file]
+            for place, descriptor in taken.items():
+                seconds = LOCK_GLANCE_SECONDS if place == self._file else LOCK_SECONDS
+                _acquire(descriptor, lock, seconds=seconds)
+            os.ftruncate(lock, 0)
+            os.pwrite(lock, owner().encode(), 0)
+        except BaseException:
+            _close(taken)
+            raise
+        _close({place: self._held[place] for place in taken if place in self._held})
+        self._held |= taken
+
+    def are_in_place(self) -> bool:
+        """True unless the folder or the lock file was removed."""
+        return all(_is_at(place, descriptor) for place, descriptor in self._held.items())
+
+    def release(self) -> None:
+        """Release the locks."""
+        _close(self._held)
+        self._held = {}
+
+
+def _close(descriptors: dict[Path, int]) -> None:
+    for descriptor in descriptors.values():
+        os.close(descriptor)
 
 
 def _private_folder(folder: Path) -> int:
@@ -117,13 +153,13 @@ def _private_folder(folder: Path) -> int:
         opened = os.open(folder, _OPEN_DIRECTORY)
     except OSError as error:
         raise Unavailable(
-            f"{folder} cannot be used for the socket: {error.strerror}; set XDG_RUNTIME_DIR"
+            f"{folder} cannot be used for the socket: {error.strerror}; set XDG_DATA_HOME"
         ) from error
     try:
         state = os.fstat(opened)
         if state.st_uid != os.geteuid():
             raise Unavailable(f"{folder} belongs to another user (uid {state.st_uid}); remove it")
-        if state.st_mode & _OTHERS and folder == paths.runtime_directory():
+        if state.st_mode & _OTHERS and folder == paths.socket_file().parent:
             os.fchmod(opened, 0o700)
         elif state.st_mode & _OTHERS_WRITE:
             raise Unavailable(f"others may write to {folder}; run 'chmod 700' on it or choose another folder")
@@ -156,19 +192,13 @@ def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
                 # Some network file systems lock files but not folders; the lock on the file is what counts.
                 if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                     return
-                advice = "set XDG_RUNTIME_DIR to a folder on this machine"
+                advice = "set XDG_DATA_HOME to a folder on this machine"
                 raise Unavailable(f"the lock cannot be taken: {error.strerror}; {advice}") from error
         if time.monotonic() >= until:
-            content = os.pread(lock, 20, 0).strip()
-            owner = f" (pid {content.decode()})" if content.isdigit() else ""
-            running = f"another daemon is already running{owner}"
+            pid = read_owner(lock)
+            running = f"another daemon is already running{f' (pid {pid})' if pid else ''}"
             raise AlreadyRunning(f"{running}; use it, or end it with `vaultseek stop`")
         time.sleep(0.01)
-
-
-def _release(locks: list[int]) -> None:
-    while locks:
-        os.close(locks.pop())
 
 
 def _bind(path: Path) -> socket.socket:
@@ -227,6 +257,11 @@ def _answers(path: Path) -> bool:
             # Full backlog or wrong kind of socket: another process has it.
             return True
         return True
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    state = os.fstat(descriptor)
+    return _inode(path) == (state.st_dev, state.st_ino)
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

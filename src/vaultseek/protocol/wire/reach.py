@@ -28,6 +28,8 @@ SOCKET_PATH_BYTES = 103
 """Longer paths do not fit into a socket address on macOS; Linux has room for four more."""
 LOCKED = (errno.EWOULDBLOCK, errno.EACCES)
 """Errors of a lock that another process has."""
+OWNER_BYTES = 300
+"""Maximum length of what a lock file contains."""
 
 
 def holder(path: Path | None = None) -> int | None:
@@ -46,11 +48,30 @@ def holder(path: Path | None = None) -> int | None:
     except OSError as error:
         if error.errno not in LOCKED:
             return None
-        content = os.pread(lock, 20, 0).strip()
-        return int(content) if content.isdigit() else 0
+        return read_owner(lock)
     finally:
         os.close(lock)
     return None
+
+
+def owner() -> str:
+    """Return what the holder of the lock writes into its file: its process id and its machine."""
+    return f"{os.getpid()} {_machine()}\n"
+
+
+def read_owner(lock: int) -> int:
+    """Return the process id in an open lock file; 0 if it is not the id of a process of this machine.
+
+    Machines that share a home directory over the network share its locks as well.
+    """
+    pid, _, machine = os.pread(lock, OWNER_BYTES, 0).decode("utf-8", "replace").strip().partition(" ")
+    is_pid = pid.isascii() and pid.isdecimal() and len(pid) < 20
+    return int(pid) if is_pid and machine == _machine() else 0
+
+
+def _machine() -> str:
+    # What follows the first dot depends on the network that a laptop is in.
+    return os.uname().nodename.partition(".")[0]
 
 
 def connect(path: Path | str, until: float | None) -> socket.socket:
@@ -64,9 +85,7 @@ def connect(path: Path | str, until: float | None) -> socket.socket:
         with address(path) as place:
             _connect(connection, place, until)
         if not peer_is_us(connection):
-            raise Unavailable(
-                f"the socket {path} belongs to another user; nothing was sent, set XDG_RUNTIME_DIR"
-            )
+            raise Unavailable(f"the socket {path} belongs to another user; nothing was sent; remove it")
     except (FileNotFoundError, ConnectionError):
         connection.close()
         raise NotRunning from None

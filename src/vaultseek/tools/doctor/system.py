@@ -60,7 +60,7 @@ def check_directories() -> Iterator[Finding]:
         ("settings", paths.config_file().parent, False),
         ("indexes", paths.data_directory(), True),
         ("logs", paths.state_directory(), True),
-        ("socket", paths.runtime_directory(), True),
+        ("socket", paths.socket_file().parent, True),
     ):
         yield _directory(f"directory of {name}", folder, private=private)
 

@@ -151,8 +151,6 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
     if service_manager().name == "launchd":
         return launchd_agent(command, folders, paths.log_file())
     writable = [paths.data_directory(), paths.state_directory()]
-    if not paths.runtime_directory().is_relative_to(paths.state_directory()):
-        writable.append(paths.runtime_directory())
     sandboxed = may_make_namespaces() if sandbox is None else sandbox
     from vaultseek.settings.load import examine
 
