@@ -32,6 +32,18 @@ def test_a_vault_is_added_once(daemon, folder: Path) -> None:
 
 
 @pytest.mark.shared_daemon
+@pytest.mark.parametrize("command", [["vault", "add"], ["index", "--wait", "--vault"]])
+def test_a_vault_in_a_hidden_folder_has_the_name_without_its_dot(daemon, tmp_path, command) -> None:
+    for number, place in enumerate(("one", "other")):
+        hidden = write_files(tmp_path / place, {".notes/Slugs.md": f"Slugs ate salad {number}."}) / ".notes"
+        done = daemon.run(*command, str(hidden))
+        assert done.returncode == 0, done.stderr
+    vaults = {vault["name"]: vault["from"] for vault in daemon.json("vault", "list")["vaults"]}
+    assert vaults == {"notes": "added", "notes-2": "added"}
+    assert daemon.paths("salad", "--wait", "--vault", "notes") == ["Slugs.md"]
+
+
+@pytest.mark.shared_daemon
 def test_the_only_open_vault_answers_from_everywhere(daemon, folder: Path) -> None:
     assert daemon.paths("salad", "--wait", "--vault", str(folder)) == ["Slugs.md"]
     assert daemon.paths("salad", cwd=Path("/")) == ["Slugs.md"]

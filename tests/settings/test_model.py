@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from vaultseek.errors import UsageError
 from vaultseek.settings.load import with_overrides
-from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.model import Settings, VaultSettings, vault_name
 from vaultseek.settings.search import SearchSettings
 
 
@@ -34,3 +36,24 @@ def test_the_weights_have_the_names_that_rank_fusion_gives_them_too():
     assert with_overrides(base, {"rrf_bm25_weight": "1.5"}).keyword_weight == 1.5
     with pytest.raises(UsageError, match="semantic_weight"):
         with_overrides(base, {"rrf_vector_weight": "much"})
+
+
+@given(st.text(st.characters(exclude_characters="/\0"), min_size=1))
+def test_every_folder_gives_its_vault_a_name(folder):
+    name = vault_name(Path("/home/ana") / folder)
+    assert VaultSettings(name=name, path=Path("/")).name == name
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        (".notes", "notes"),
+        ("~/.config/-- my notes", "my notes"),
+        ("...", "vault"),
+        (" a ", "a"),
+        ("Notes.v2", "Notes.v2"),
+        ("日記", "日記"),
+    ],
+)
+def test_a_name_is_made_from_a_folder(folder, name):
+    assert vault_name(Path(folder)) == name

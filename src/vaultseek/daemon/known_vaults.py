@@ -12,7 +12,7 @@ from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.daemon.shards import engine_of
 from vaultseek.errors import UsageError, VaultMissing
-from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class KnownVaults:
         if self.is_searcher:
             raise UsageError(f"{root} is no vault of this searcher, which has no folders; {self.choices()}")
         check_vault_folder(root)
-        return self._options(self.free_name(root.name, root), root)
+        return self._options(self.free_name(root), root)
 
     def configured(self) -> list[VaultOptions]:
         """Return the vaults of the settings."""
@@ -98,8 +98,9 @@ class KnownVaults:
             return "no indexer has written to the engine yet; see `vaultseek status`"
         return "use --vault DIR, run this inside a vault, or add one: vaultseek vault add DIR"
 
-    def free_name(self, name: str, root: Path) -> str:
-        """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
+    def free_name(self, root: Path) -> str:
+        """Return a name for the vault at ``root``, with a number added if another vault has that name."""
+        name = vault_name(root)
         used = {entry.name.casefold() for entry in self.settings.vaults}
         used |= {vault.name.casefold() for vault in self.opened if vault.root != root}
         candidates = [name, *(f"{name}-{number}" for number in range(2, len(used) + 3))]

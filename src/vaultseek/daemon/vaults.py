@@ -318,9 +318,9 @@ class VaultRegistry:
             with contextlib.suppress(VaultseekError):
                 await self._open(options)
 
-    def free_name(self, name: str, root: Path) -> str:
-        """Return ``name`` for the vault at ``root``, with a number added if another vault has that name."""
-        return self._known().free_name(name, root)
+    def free_name(self, root: Path) -> str:
+        """Return a name for the vault at ``root``, with a number added if another vault has that name."""
+        return self._known().free_name(root)
 
     def _check_shards(self, known: KnownVaults) -> None:
         if self.shards_problem is not None and not known.names():

@@ -43,9 +43,19 @@ class VaultSettings(Section):
     @field_validator("name")
     @classmethod
     def _plain_name(cls, name: str) -> str:
-        if not name.strip() or "/" in name or not name.isprintable() or name.startswith(("~", ".", "-")):
+        if not name.strip() or "/" in name or not name.isprintable() or name.startswith(tuple(_NOT_FIRST)):
             raise ValueError("a plain name (no slash, not starting with '~', '.' or '-')")
         return name
+
+
+_NOT_FIRST = "~.-"
+"""Characters that a vault's name does not begin with: --vault would read them as a path or an option."""
+
+
+def vault_name(folder: Path) -> str:
+    """Return a name for the vault in ``folder`` that the settings accept: ``notes`` for ``~/.notes``."""
+    printable = "".join(filter(str.isprintable, folder.name))
+    return printable.lstrip(_NOT_FIRST + " ").rstrip() or "vault"
 
 
 def _plain_names(searches: dict[str, str]) -> dict[str, str]:

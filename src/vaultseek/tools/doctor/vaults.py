@@ -19,7 +19,7 @@ from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.models.catalogue import BUNDLED, find_model
 from vaultseek.semantic.vectors.matrix_file import examine as examine_vectors
 from vaultseek.semantic.worker import CHUNKS, NOTES
-from vaultseek.settings.model import Settings
+from vaultseek.settings.model import Settings, vault_name
 from vaultseek.settings.watch import read_registry
 from vaultseek.store.keyword import index as keyword
 from vaultseek.store.ledger import Ledger, examine_stored
@@ -66,7 +66,7 @@ def known_vaults(settings: Settings) -> list[KnownVault]:
         root = _root_of(folder)
         # An unconfigured vault whose folder is gone is not a problem.
         if root is not None and paths.is_folder(root):
-            known = KnownVault(root.name, root, settings.index.exclude, settings.index.kinds)
+            known = KnownVault(vault_name(root), root, settings.index.exclude, settings.index.kinds)
             vaults.setdefault(root, known)
     return list(vaults.values())
 
