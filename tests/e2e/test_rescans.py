@@ -122,6 +122,54 @@ def test_an_overflow_of_events_loses_nothing(daemon, vault, eventually):
     eventually(lambda: state(daemon)["notes"] == 2101, "every note is indexed")
 
 
+@pytest.mark.fault("C3")
+@pytest.mark.shared_daemon
+@pytest.mark.parametrize("end", ["removed", "renamed"])
+def test_notes_are_seen_after_a_process_left_a_removed_folder(daemon, vault, eventually, end):
+    root = daemon.indexed(vault({"a.md": "granite", "f/b.md": "granite"}))
+    process = subprocess.Popen(["sleep", "600"], cwd=root / "f")
+    try:
+        shutil.rmtree(root / "f")
+        (root / "f").mkdir()
+        (root / "f/c.md").write_text("basalt")
+        eventually(lambda: found(daemon, root, "basalt") == ["f/c.md"], "the new folder is watched")
+        if end == "removed":
+            shutil.rmtree(root / "f")
+        else:
+            (root / "f").rename(root / "g")
+        eventually(lambda: "f/c.md" not in found(daemon, root, "basalt"))
+    finally:
+        process.kill()
+        process.wait()
+    (root / "d.md").write_text("slate")
+    eventually(lambda: found(daemon, root, "slate") == ["d.md"], "a new note is seen")
+    assert state(daemon)["state"] == "ready"
+    assert "Overwritten" not in daemon.log()
+
+
+@pytest.mark.fault("C3")
+@pytest.mark.shared_daemon
+def test_notes_are_seen_in_folders_that_were_moved_and_made_again(daemon, vault, eventually):
+    root = daemon.indexed(vault({"f/a.md": "granite"}))
+    pid = daemon.pid()
+    os.kill(pid, signal.SIGSTOP)  # it reads the events when the folders have other names already
+    try:
+        (root / "f/new").mkdir()
+        (root / "f/new/b.md").write_text("basalt")
+        (root / "f/new").rename(root / "f/moved")
+        (root / "f/new").mkdir()
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    eventually(lambda: found(daemon, root, "basalt") == ["f/moved/b.md"])
+    (root / "f/moved/c.md").write_text("slate")
+    eventually(lambda: found(daemon, root, "slate") == ["f/moved/c.md"], "a new note is seen")
+    assert "Overwritten" not in daemon.log()
+
+
+def found(daemon, root, word) -> list[str]:
+    return daemon.paths(word, "--vault", str(root), "--mode", "keyword")
+
+
 @pytest.mark.fault("B3")
 @pytest.mark.shared_daemon
 def test_a_lost_keyword_index_is_rebuilt_while_it_runs(daemon, vault, eventually):

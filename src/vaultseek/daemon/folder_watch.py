@@ -15,7 +15,7 @@ LIVENESS_SECONDS = 2.0
 POLL_SECONDS = 5.0
 """Shortest rescan interval where changes cannot be watched, or while the vault counts as missing."""
 POLL_SHARE = 20
-"""There, a rescan may take one part in this many of the time."""
+"""Rescans that repeat may take one part in this many of the time."""
 
 
 class FolderWatch:
@@ -35,6 +35,7 @@ class FolderWatch:
         self._missing_since: float | None = None
         self._poll_reason: str | None = None
         self._scan_seconds = 0.0
+        self._last_scan = time.monotonic()
         self._closed_folders: frozenset[str] = frozenset()
 
     async def start(self) -> None:
@@ -48,7 +49,8 @@ class FolderWatch:
 
     def record_scan(self, began: float) -> None:
         """Record the duration of a rescan that ``began`` at that time and has just ended."""
-        self._scan_seconds = time.monotonic() - began
+        self._last_scan = time.monotonic()
+        self._scan_seconds = self._last_scan - began
 
     def add_unreadable(self, folders: Iterable[str]) -> None:
         """Add folders that could not be listed: they are not watched before their permissions change."""
@@ -88,6 +90,9 @@ class FolderWatch:
         elif not self._watcher.alive():
             await self._watch_again()
             self.request_rescan("the watcher was restarted")
+        elif self._watcher.may_have_lost_folders and self._may_scan_again(now):
+            await self._watch_again()
+            self.request_rescan("a folder was moved")
         elif any(map(self._may_enter, self._closed_folders)):
             self._closed_folders = frozenset()
             await self._watch_again()
@@ -107,6 +112,9 @@ class FolderWatch:
 
     def _may_enter(self, folder: str) -> bool:
         return os.access(self._root / folder, os.R_OK | os.X_OK)
+
+    def _may_scan_again(self, now: float) -> bool:
+        return now - self._last_scan >= POLL_SHARE * self._scan_seconds
 
     def _rescan_seconds(self) -> float:
         if self._is_missing() or self._watcher.poll_reason is not None:

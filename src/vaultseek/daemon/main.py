@@ -9,7 +9,9 @@ import os
 import resource
 import socket
 import sys
+import threading
 import time
+import warnings
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from pathlib import Path
@@ -303,6 +305,19 @@ def _start_log() -> None:
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     root.addHandler(handler)
-    logging.getLogger("watchdog").setLevel(logging.WARNING)
+    # The log has a maximum size; standard error, which may be the same file, has none.
+    logging.captureWarnings(True)
+    threading.excepthook = _log_thread_failure
+    # `Watcher` reads watchdog's messages. Its warnings repeat for each folder that it already watches.
+    watchdog = logging.getLogger("watchdog")
+    watchdog.setLevel(logging.WARNING)
+    watchdog.propagate = False
+    watchdog.addHandler(logging.NullHandler())
+    warnings.filterwarnings("ignore", module=r"watchdog\.")
     if sys.stderr.isatty():
         root.addHandler(logging.StreamHandler())
+
+
+def _log_thread_failure(failure: threading.ExceptHookArgs) -> None:
+    if failure.exc_type is not SystemExit:
+        log.error("%s failed", failure.thread, exc_info=failure.exc_value)

@@ -1,7 +1,10 @@
 """Events that a watcher passes on, and the reasons for which it cannot be relied on."""
 
+import itertools
 import logging
+import os
 import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,11 +24,22 @@ class Watched:
         self.hints: list[str] = []
         self.reasons: list[str] = []
         self.arrived = threading.Event()
+        self.numbers = itertools.count()
         self.watcher = Watcher(root, self._hint, self.reasons.append)
 
     def _hint(self, path: str) -> None:
         self.hints.append(path)
         self.arrived.set()
+
+    def see(self, folder: Path) -> None:
+        """Return once a change in ``folder`` is noticed."""
+        file = folder / f"seen-{next(self.numbers)}.md"
+        file.touch()
+        path = file.relative_to(self.root).as_posix()
+        while path not in self.hints:
+            self.arrived.clear()
+            assert path in self.hints or self.arrived.wait(30), f"{path} is not noticed"
+        file.unlink()
 
 
 @pytest.fixture
@@ -80,6 +94,8 @@ def test_a_lost_queue_is_a_rescan(watched):
     watched.watcher.start()
     logging.getLogger("watchdog.observers").warning("queue overflow")
     assert watched.reasons == ["queue overflow"]
+    logging.getLogger("watchdog.observers").error("a thread of another vault is stopped")
+    assert len(watched.reasons) == 1
     watched.watcher.stop()
     logging.getLogger("watchdog.observers").warning("queue overflow")
     assert len(watched.reasons) == 1
@@ -89,6 +105,97 @@ def test_a_stopped_watcher_is_not_alive(watched):
     watched.watcher.start()
     watched.watcher.stop()
     assert not watched.watcher.alive()
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only inotify keeps a folder that is in use")
+
+
+def standing_in(folder: Path) -> int:
+    """Return an open descriptor of ``folder``, as a process has that stands in it."""
+    return os.open(folder, os.O_RDONLY)
+
+
+def replaced_and_removed(watched: Watched, name: str) -> None:
+    """Remove a new folder, in which a process stands, make it again, and remove that one as well."""
+    (watched.root / name).rmdir()
+    (watched.root / name).mkdir()
+    watched.see(watched.root / name)
+    (watched.root / name).rmdir()
+    watched.see(watched.root)
+
+
+@linux
+@pytest.mark.fault("C3")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_watcher_that_no_longer_reads_is_not_alive(watched, eventually):
+    watched.watcher.start()
+    (watched.root / "a").mkdir()
+    watched.see(watched.root / "a")
+    process = standing_in(watched.root / "a")
+    replaced_and_removed(watched, "a")
+    os.close(process)
+    eventually(lambda: not watched.watcher.alive(), "its thread has ended")
+    watched.watcher.start()
+    watched.see(watched.root)
+    assert watched.watcher.alive()
+
+
+@pytest.mark.fault("C3")
+def test_a_watcher_is_not_alive_without_any_of_its_threads(watched):
+    others = set(threading.enumerate())
+    watched.watcher.start()
+    for number in range(len(set(threading.enumerate()) - others)):
+        thread = sorted(set(threading.enumerate()) - others, key=lambda thread: thread.name)[number]
+        thread.stop()
+        thread.join()
+        assert not watched.watcher.alive(), thread
+        watched.watcher.stop()
+        watched.watcher.start()
+        assert watched.watcher.alive()
+
+
+@linux
+@pytest.mark.fault("C3")
+def test_a_watcher_stops_while_a_process_stands_in_removed_folders(watched):
+    threads, descriptors = set(threading.enumerate()), set(os.listdir("/proc/self/fd"))  # noqa: PTH208
+    watched.watcher.start()
+    names = ["a", "b", "c"]
+    for name in names:
+        (watched.root / name).mkdir()
+        watched.see(watched.root / name)
+    processes = [standing_in(watched.root / name) for name in names]
+    for name in names:
+        replaced_and_removed(watched, name)
+    watched.watcher.stop()
+    for process in processes:
+        os.close(process)
+    assert set(threading.enumerate()) == threads
+    assert set(os.listdir("/proc/self/fd")) == descriptors  # noqa: PTH208
+
+
+@pytest.mark.fault("C3")
+def test_a_failed_start_leaves_no_thread(watched):
+    threads = set(threading.enumerate())
+    shutil.rmtree(watched.root)
+    for _ in range(3):
+        watched.watcher.start()
+    assert watched.watcher.poll_reason is not None
+    assert set(threading.enumerate()) == threads
+
+
+@pytest.mark.fault("C3")
+def test_a_moved_folder_is_a_reason_to_begin_anew(watched, eventually):
+    (watched.root / "a").mkdir()
+    watched.watcher.start()
+    (watched.root / "a.md").touch()
+    (watched.root / "a.md").rename(watched.root / "b.md")
+    watched.see(watched.root)
+    assert not watched.watcher.may_have_lost_folders
+    (watched.root / "a").rename(watched.root / "b")
+    eventually(lambda: watched.watcher.may_have_lost_folders)
+    watched.watcher.stop()
+    watched.watcher.start()
+    assert not watched.watcher.may_have_lost_folders
 
 
 @pytest.mark.fault("C3")

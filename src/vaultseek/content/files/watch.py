@@ -5,13 +5,16 @@ import errno
 import logging
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 RESTART_SECONDS = 10.0
-"""Time after which watching is begun anew if something could not be watched and now might."""
+"""Seconds before a failed watch is retried."""
+STOP_SECONDS = 5.0
+"""Maximum wait for a thread of the watch to end."""
 
 OnHint = Callable[[str], None]
 OnRescan = Callable[[str], None]
@@ -33,6 +36,8 @@ class Watcher:
         self._identity: _Identity | None = None
         self._started = 0.0
         self._remote = False
+        self.may_have_lost_folders = False
+        """True after a folder was moved: watchdog may watch another folder in its place."""
         self.poll_reason: str | None = None
         """The reason for polling, because changes may go unnoticed; None if all of it is watched."""
 
@@ -55,12 +60,15 @@ class Watcher:
         ]
         self._identity = _identity(self._root)
         self._started = time.monotonic()
+        self.may_have_lost_folders = False
+        observer: Any = None
         try:
             observer = Observer()
-            handler: Any = EventHandler(self.hint, self.look)
+            handler: Any = EventHandler(self.hint, self._note_folder)
             observer.schedule(handler, str(self._root), recursive=True, event_filter=watched_events)
             observer.start()
-        except OSError as error:
+        except (OSError, RuntimeError) as error:  # RuntimeError if no thread can be started
+            _end(observer)
             self.poll_reason = _failure_reason(error)
             return
         remote = _remote_reason(self._root, mounts())
@@ -72,10 +80,8 @@ class Watcher:
     def stop(self) -> None:
         """Stop watching; returns when the threads have ended."""
         logging.getLogger("watchdog").removeHandler(self._overflow)
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join(timeout=5)
-            self._observer = None
+        observer, self._observer = self._observer, None
+        _end(observer)
 
     def alive(self) -> bool:
         """True while hints can arrive; false after the folder, or a mount below it, was replaced."""
@@ -84,9 +90,7 @@ class Watcher:
             return False
         if observer is None:
             return self.poll_reason is not None
-        if not observer.is_alive():
-            return False
-        return all(emitter.is_alive() for emitter in observer.emitters)
+        return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
         """Check whether the limit of watches is reached, so that newer folders are not watched."""
@@ -108,15 +112,19 @@ class Watcher:
         elif relative == ".":
             self._on_rescan("the vault's folder itself changed")
 
+    def _note_folder(self, moved: bool) -> None:
+        self.may_have_lost_folders |= moved
+        self.look()
+
 
 class EventHandler:
     """The handler of watchdog's events. Both ends of a move are hints; event types are not trusted.
 
-    ``on_folder`` is called for each folder that is new, moved or gone.
+    ``on_folder`` is called for each folder that is new, moved or gone, with True if it was moved.
     """
 
     def __init__(
-        self, on_path: Callable[[str | bytes], None], on_folder: Callable[[], None] = lambda: None
+        self, on_path: Callable[[str | bytes], None], on_folder: Callable[[bool], None] = lambda moved: None
     ) -> None:
         self._on_path = on_path
         self._on_folder = on_folder
@@ -126,22 +134,62 @@ class EventHandler:
         if event.is_directory and event.event_type == "modified":
             return
         if event.is_directory:
-            self._on_folder()
+            self._on_folder(event.event_type == "moved")
         if event.src_path:
             self._on_path(event.src_path)
         if getattr(event, "dest_path", ""):
             self._on_path(event.dest_path)
 
 
+def _threads(observer: Any) -> Iterator[threading.Thread]:
+    """Yield every thread of an observer; without any of them, no event arrives."""
+    for part in (observer, *observer.emitters):
+        yield part
+        yield from (kept for kept in vars(part).values() if isinstance(kept, threading.Thread))
+
+
+def _end(observer: Any) -> None:
+    """Stop the threads of an observer and wait for them; it may be None, or its start may have failed."""
+    if observer is None:
+        return
+    threads = list(_threads(observer))
+    for emitter in observer.emitters:
+        _stop_emitter(emitter)
+    observer.stop()
+    for thread in threads:
+        if thread.is_alive():
+            thread.join(STOP_SECONDS)
+
+
+def _stop_emitter(emitter: Any) -> None:
+    """Stop the thread of an emitter.
+
+    Two removed folders may have had the same path. watchdog raises KeyError at the second one and drops it;
+    the next call continues with the other folders.
+    """
+    watches = getattr(emitter, "_inotify", None)
+    stop = emitter.stop
+    while stop is not None:
+        try:
+            stop()
+            break
+        except KeyError:
+            stop = getattr(watches, "deactivate", None)
+
+
 class _OverflowHandler(logging.Handler):
-    """A log handler, because watchdog reports a lost queue only in its log."""
+    """A log handler, because watchdog reports a lost queue only in its log.
+
+    An error without an exception comes from an emitter that is being stopped, maybe another vault's.
+    """
 
     def __init__(self, on_rescan: OnRescan) -> None:
         super().__init__(logging.WARNING)
         self._on_rescan = on_rescan
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._on_rescan(record.getMessage())
+        if record.levelno < logging.ERROR or record.exc_info:
+            self._on_rescan(record.getMessage())
 
 
 class _Identity(NamedTuple):
@@ -160,11 +208,12 @@ def _identity(root: Path) -> _Identity | None:
     return _Identity(status.st_dev, status.st_ino, _mounts_below(root, mounts()))
 
 
-def _failure_reason(error: OSError) -> str:
+def _failure_reason(error: OSError | RuntimeError) -> str:
     advice = ""
-    if error.errno == errno.EMFILE and sys.platform == "linux":
+    code, words = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
+    if code == errno.EMFILE and sys.platform == "linux":
         advice = "; raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"
-    return f"cannot watch for changes: {error.strerror or error}; comparing often instead{advice}"
+    return f"cannot watch for changes: {words or error}; comparing often instead{advice}"
 
 
 def _watch_limit_reason(root: Path) -> str | None:
