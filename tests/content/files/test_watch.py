@@ -1,9 +1,11 @@
 """Events that a watcher passes on, and the reasons for which it cannot be relied on."""
 
+import ast
 import itertools
 import logging
 import os
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from vaultseek.content.files import watch
-from vaultseek.content.files.watch import EventHandler, Watcher, _remote_reason
+from vaultseek.content.files.watch import EventHandler, Watcher, _remote_reason, remote_file_system
 
 
 class Watched:
@@ -220,25 +222,89 @@ MOUNTS = [
     "server:/notes /home/me/notes nfs4 rw 0 0",
     "tmpfs /home/me/notes/local tmpfs rw 0 0",
     "sshfs /home/me/far\\040away fuse.sshfs rw 0 0",
+    "host /home/me/a\\011tab\\012and\\134040\\043 prl_fs rw 0 0",
+    "disk /home/me/with\x0cfeed vmhgfs rw 0 0",
+    "/dev/sdb1 /home/me/stick fuseblk rw 0 0",
 ]
 
 
 @pytest.mark.fault("B10")
 @pytest.mark.parametrize(
-    ("root", "reason"),
+    ("root", "place"),
     [
-        ("/home", "/home/me/notes is a nfs4 file system"),
+        ("/home", "/home/me/notes is a file system of type nfs4,"),
         ("/home/me/note", None),
-        ("/home/me/notes", "/home/me/notes is a nfs4 file system"),
-        ("/home/me/notes/work", "/home/me/notes is a nfs4 file system"),
+        ("/home/me/notes", "/home/me/notes is a file system of type nfs4,"),
+        ("/home/me/notes/work", "/home/me/notes is a file system of type nfs4,"),
         ("/home/me/notes/local/drafts", None),
         ("/home/me/notes-2", None),
-        ("/home/me/far away/work", "/home/me/far away is a fuse.sshfs file system"),
+        ("/home/me/far away/work", "/home/me/far away is a file system of type fuse.sshfs,"),
+        ("/home/me/a\ttab\nand\\040#/work", "/home/me/a\\ttab\\nand\\040# is a file system of type prl_fs,"),
+        ("/home/me/a", None),
+        ("/home/me/with\x0cfeed", "/home/me/with\\x0cfeed is a file system of type vmhgfs,"),
+        ("/home/me/stick/notes", None),
     ],
 )
-def test_a_remote_file_system_is_polled(root, reason):
+def test_a_remote_file_system_is_polled(root, place):
     told = _remote_reason(Path(root), MOUNTS)
-    assert told is None if reason is None else told is not None and told.startswith(reason)
+    assert told is None if place is None else (told or "").startswith(place)
+
+
+@pytest.mark.fault("B10")
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(
+            "9p",
+            "afs",
+            "beegfs",
+            "ceph",
+            "cifs",
+            "drvfs",
+            "fakeowner",
+            "fuse",
+            "fuse.davfs2",
+            "fuse.glusterfs",
+        ),
+        *("fuse.osxfs", "fuse.rclone", "fuse.vmhgfs-fuse", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2"),
+        *("orangefs", "osxfs", "prl_fs", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs", "not-yet"),
+    ],
+)
+def test_whatever_is_not_known_to_be_local_is_polled(kind):
+    told = _remote_reason(Path("/mnt/notes"), ["/dev/sda1 / ext4 rw 0 0", f"x /mnt {kind} rw 0 0"])
+    assert (told or "").startswith(f"/mnt is a file system of type {kind},")
+
+
+@pytest.mark.fault("B10")
+def test_without_a_table_of_mounts_nothing_is_polled_for_it():
+    assert _remote_reason(Path("/mnt/notes"), []) is None
+    told = _remote_reason(Path("/mnt/notes"), ["proc /proc proc rw 0 0"])
+    assert (told or "").startswith("/ is a file system of type unknown,")
+
+
+@linux
+@pytest.mark.fault("B10")
+def test_mount_points_are_read_as_the_kernel_writes_them(tmp_path):
+    names = ["a space", "a\ttab", "two\nlines", "back\\slash", "#", "\\040", "\xe9", "\udcff", "\u2028"]
+    places = [str(tmp_path / name) for name in names]
+    mount = (
+        'for place; do mkdir "$place" && mount -t devpts x "$place" || exit 9; done; "$PYTHON" -c "$SCRIPT"'
+    )
+    script = (
+        "from vaultseek.content.files.watch import mounts; import os; os.write(1, repr(mounts()).encode())"
+    )
+    told = subprocess.run(
+        ["unshare", "-Urm", "sh", "-c", mount, "sh", *places],
+        env={**os.environ, "PYTHON": sys.executable, "SCRIPT": script},
+        capture_output=True,
+        check=False,
+    )
+    if told.returncode:
+        pytest.skip(f"nothing can be mounted here: {told.stderr.decode()}")
+    table = ast.literal_eval(told.stdout.decode())
+    assert [remote_file_system(Path(place) / "notes", table) for place in places] == [
+        (place, "devpts") for place in places
+    ]
 
 
 def test_a_file_system_mounted_below_is_another_folder(watched, monkeypatch):

@@ -4,12 +4,15 @@ import ctypes
 import errno
 import logging
 import os
+import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from vaultseek.base.text import printable
 
 RESTART_SECONDS = 10.0
 """Seconds before a failed watch is retried."""
@@ -241,9 +244,10 @@ def _watch_limit_reason(root: Path) -> str | None:
 def mounts() -> list[str]:
     """Return the lines of the table of mounted file systems; none where there is no such table."""
     try:
-        return Path("/proc/self/mounts").read_text(errors="replace").splitlines()
+        table = os.fsdecode(Path("/proc/self/mounts").read_bytes())
     except OSError:
         return []
+    return [line for line in table.split("\n") if line]
 
 
 def _mounts_below(root: Path, table: list[str]) -> tuple[str, ...]:
@@ -251,30 +255,42 @@ def _mounts_below(root: Path, table: list[str]) -> tuple[str, ...]:
 
 
 def _mount_point(line: str) -> str:
-    return line.split(" ", 2)[1].replace("\\040", " ")
+    return _ESCAPE.sub(lambda escape: chr(int(escape[1], 8)), line.split(" ", 2)[1])
 
 
 def _remote_reason(root: Path, table: list[str]) -> str | None:
-    """Return a reason if a file system of the vault reports no changes made by other machines."""
+    """Return a reason if others may change a file system of the vault, which this machine does not report."""
     for folder in (root, *map(Path, map(_mount_point, _mounts_below(root, table)))):
         if (remote := remote_file_system(folder, table)) is not None:
-            mount_point, kind = remote
-            return f"{mount_point} is a {kind} file system, which reports no changes; comparing often instead"
+            place, kind = remote
+            return (
+                f"{printable(place)} is a file system of type {kind}, which may not report all changes; "
+                "comparing often instead"
+            )
     return None
 
 
 def remote_file_system(folder: Path, table: list[str]) -> tuple[str, str] | None:
-    """Return the place and kind of the mounted file system of ``folder`` if it may be another machine's."""
-    mount_point = file_system = ""
+    """Return the place and type of the file system of ``folder``, unless it is known to be local.
+
+    Without a ``table``, no file system is known, and none is returned.
+    """
+    mount_point, kind = "/", "unknown"
     for line in table:
-        place, kind = _mount_point(line), line.split(" ")[2]
+        place = _mount_point(line)
         if len(place) >= len(mount_point) and folder.is_relative_to(place):
-            mount_point, file_system = place, kind
-    is_remote = file_system in _REMOTE or file_system.startswith("fuse.")
-    return (mount_point, file_system) if is_remote else None
+            mount_point, kind = place, line.split(" ")[2]
+    return (mount_point, kind) if table and not _LOCAL.fullmatch(kind) else None
 
 
 _IN_DELETE_SELF = 0x400
-_REMOTE = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse", "virtiofs", "vboxsf", "drvfs", "ceph"}
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+"""A space, a tab, a line break, a backslash or # in the table of mounts."""
+_LOCAL = re.compile(
+    r"""(?x) apfs | aufs | bcachefs | btrfs | ecryptfs | erofs | exfat | ext[234] | f2fs | fuseblk | hfs
+    | hfsplus | iso9660 | jffs2 | jfs | lxfs | minix | msdos | nilfs2 | ntfs | ntfs3 | overlay | ramfs
+    | reiser4 | reiserfs | rootfs | squashfs | tmpfs | ubifs | udf | ufs | ufsd | vfat | wslfs | xfs | zfs
+    """
 )
+"""Types of file systems that only this machine changes. Any other may be shared with a server, a host or a
+cluster, and inotify reports what this machine writes."""
