@@ -44,10 +44,122 @@ def test_notes_and_attachments_are_found_at_any_depth(vault):
         "a (conflicted copy 2026-01-01).md",
         "~$a.md",
         "a.md.tmp",
+        "a.orig.md",
+        "a.md.orig",
     ],
 )
 def test_leftovers_and_hidden_files_are_left_out(vault, path):
     assert listed(vault({"a.md": "", path: ""})) == ["a.md"]
+
+
+@pytest.mark.fault("C21")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a (Ana's conflicted copy 2026-01-01).md",
+        "a (Ana’s conflicted copy 2026-01-01 1).md",
+        "a (Ana (work)'s conflicted copy 2026-01-01) (1).md",
+        "a (DESKTOP-4 conflicted copy 2026-01-01).md",
+        "a (Ana's conflicted copy).md",
+        "a (conflicted copy).md",
+        "a (Case Conflict).md",
+        "a (Case Conflict 1).md",
+        "a (Unicode Encoding Conflict).md",
+        "a (White Space Conflict).md",
+        "a (Selective Sync Conflict 2).md",
+        "a (Anas in Konflikt stehende Kopie 2026-01-01).md",
+        "a (Copie en conflit de Ana 2026-01-01).md",
+        unicodedata.normalize("NFD", "a (Cópia em conflito de Ana 2026-01-01).md"),
+        "a (Ana's conflicting copy 2026-01-01).md",
+        "a (SFConflict ana@example.com 2026-01-01-12-00-00).md",
+        "a (SFConflict 2026-01-01-12-00-00).md",
+        "a_conflict-20260101-120000.md",
+        "a_conflict-Ana-20260101-120000.md",
+        "a (conflicted copy 2026-01-01 120000).md",
+        "a (conflicted copy Ana 2026-01-01 120000).md",
+        "a (case clash from 2026-01-01 120000).md",
+        "a (Conflicted copy Ana's phone 202601011200).md",
+        "a.sync-conflict-20260101-120000-ABCDEFG.md",
+        "a.excalidraw (Ana's conflicted copy 2026-01-01).md",
+        "a (Ana's conflicted copy 2026-01-01).canvas",
+        "a_Andy-PC_Jan-03-0901-2013_CaseConflict_1.md",
+        "a_DiskStation_Jan-03-0901-2026_Conflict.md",
+        "a-laptop-safeBackup-0001.md",
+        "a.conflict1.md",
+        "a.md..path1",
+        "a_BACKUP_4711.md",
+        "a_BASE_4711.md",
+        "a_LOCAL_4711.md",
+        "a_REMOTE_4711.md",
+        "a.md.REMOTE.4711.md",
+    ],
+)
+def test_conflict_copies_are_left_out(vault, name):
+    assert listed(vault({"a.md": "", "b/" + name: ""})) == ["a.md"]
+
+
+@pytest.mark.fault("C21")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Note 2.md",
+        "Note (1).md",
+        "Note copy.md",
+        "Note - Copy.md",
+        "Copy of Note.md",
+        "Note-LAPTOP.md",
+        "On conflicted copies.md",
+        "Conflicted copy.md",
+        "Dropbox (how to merge a conflicted copy).md",
+        "Law (the case conflict of 2026).md",
+        "Meeting (conflict resolution 2026-01-01).md",
+        "My_conflict-zones.md",
+        "house_local_2024.md",
+        "A_BASE.md",
+        "history.conflict.md",
+        "original.md",
+        "orig.md",
+        "SFConflict.md",
+    ],
+)
+def test_a_name_that_a_user_may_give_is_kept(vault, name):
+    assert listed(vault({name: ""})) == [name]
+
+
+@pytest.mark.fault("C21", "E8")
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "#recycle",
+        "#snapshot",
+        "@eaDir",
+        "@Recycle",
+        "@Recently-Snapshot",
+        "$RECYCLE.BIN",
+        "$Recycle.Bin",
+        "System Volume Information",
+        "found.000",
+        "lost+found",
+        "LOST.DIR",
+        "__MACOSX",
+        "~snapshot",
+        "logseq/bak",
+        "logseq/version-files",
+        "_gsdata_",
+        "vx_recycle_bin",
+    ],
+)
+def test_folders_that_never_contain_notes_are_left_out(vault, folder):
+    notes = {f"{folder}/b.md": "", f"graph/{folder}/deep/c.md": ""}
+    assert listed(vault({"a.md": "", **notes})) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["bak/a.md", "logseq/a.md", "my logseq/bak/a.md", "@people/a.md", "#1/a.md", "recycle/a.md", "_v/a.md"],
+)
+def test_a_folder_that_may_contain_notes_is_kept(vault, path):
+    assert listed(vault({path: ""})) == [path]
 
 
 @pytest.mark.fault("E8")

@@ -13,14 +13,53 @@ from vaultseek.base.text import fold_case, printable
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_read
 
-FOLDERS = frozenset({"node_modules", "__pycache__", "lost+found"})
+FOLDERS = re.compile(
+    r"""(?xi) node_modules | __pycache__                      # of packages
+    | \$recycle\.bin | system\ volume\ information | \$extend | found\.\d{3}
+    | lost\+found | lost\.dir | __macosx | network\ trash\ folder
+    | \#recycle | \#snapshot | @eadir | @synoresource
+    | @recycle | @recently-snapshot | ~snapshot               # of network storage
+    | _gsdata_ | _syncapp                                     # of GoodSync, Allway Sync
+    | vx_recycle_bin | _v_recycle_bin                         # of VNote
+    """
+)
+"""Names of the folders of systems and programs that never contain a user's notes."""
+_LOGSEQ = re.compile(r"(?:^|/)logseq/(?:bak|version-files)$")
+_EXTENSIONS = r"(?:\.\w+){0,2}$"
 LEFTOVER = re.compile(
-    r"""(?x) ~$ | ^~\$ | ^\# .* \#$ | ^4913$
-    | \.sw[a-z]$ | \.te?mp$ | \.bak$ | \.part$ | \.crdownload$ | \.icloud$
-    | \.sync-conflict- | \ \(conflicted\ copy | \.conflicted\.
+    rf"""(?x) ~$ | ^~\$ | ^\# .* \#$ | ^4913$
+    | \.sw[a-z]$ | \.te?mp$ | \.bak$ | \.part$ | \.crdownload$ | \.icloud$ | \.rej$ | \.orig(?:\.\w+)?$
+    | (?-i:([_.])(?:BACKUP|BASE|LOCAL|REMOTE)\1\d+) {_EXTENSIONS}  # git mergetool
+    | \ \(case\ clash\ from\ .+\) {_EXTENSIONS}                    # Nextcloud
+    | -safeBackup-\d{{4}} {_EXTENSIONS}                            # OneDrive's client for Linux
+    | \.\.path[12]$                                                # rclone bisync
     """,
     re.IGNORECASE,
 )
+_COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
+    | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""
+CONFLICT_COPY = re.compile(
+    rf"""(?x)
+    (?:                                                # in parentheses at the end
+        (?:\ \( | ['’]s\ ) conflict(?:ed|ing)\ copy (?:\ \d+ | \ from\ .+)?
+        | [ (] {_COPY} .* \d{{4}}-?\d\d-?\d\d .*       # Dropbox, Nextcloud, Obsidian Sync, Maestral
+        | (?:\ \( | ['’]s\ ) (?:case | unicode\ (?:encoding|normalization) | white\ ?space | selective\ sync)
+            \ conflict (?:\ [-\d\ ]+)?                 # Dropbox
+        | \ \(SFConflict\ .+                           # Seafile
+    )\) (?:\ \d+ | \ \(\d+\))? {_EXTENSIONS}
+    | _conflict-(?:.+-)?\d{{8}}-\d{{6}} {_EXTENSIONS}  # ownCloud, older Nextcloud
+    | \.sync-conflict- | \.conflicted\.                # Syncthing, pCloud
+    | \.conflict\d+ {_EXTENSIONS}                      # rclone bisync
+    | (?-i:_\w{{3}}-\d\d-\d{{4}}-\d{{4}}_\w*Conflict(?:_\d+)?) {_EXTENSIONS}  # Synology Drive
+    """,
+    re.IGNORECASE,
+)
+"""Names of the copies that sync tools and git make of a note when two versions of it conflict.
+
+A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, is not one of them. All of
+them contain ``_IN_ALL``, which is faster to look for.
+"""
+_IN_ALL = "onfli"
 
 
 class Ignore:
@@ -57,7 +96,7 @@ class Ignore:
     def is_excluded(self, path: str) -> bool:
         """True if a folder is skipped for its name or because the user excluded it."""
         name = path.rpartition("/")[2]
-        if name.startswith(".") or name in FOLDERS:
+        if name.startswith(".") or FOLDERS.fullmatch(name) or _LOGSEQ.search(path):
             return True
         return self._is_named(path + "/")
 
@@ -67,8 +106,10 @@ class Ignore:
 
     def skips_file(self, path: str) -> bool:
         """True if a file is skipped, given that its folder is not."""
-        name = path.rpartition("/")[2]
+        name = unicodedata.normalize("NFC", path.rpartition("/")[2])
         if name.startswith(".") or LEFTOVER.search(name):
+            return True
+        if _IN_ALL in name.lower() and CONFLICT_COPY.search(name):
             return True
         return self._is_named(path) or self._expressions.match(path)
 
