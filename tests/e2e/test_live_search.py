@@ -249,6 +249,62 @@ def test_ctrl_o_opens_in_obsidian(notes, start, tmp_path):
     assert opened(tmp_path)[0].endswith("%2FGarden%2FSlugs.md")
 
 
+def test_l12_enter_twice_opens_the_note_once(notes, start, tmp_path):
+    counting = tmp_path / "counting"
+    counting.write_text(f'#!/bin/sh\nsleep 0.2; echo "$@" >> {shlex.quote(str(tmp_path / "opened"))}\n')
+    counting.chmod(0o700)
+    for keys in ("\r\r", "\r\r\x0f\x1b", "\r\x03"):
+        (tmp_path / "opened").unlink(missing_ok=True)
+        with start("find", "beer", EDITOR=str(counting)) as terminal:
+            terminal.until(lambda it: "▌ Slugs" in it.lines[2], "the note is first")
+            terminal.type(keys)
+            assert terminal.ended() == 0, terminal.text
+            assert "Traceback" not in terminal.text
+            assert "Return value" not in terminal.text
+        if keys != "\r\x03":
+            assert opened(tmp_path) == [f"+83 {notes.root}/Garden/Slugs.md"]
+
+
+def test_l12_what_cannot_be_opened_is_said_and_the_search_stays(notes, start, tmp_path):
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    program = tmp_path / "late"
+    with start("find", "beer", EDITOR=str(program), PATH=str(nothing)) as terminal:
+        terminal.shows("83▌ Beer traps drowned eleven")
+        terminal.type("Ctrl-T")
+        terminal.shows("1 note marked")
+        terminal.type("Enter")
+        terminal.shows(f"cannot start {program}")
+        assert "> beer" in terminal.lines[0]
+        terminal.shows("1 note marked")
+        terminal.type("Ctrl-O")
+        terminal.shows("Obsidian is not installed")
+        terminal.type(" traps")
+        terminal.until(
+            lambda it: "> beer traps" in it.lines[0] and "installed" not in it.text, "typing goes on"
+        )
+        program.write_text((tmp_path / "editor").read_text())
+        program.chmod(0o700)
+        terminal.type("Enter")
+        assert terminal.ended() == 0
+    assert opened(tmp_path) == ["+83", str(notes.root / "Garden/Slugs.md")]
+
+
+def test_l12_without_an_editor_one_of_the_terminal_opens_the_note(notes, start, tmp_path):
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    (programs / "vi").write_text((tmp_path / "editor").read_text())
+    (programs / "vi").chmod(0o700)
+    for command in (("find", "beer"), ("open", "Garden/Slugs.md:83"), ("search", "beer", "--open")):
+        (tmp_path / "opened").unlink(missing_ok=True)
+        with start(*command, EDITOR="", PATH=str(programs)) as terminal:
+            if command[0] == "find":
+                terminal.until(lambda it: "▌ Slugs" in it.lines[2], "the note is first")
+                terminal.type("Enter")
+            assert terminal.ended() == 0, terminal.text
+        assert opened(tmp_path) == ["+83", str(notes.root / "Garden/Slugs.md")]
+
+
 def test_without_a_terminal_it_says_what_to_use(notes):
     done = notes.run("find", "slugs", stdin=subprocess.DEVNULL)
     assert (done.returncode, done.stderr) == (

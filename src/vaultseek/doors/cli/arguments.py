@@ -100,7 +100,7 @@ SEARCH = (
     ),
     Option("--json", help="Same as --format json."),
     Option("--paths", help="Same as --format paths: only the paths, one per line."),
-    Option("--open", help="Open the best note in $VISUAL, $EDITOR or Obsidian."),
+    Option("--open", help="Open the best note in your editor, or in Obsidian."),
     Option("--all", help="Show the less certain notes, too."),
     Option("--explain", help="Explain the rank of each result."),
     Option("--mode", help="Search with all lanes, by words only or by meaning only.", choices=MODES),

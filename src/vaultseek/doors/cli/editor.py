@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vaultseek.base.paths import obsidian_url
@@ -15,6 +16,8 @@ from vaultseek.errors import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from vaultseek.base.model import JSON
 
 _GOTO = ("code", "code-insiders", "codium", "cursor", "windsurf")
@@ -23,31 +26,45 @@ _VIEWED = (".pdf", ".png", ".jpg", ".jpeg", ".webp", ".bmp", ".tif", ".tiff")
 _OPENER = "open" if sys.platform == "darwin" else "xdg-open"
 _SET_EDITOR = "set $VISUAL or $EDITOR to your editor"
 _COLON = ("subl", "zed", "hx", "helix", "micro")
+_COMMON = ("sensible-editor", "nano", "vi")
+"""Editors of a terminal, for users who have set none."""
+_OBSIDIAN_HANDLER = ("xdg-mime", "query", "default", "x-scheme-handler/obsidian")
 
 
-def open_notes(results: Sequence[JSON], *, obsidian: bool = False) -> None:
-    """Open notes at their lines in ``$VISUAL`` or ``$EDITOR``, all at once; if neither is set, in Obsidian.
+def open_notes(
+    results: Sequence[JSON], *, obsidian: bool = False, on_start: Callable[[], object] = lambda: None
+) -> None:
+    """Open notes at their lines in ``$VISUAL`` or ``$EDITOR``, all at once.
 
-    ``obsidian`` opens them there in any case. Raises UsageError if the program cannot be started.
+    If neither is set, they are opened in Obsidian, else in an editor of the terminal, else by the desktop;
+    with ``obsidian`` only there. ``on_start`` is called once a program has started. Raises UsageError if
+    none can be started, or an editor fails.
     """
-    editor = "" if obsidian else user_editor()
-    places = []
-    for result in results:
-        if not result["vault_path"]:
-            raise UsageError(
-                "this note is on another machine, and a searcher has no file to open; "
-                "read it with `vaultseek read`"
-            )
-        file = str(Path(result["vault_path"], result["path"]))
-        if not obsidian and file.lower().endswith(_VIEWED):
-            _open_by_desktop(file, f"no program here shows {Path(file).name}; set one for such files")
-        elif editor:
-            places.append((file, int(result.get("line") or result.get("start_line") or 1)))
+    files = [(_file(result), int(result.get("line") or result.get("start_line") or 1)) for result in results]
+    places = [place for place in files if obsidian or not place[0].lower().endswith(_VIEWED)]
+    for file in (file for file, _ in files if not obsidian and file.lower().endswith(_VIEWED)):
+        _open_by_desktop([file], f"no program here shows {Path(file).name}; set one for such files", on_start)
+    if not places:
+        return
+    urls = [obsidian_url(file) for file, _ in places]
+    if obsidian:
+        _open_by_desktop(urls, "Obsidian is not installed; install it, or use an editor", on_start)
+    elif editor := user_editor():
+        _edit(editor, places, on_start)
+    elif not (_may_have_obsidian() and _is_opened_by_desktop(urls, on_start)):
+        if editor := _common_editor():
+            _edit(editor, places, on_start)
         else:
-            advice = "install it" if obsidian else "set $EDITOR to your editor, or install Obsidian"
-            _open_by_desktop(obsidian_url(file), f"Obsidian is not here; {advice}")
-    if places:
-        _run(editor_command(editor, places))
+            _open_by_desktop([file for file, _ in places], f"no editor was found; {_SET_EDITOR}", on_start)
+
+
+def _file(result: JSON) -> str:
+    if not result["vault_path"]:
+        raise UsageError(
+            "this note is on another machine, and a searcher has no file to open; "
+            "read it with `vaultseek read`"
+        )
+    return str(Path(result["vault_path"], result["path"]))
 
 
 def open_window(vault: str, result: JSON) -> None:
@@ -56,7 +73,8 @@ def open_window(vault: str, result: JSON) -> None:
     Raises UsageError if the editor cannot be started.
     """
     command = editor_command(user_editor(), [(str(Path(vault, result["path"])), int(result["line"]))])
-    _run(command, wait=False)
+    nowhere = subprocess.DEVNULL
+    _start(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
 
 
 def user_editor() -> str:
@@ -72,7 +90,9 @@ def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[s
     try:
         words = shlex.split(editor)
     except ValueError:
-        raise UsageError(f"the editor {quote(editor)} has a quotation mark too few; {_SET_EDITOR}") from None
+        raise UsageError(
+            f"the editor {quote(editor)} has an unclosed quotation mark; {_SET_EDITOR}"
+        ) from None
     name = Path(words[0]).name
     if name in (*_GOTO, *_COLON):
         goto = ["--goto"] if name in _GOTO else []
@@ -80,22 +100,50 @@ def editor_command(editor: str, places: Sequence[tuple[str, int]]) -> Sequence[s
     return [*words, f"+{places[0][1]}", *(file for file, _ in places)]
 
 
-def _open_by_desktop(target: str, problem: str) -> None:
-    try:
-        # Its own words are about web browsers and MIME types.
-        done = subprocess.run([_OPENER, target], check=False, stderr=subprocess.DEVNULL)
-    except OSError as error:
-        raise UsageError(f"{_OPENER}: {error.strerror}; {problem}") from None
-    if done.returncode:
+def _common_editor() -> str:
+    """Return an editor that most systems have; "" where there is none, or no terminal for it."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return ""
+    return next((name for name in _COMMON if shutil.which(name)), "")
+
+
+def _may_have_obsidian() -> bool:
+    """False if the desktop knows that nothing opens its notes: it would have a browser show an error."""
+    if not shutil.which(_OBSIDIAN_HANDLER[0]):
+        return True
+    asked = subprocess.run(_OBSIDIAN_HANDLER, check=False, capture_output=True)
+    return bool(asked.stdout.strip())
+
+
+def _open_by_desktop(targets: Sequence[str], problem: str, on_start: Callable[[], object]) -> None:
+    if not _is_opened_by_desktop(targets, on_start):
         raise UsageError(problem)
 
 
-def _run(command: Sequence[str], *, wait: bool = True) -> None:
-    nowhere = subprocess.DEVNULL
+def _is_opened_by_desktop(targets: Sequence[str], on_start: Callable[[], object]) -> bool:
+    for target in targets:
+        try:
+            # Its own words are about web browsers and MIME types.
+            done = subprocess.run([_OPENER, target], check=False, stderr=subprocess.DEVNULL)
+        except OSError:
+            return False
+        if done.returncode:
+            return False
+    on_start()
+    return True
+
+
+def _edit(editor: str, places: Sequence[tuple[str, int]], on_start: Callable[[], object]) -> None:
+    command = editor_command(editor, places)
+    with _start(command) as process:
+        on_start()
+        code = process.wait()
+    if code:
+        raise UsageError(f"{command[0]} ended with exit code {code}; {_SET_EDITOR}")
+
+
+def _start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
     try:
-        if wait:
-            subprocess.run(command, check=False)
-        else:
-            subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
+        return subprocess.Popen(command, **options)
     except OSError as error:
         raise UsageError(f"cannot start {command[0]}: {error.strerror}; {_SET_EDITOR}") from None

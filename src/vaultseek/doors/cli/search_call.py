@@ -67,8 +67,7 @@ class SearchCall:
             best = [
                 {"vault_path": answer.get("vault_path"), **answer["results"][0], "query": answer["query"]}
             ]
-            record_open(invocation, best)
-            open_notes(best)
+            open_notes(best, on_start=lambda: record_open(invocation, best))
         return SUCCESS if answer.get("results") else NO_MATCH
 
     def _params(self) -> JSON:

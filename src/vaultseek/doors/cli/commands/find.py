@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import chain
@@ -53,9 +53,9 @@ def find(
 ) -> int:
     """Search while you type, with a preview, and open the note you choose.
 
-    `vaultseek` alone does the same. Enter opens the note at the line that matches, in $VISUAL, $EDITOR or
-    Obsidian. Tab offers filters. Ctrl-T marks notes to open together. In a pipe, the paths of the chosen
-    notes are printed instead.
+    `vaultseek` alone does the same. Enter opens the note at the line that matches, in $VISUAL, $EDITOR,
+    Obsidian or an editor of the terminal. Tab offers filters. Ctrl-T marks notes to open together. In a pipe,
+    the paths of the chosen notes are printed instead.
 
     \b
     vaultseek find
@@ -67,16 +67,23 @@ def find(
         raise UsageError("this needs a terminal; in a script, use `vaultseek search`")
     if not (all_vaults or invocation.vaults) and sys.stdout.isatty():
         _ask_for_first_vault(invocation)
-    choice = asyncio.run(_search(invocation, " ".join(map(unescaped, query)), mode, all_vaults=all_vaults))
-    if choice is None:
-        return SUCCESS if sys.stdout.isatty() else NO_MATCH
+    use = (
+        partial(_open, invocation, obsidian=obsidian) if sys.stdout.isatty() else partial(_print, invocation)
+    )
+    words = " ".join(map(unescaped, query))
+    is_chosen = asyncio.run(_search(invocation, words, mode, use, all_vaults=all_vaults))
+    return SUCCESS if is_chosen or sys.stdout.isatty() else NO_MATCH
+
+
+def _open(invocation: Invocation, choice: Choice, *, obsidian: bool) -> None:
     results, in_obsidian = choice
+    open_notes(results, obsidian=obsidian or in_obsidian, on_start=lambda: record_open(invocation, results))
+
+
+def _print(invocation: Invocation, choice: Choice) -> None:
+    results, _ = choice
     record_open(invocation, results)
-    if sys.stdout.isatty():
-        open_notes(results, obsidian=obsidian or in_obsidian)
-    else:
-        print_paths({"results": results})
-    return SUCCESS
+    print_paths({"results": results})
 
 
 def _ask_for_first_vault(invocation: Invocation) -> None:
@@ -102,8 +109,18 @@ def _ask_for_first_vault(invocation: Invocation) -> None:
             )
 
 
-async def _search(invocation: Invocation, query: str, mode: str | None, *, all_vaults: bool) -> Choice | None:
-    """Show the search and return what is chosen, each result with its query and its vault's folder."""
+async def _search(
+    invocation: Invocation,
+    query: str,
+    mode: str | None,
+    use: Callable[[Choice], None],
+    *,
+    all_vaults: bool,
+) -> bool:
+    """Show the search until what is chosen in it can be used; false if nothing was.
+
+    Each chosen result comes with its query and its vault's folder.
+    """
     from vaultseek.client.asynchronous import AsyncClient, OnDemand
     from vaultseek.doors.cli.live.filters import Suggestion, suggest
     from vaultseek.doors.cli.live.finder import Finder
@@ -141,4 +158,12 @@ async def _search(invocation: Invocation, query: str, mode: str | None, *, all_v
 
         finder = Finder(ask, request, recent, method=method)
         color = invocation.color and not os.environ.get("NO_COLOR")
-        return await Screen(finder, offers, query=query, color=color).run()
+        screen = Screen(finder, offers, query=query, color=color)
+        while (choice := await screen.run()) is not None:
+            try:
+                use(choice)
+            except UsageError as error:
+                screen.notify(str(error))
+            else:
+                return True
+        return False

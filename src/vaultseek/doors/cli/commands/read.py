@@ -68,7 +68,7 @@ def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
 @click.option("--obsidian", is_flag=True, help="Open it in Obsidian, even if an editor is set.")
 @daemon_options
 def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
-    """Open a note in $VISUAL or $EDITOR; if neither is set, in Obsidian.
+    """Open a note in $VISUAL or $EDITOR; if neither is set, in Obsidian or an editor of the terminal.
 
     NOTE is a path or the end of one, a title, an alias or a file name; path:line, as other commands print
     it, NOTE#heading or NOTE#^block leads to the line.

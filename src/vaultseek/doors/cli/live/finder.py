@@ -151,7 +151,9 @@ class Finder:
         return str(result.get("vault_path") or self.answer.get("vault_path") or "")
 
     async def run(self) -> None:
-        """Follow query and selection until cancelled."""
+        """Follow query and selection until cancelled; may be run again after that."""
+        if self.pending:
+            self._typed.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_query())
             tasks.create_task(self._follow_selection())

@@ -5,7 +5,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 from prompt_toolkit.application import Application
-from prompt_toolkit.application.current import get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.data_structures import Point
@@ -136,11 +135,15 @@ class Screen:
         finder.on_change = self._application.invalidate
 
     async def run(self) -> Choice | None:
-        """Show the search until something is chosen; return that, or None if nothing was."""
+        """Show the search, as it was left, until something is chosen; return that, or None if nothing was."""
         self._application.create_background_task(self._finder.run())
         if self._prompt.text:
             self._finder.type(self._prompt.text)
         return await self._application.run_async()
+
+    def notify(self, notice: str) -> None:
+        """Show a text in place of the remarks, until a key is pressed."""
+        self._notice = clean(notice)
 
     # The layout
 
@@ -222,8 +225,8 @@ class Screen:
             (("c-y",), Always(), self._copy),
             (("c-o",), Always(), lambda: self._choose(obsidian=True)),
             (("escape",), has_completions, prompt.cancel_completion),
-            (("escape",), ~has_completions, lambda: get_app().exit(result=None)),
-            (("c-c", "c-d"), Always(), lambda: get_app().exit(result=None)),
+            (("escape",), ~has_completions, lambda: self._leave(None)),
+            (("c-c", "c-d"), Always(), lambda: self._leave(None)),
         ):
             for name in names:
                 keys.add(name, filter=condition)(self._handler(act))
@@ -269,9 +272,13 @@ class Screen:
         async def leave() -> None:
             await self._finder.settled()
             if self._finder.chosen and not self._finder.message:
-                get_app().exit(result=(self._finder.chosen, obsidian))
+                self._leave((self._finder.chosen, obsidian))
 
         self._application.create_background_task(leave())
+
+    def _leave(self, choice: Choice | None) -> None:
+        if not self._application.is_done:  # another key may come before the screen is gone
+            self._application.exit(result=choice)
 
     def _copy(self) -> None:
         """Put links to what is chosen on the clipboard of the terminal, which may be another computer's."""
