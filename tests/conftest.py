@@ -22,6 +22,7 @@ hypothesis.settings.load_profile("vaultseek")
 
 pytest_plugins = ["raw_server", "daemons", "postgres_server"]
 SLOW = {
+    "base": "matching",
     "content/extractors": "process",
     "core/indexing": "engine reader_pool second_space shard_copy",
     "core/notes": "notes",

@@ -2,7 +2,7 @@
 
 Inputs are tried in another process, so that a crash in native code ends that one only. A failure is an
 exception that nobody expects, a crash, more than ``SECONDS`` or ``MEMORY`` for one input, or ``HELD_SECONDS``
-in which no other thread could do anything: so long a daemon would keep another client waiting.
+in which no other thread could do anything: a daemon would keep another client waiting this long.
 """
 
 import atexit
@@ -28,7 +28,7 @@ CRASHERS = HERE / "data" / "crashers"
 SECONDS = 10
 MEMORY = 256 << 20
 """Bytes by which one input may raise the memory of the process."""
-HELD_SECONDS = 2.0
+HELD_SECONDS = 0.3
 BATCH = 200
 """Inputs that one process tries."""
 PIECES = [
@@ -164,6 +164,22 @@ def try_expression(data: bytes) -> None:
         return
 
 
+def try_match(data: bytes) -> None:
+    """Match a text with a pattern, both as long as files may have them."""
+    from vaultseek.base.matching import compiled
+    from vaultseek.base.patterns import BadPattern
+
+    try:
+        pattern, flags, text = json.loads(data)
+    except ValueError:
+        pattern, flags, text = data.decode("utf-8", "replace"), "im", "aéb(x) 1234\n" * 2000
+    try:
+        for _ in compiled(pattern, flags).matches(text, 0.1):
+            pass
+    except (BadPattern, TimeoutError):
+        return
+
+
 def try_base(data: bytes) -> None:
     """Evaluate a base over a vault of a few notes."""
     from vaultseek.core.tables.run import tables_of
@@ -205,6 +221,7 @@ def try_app_settings(data: bytes) -> None:
 
 GRAMMARS: dict[str, Callable[[random.Random], str]] = {
     "expressions": hostile.pattern,
+    "matches": hostile.costly_match,
     "bases": hostile.base,
     "app_settings": hostile.app_settings,
 }
@@ -214,6 +231,7 @@ KINDS: dict[str, Callable[[bytes], None]] = {
     "frames": try_frame,
     "settings": try_settings,
     "expressions": try_expression,
+    "matches": try_match,
     "bases": try_base,
     "app_settings": try_app_settings,
 }

@@ -1,6 +1,7 @@
 """Grammars of what costs: patterns, formulas, bases and settings of the app, for the fuzzer."""
 
 import json
+from collections.abc import Callable, Iterator
 from random import Random
 
 ATOMS = [
@@ -24,6 +25,9 @@ ATOMS = [
     "(?:(?P&n)?)",
     "(?:(?-1)?)",
     "(?+1)?",
+    "a" * 190,
+    "a" * 900,
+    "(?:a|b)" * 100,
 ]
 GROUPS = [
     "({})",
@@ -37,6 +41,43 @@ GROUPS = [
     "(?#()({})",
 ]
 REPEATS = ["*", "+", "?", "*?", "++", "{3}", "{100}", "{1000}", "{1,100}", "{100,}", "{9999,}", "{e<=3}"]
+LETTERS = ["a", "ж"]
+MANY = "".join(map(chr, range(0x3B1, 0x4B0)))
+"""Letters with two cases."""
+SIZES = [190, 900, 9000]
+"""Numbers of characters, around the length that the daemon compiles itself and up to the largest."""
+SHAPES: dict[str, Callable[[str, int], str]] = {
+    "a run": lambda letter, size: letter * size,
+    "a run behind a lazy repeat": lambda letter, size: r"\d*?" + letter * size,
+    "a run behind a greedy repeat": lambda letter, size: f"[^x]*{letter * size}[xy]",
+    "a run behind one that is looked back at": lambda letter, size: f"(?<={letter * size})x?",
+    "a run that a group hides": lambda letter, size: f"(?:{letter}{{1}}){letter}" * (size // 10) + letter,
+    "a run in alternatives": lambda letter, size: "|".join([letter * size] * 3),
+    "a run of equal alternatives": lambda letter, size: f"(?:{letter}|{letter})" * (size // 6),
+    "a run of empty repeats": lambda letter, size: f"(?:)*{letter}" * (size // 6),
+    "runs": lambda letter, size: "|".join([f"{letter * 190}{end}" for end in MANY[: size // 190]]),
+    "a set": lambda letter, size: f"[{repeated(MANY, size)}{letter}]*[xy]",
+    "a set that is negated": lambda letter, size: f"[^{repeated(MANY, size)}]*?[xy]",
+    "properties": lambda letter, size: "[^" + r"\pM" * (size // 3) + "]*?[xy]",
+    "ranges": lambda letter, size: f"[{repeated('à-êō-ž', size)}{letter}]*[xy]",
+    "alternatives": lambda letter, size: f"(?:{'|'.join(repeated(MANY, size))}|{letter})*[xy]",
+    "words": lambda letter, size: "|".join(f"{letter}{number}" for number in range(size // 6)),
+    "optional groups": lambda letter, size: f"({letter})?" * (size // 5),
+    "groups in groups": lambda letter, size: "(" * (size // 3) + letter + ")*" * (size // 3),
+    "repeats in repeats": lambda letter, size: f"(?:{letter}+b?)+" * (size // 12) + "[xy]",
+    "counts": lambda letter, size: f"(?:{letter}{{1,{size}}}){{1,9}}[xy]",
+    "least counts": lambda letter, size: f"(?:{letter}{{{size}}})+[xy]",
+    "references": lambda letter, size: f"({letter}+)b?" + r"\1" * (size // 3) + "[xy]",
+    "lookarounds": lambda letter, size: f"(?:(?=.*[^z]*)(?<![z]*{letter}z){letter})*[xy]",
+    "atomic groups": lambda letter, size: f"(?>(?>[^z]*){letter}*)*" * (size // 20) + "[xy]",
+    "named groups": lambda letter, size: "".join(f"(?P<n{n}>{letter})?" for n in range(size // 12)),
+    "fuzzy": lambda letter, size: f"(?:{letter * (size // 9)}){{e<=3}}",
+    "comments": lambda letter, size: f"(?#){letter}" * (size // 5),
+    "flags": lambda letter, size: f"(?i:{letter})" * (size // 6),
+    "open sets": lambda letter, size: "[" * size,
+    "escapes": lambda letter, size: r"\b\x61" * (size // 6),
+}
+"""Patterns by what may make them costly, of about this many characters."""
 FLAGS = [*[""] * 20, "(?i)", "(?f)", "(?V1)", "(?x)", "(?b)", "(?L)"]
 LITERALS = [
     "1",
@@ -83,6 +124,32 @@ FORMS = [
     "list({})",
     "{{k: {}}}",
 ]
+
+
+def repeated(text: str, size: int) -> str:
+    """Return so many characters of a text, again and again."""
+    return (text * (size // len(text) + 1))[:size]
+
+
+def costly_matches(shape: str) -> Iterator[str]:
+    """Yield patterns of one shape with flags and a text, as JSON."""
+    for size in SIZES:
+        for letter in LETTERS:
+            found = SHAPES[shape](letter, size)
+            for flags in ("", "im"):
+                yield json.dumps([found, flags, letter * 10_000])
+
+
+def costly_match(chance: Random) -> str:
+    """Return a pattern that is made of parts of several shapes with flags and a text, as JSON."""
+    letter = chance.choice(LETTERS)
+    shapes = chance.sample(list(SHAPES.values()), chance.randrange(1, 4))
+    parts = [shape(letter, int(10 ** chance.uniform(0.5, 3.9))) for shape in shapes]
+    form = chance.choice(["{}", "(?:{})+", "(?={})", "({})*?x", "(?<={})", "(?:{}){3}"])
+    text = chance.choice([letter, f"{letter}b", pattern(chance)]) * int(10 ** chance.uniform(0, 4.5))
+    return json.dumps(
+        [form.replace("{}", chance.choice(["", "|"]).join(parts)), chance.choice(["", "i", "im"]), text]
+    )
 
 
 def pattern(chance: Random, depth: int = 5) -> str:

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.base.limits import PATTERN_CHARS
-from vaultseek.base.patterns import BadPattern, PatternTooLarge, check_size, compiled
+from vaultseek.base.matching import compiled
+from vaultseek.base.patterns import BadPattern, PatternTooLarge, check_size
 from vaultseek.content.query.grammar import parse_query
 from vaultseek.errors import BadQuery
 

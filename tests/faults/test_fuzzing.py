@@ -4,6 +4,7 @@ import pytest
 
 from fuzz_daemon import attacked
 from fuzzing import CRASHERS, GRAMMARS, KINDS, inputs, is_survived
+from hostile import SHAPES, costly_matches
 
 
 @pytest.mark.fault("D6", "F4", "H1", "Invariant 4", "Invariant 6")
@@ -18,6 +19,13 @@ def test_random_inputs_are_survived(kind):
 def test_what_was_not_survived_once_is_survived_now(kind):
     for path in sorted((CRASHERS / kind).glob("*")):
         assert is_survived(kind, [path.read_bytes()]), path.name
+
+
+@pytest.mark.slow
+@pytest.mark.fault("K1", "Invariant 6")
+@pytest.mark.parametrize("shape", SHAPES)
+def test_l2_no_pattern_takes_long_or_keeps_another_thread_waiting(shape):
+    assert is_survived("matches", [data.encode() for data in costly_matches(shape)])
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import IO, Any, BinaryIO
 
 from vaultseek.base import limits
+from vaultseek.base.failpoints import VARIABLE
 from vaultseek.base.model import JSON
 from vaultseek.errors import FrameLost, FrameTooLarge
 
@@ -32,6 +33,8 @@ _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
 """Kills by another program that count as one crash: the system ends what takes its last memory, whoever took
 the rest."""
+HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
+"""Variables of the environment that a child process needs."""
 _SIGNALS_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -149,6 +152,11 @@ def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
     if not isinstance(header, dict) or len(payload) != size:
         raise FrameLost("a message of a child process cannot be read")
     return header, payload
+
+
+def bare_environment() -> dict[str, str]:
+    """Return the environment of a child process that reads hostile input: ours has the keys of servers."""
+    return {name: os.environ[name] for name in HANDED_ON if name in os.environ}
 
 
 def processor_count() -> int:

@@ -120,6 +120,12 @@ COMPOUND_PARTS = 32
 # Regular expressions of queries, formulas and vaults
 PATTERN_CHARS = 10_000
 """Characters of a pattern with its counted repeats written out."""
+PATTERN_COMPILE_SECONDS = 2.0
+"""Processor time for compiling a long pattern."""
+PATTERN_MEMORY_BYTES = 1024 * MIB
+"""Address space of the process that matches long patterns and texts."""
+PATTERN_IDLE_SECONDS = 30.0
+"""Time without work after which that process ends."""
 
 # Queries
 QUERY_CHARS = 1000

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import math
 import re
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from vaultseek.base.limits import PATTERN_CHARS
 
 CACHED = 32
 """Compiled patterns in the cache; the largest take several megabytes each."""
+
+Spans = Sequence[tuple[int, int]]
+"""Where a match and each of its groups begin and end; -1 for a group that took no part."""
 
 
 class BadPattern(ValueError):
@@ -24,15 +28,10 @@ class PatternTooLarge(BadPattern):
     """A pattern that would take too much memory or time to compile."""
 
 
-@lru_cache(maxsize=CACHED)
-def compiled(pattern: str, flags: str = "") -> Any:
-    """Return a compiled pattern of the module ``regex``, to be matched with a timeout.
-
-    ``flags`` are letters as between the parentheses of ``(?i)``. Raises BadPattern.
-    """
+def regex_of(pattern: str, flags: str) -> Any:
+    """Return a pattern of the module ``regex``, whatever its length is. Raises BadPattern."""
     import regex  # only here: it takes longer to import than most searches
 
-    check_size(pattern)
     wanted = 0
     for letter in flags:
         wanted |= getattr(regex, letter.upper())
@@ -44,15 +43,11 @@ def compiled(pattern: str, flags: str = "") -> Any:
         raise BadPattern(str(error)) from None
 
 
-def pattern_error(pattern: str, flags: str = "") -> str | None:
-    """Return the error in a pattern, or None. Raises PatternTooLarge."""
-    try:
-        compiled(pattern, flags)
-    except PatternTooLarge:
-        raise
-    except BadPattern as error:
-        return str(error)
-    return None
+def spans_in(text: str, pattern: Any, seconds: float, at_most: int | None) -> Iterator[Spans]:
+    """Yield the spans of the matches of a pattern of the module ``regex``. Raises TimeoutError."""
+    # Concurrent: others are served while a text is matched.
+    found = pattern.finditer(text, timeout=seconds, concurrent=True)
+    return (match.regs for match in islice(found, at_most))
 
 
 def check_size(pattern: str) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import made_files as made
+from vaultseek.base.child_process import HANDED_ON
 from vaultseek.base.extras import has_extra
 from vaultseek.content.extractors import process as module
 from vaultseek.content.extractors.process import ExtractionProcess
@@ -55,7 +56,7 @@ def found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_hostile_file_finds_no_keys_and_no_home(found):
-    assert set(found["environment"]) <= {"OMP_NUM_THREADS", "LC_CTYPE", *module.HANDED_ON}
+    assert set(found["environment"]) <= {"OMP_NUM_THREADS", "LC_CTYPE", *HANDED_ON}
     assert found["folder"] == "/"
 
 

@@ -8,7 +8,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.base.patterns import pattern_error
+from vaultseek.base.matching import pattern_error
 from vaultseek.content.query import expression
 from vaultseek.content.query.filters import patterns_of
 from vaultseek.content.query.grammar import parse_query

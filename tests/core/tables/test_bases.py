@@ -234,6 +234,17 @@ def test_a_table_has_a_limit_of_time(vault):
         evaluate(base, base.views[0], vault.all(), vault, Surroundings(NOW, Budget(0.01)))
 
 
+def test_l2_a_table_looks_at_the_clock_every_few_patterns(vault):
+    base = read_base(
+        "views: [{type: table, name: x, order: [formula.f]}]\n"
+        "formulas: {f: '[1,2,3,4,5,6,7,8,9,10,11,12].map(/a/.matches(value))'}"
+    )
+    checks: list[bool] = []
+    budget = Budget(cancelled=lambda: checks.append(True) or False)
+    rows = evaluate(base, base.views[0], vault.all(), vault, Surroundings(NOW, budget)).rows
+    assert len(checks) >= len(rows) * 12 // 4
+
+
 FILTERS = (
     'file.hasTag("book")',
     'file.hasTag("BOOK/scifi", "#diary")',

@@ -4,7 +4,6 @@ It runs while there is something to read, and can open no other file and no conn
 """
 
 import contextlib
-import os
 import resource
 import select
 import signal
@@ -17,6 +16,7 @@ from vaultseek.base.child_process import (
     ChildEnded,
     ChildProcess,
     apply_child_limits,
+    bare_environment,
     read,
     reserve_pipes,
     write,
@@ -30,8 +30,6 @@ from vaultseek.content.kinds import Kind
 from vaultseek.errors import Cancelled
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.process")
-HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", failpoints.VARIABLE)
-"""Variables of the environment that the process gets."""
 NICENESS = 10
 PATIENCE = 20
 """Wall time allowed for a file on a busy machine, as a multiple of its processor time."""
@@ -108,14 +106,12 @@ class ExtractionProcess:
             self._end()
             process = None
         if process is None:
-            # Our environment has the keys of servers.
-            own = {name: os.environ[name] for name in HANDED_ON if name in os.environ}
             process = ChildProcess(
                 COMMAND,
                 "ocr" if ocr else "text",
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={"OMP_NUM_THREADS": "1", **own},
+                env={"OMP_NUM_THREADS": "1", **bare_environment()},
             )
             self._process, self._ocr = process, ocr
         if self._stopped:

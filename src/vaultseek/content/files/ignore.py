@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from vaultseek.base.limits import EXCLUDED_FILES_RULES, EXCLUDED_RULE_SECONDS, EXCLUDED_RULES_SECONDS
-from vaultseek.base.patterns import BadPattern, compiled
+from vaultseek.base.matching import BoundedPattern, compiled
+from vaultseek.base.patterns import BadPattern
 from vaultseek.base.text import fold_case, printable
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.kinds import DEFAULT_SWITCHES, is_read
@@ -163,25 +164,24 @@ class _Expressions:
         self.problems: dict[str, str] = {}
         """The rules that are left out, and why."""
         self._seconds = EXCLUDED_RULES_SECONDS
-        self._searches: dict[str, Callable[..., object]] = {}
+        self._patterns: dict[str, BoundedPattern] = {}
         for pattern in patterns:
             try:
-                self._searches[pattern] = compiled(pattern).search
+                self._patterns[pattern] = compiled(pattern)
             except BadPattern as error:
                 self.problems[pattern] = str(error)
 
     def match(self, path: str) -> bool:
         """True if the path of a file has a match. Those of folders have none: a rule may say "all but"."""
         composed = unicodedata.normalize("NFC", path)
-        return any(self._matches(pattern, composed) for pattern in self._searches)
+        return any(self._matches(pattern, composed) for pattern in self._patterns)
 
     def _matches(self, pattern: str, path: str) -> bool:
         if pattern in self.problems:
             return False
         began = time.thread_time()
         try:
-            search = self._searches[pattern]
-            return search(path, timeout=EXCLUDED_RULE_SECONDS, concurrent=True) is not None
+            return self._patterns[pattern].first(path, EXCLUDED_RULE_SECONDS) is not None
         except TimeoutError:
             return False
         finally:

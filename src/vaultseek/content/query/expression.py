@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from vaultseek.base.limits import EXPRESSION_SECONDS, MATCHING_SECONDS
-from vaultseek.base.patterns import compiled
+from vaultseek.base.matching import compiled
 from vaultseek.base.text import printable
 from vaultseek.errors import BadQuery
 
@@ -54,14 +54,13 @@ def find(pattern: str, text: str) -> tuple[int, int] | None:
     if budget is not None and (timeout := min(timeout, budget.left(began))) <= 0:
         raise too_slow(pattern)
     try:
-        # Concurrent: others are served while a long text is matched.
-        match = compiled(pattern, FLAGS).search(text, timeout=timeout, concurrent=True)
+        match = compiled(pattern, FLAGS).first(text, timeout)
     except TimeoutError:
         raise too_slow(pattern) from None
     finally:
         if budget is not None:
             budget.matching -= time.monotonic() - began
-    return match.span() if match else None
+    return match.spans[0] if match else None
 
 
 def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
@@ -70,8 +69,7 @@ def find_all(pattern: str, text: str) -> Iterator[tuple[int, int]]:
         budget, timeout = _budget.get(), EXPRESSION_SECONDS
         if budget is not None and (timeout := min(timeout, budget.end - time.monotonic())) <= 0:
             return
-        for match in compiled(pattern, FLAGS).finditer(text, timeout=timeout):
-            yield match.span()
+        yield from (match.spans[0] for match in compiled(pattern, FLAGS).matches(text, timeout))
     except TimeoutError:
         return
 

@@ -8,7 +8,8 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from vaultseek.base import limits
-from vaultseek.base.patterns import PatternTooLarge, pattern_error
+from vaultseek.base.matching import pattern_error
+from vaultseek.base.patterns import PatternTooLarge
 from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.query.expression import FLAGS

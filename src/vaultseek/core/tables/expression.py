@@ -11,7 +11,7 @@ from vaultseek.core.tables import operators, patterns
 from vaultseek.core.tables.functions import DRAWN, FUNCTIONS, MOST_ARGUMENTS, arguments_of, with_scope
 from vaultseek.core.tables.methods import EVERY_METHOD, FILE_FIELDS, item, method
 from vaultseek.core.tables.methods import field as field_of
-from vaultseek.core.tables.scope import Compiled, Scope
+from vaultseek.core.tables.scope import PATTERN_STEPS, Compiled, Scope
 from vaultseek.core.tables.syntax import (
     BadExpression,
     Binary,
@@ -177,9 +177,18 @@ _RUNS: Mapping[str, Callable[[Scope, list[Value], Compiled, Value], Value]] = {
 
 
 def _constant(value: Value) -> Compiled:
-    if isinstance(value, Pattern) and (problem := patterns.pattern_error(value)):
+    return _pattern(value) if isinstance(value, Pattern) else lambda scope: value
+
+
+def _pattern(value: Pattern) -> Compiled:
+    if problem := patterns.pattern_error(value):
         raise BadExpression(f"/{value.source}/ is no regular expression: {problem}")
-    return lambda scope: value
+
+    def read(scope: Scope) -> Value:
+        scope.around.budget.spend(PATTERN_STEPS)
+        return value
+
+    return read
 
 
 def _of_this(name: str) -> Compiled:

@@ -1,10 +1,11 @@
 """Regular expressions of formulas, as JavaScript writes them; none may take long."""
 
 import re
-from typing import Any
+from collections.abc import Iterator
 
 from vaultseek.base.limits import FORMULA_PATTERN_SECONDS
-from vaultseek.base.patterns import BadPattern, compiled
+from vaultseek.base.matching import BoundedPattern, Match, compiled
+from vaultseek.base.patterns import BadPattern
 from vaultseek.base.text import printable
 from vaultseek.core.tables.values import FormulaError, Pattern, check_size
 
@@ -24,48 +25,60 @@ def pattern_error(pattern: Pattern) -> str | None:
 
 def matches(pattern: Pattern, text: str) -> bool:
     """True if the text contains a match."""
-    return bool(_run(pattern, "search", text))
+    return next(_matches(pattern, text, at_most=1), None) is not None
 
 
 def replace(pattern: Pattern, text: str, replacement: str) -> str:
     """Replace the first match, or with the flag ``g`` every one; ``$1`` is the first group."""
-
-    size = len(text)
-
-    def written(match: Any) -> str:
-        def counted(part: str) -> str:
-            nonlocal size
+    parts: list[str] = []
+    size, end = len(text), 0
+    for match in _matches(pattern, text, at_most=None if "g" in pattern.flags else 1):
+        start, after = match.spans[0]
+        parts.append(text[end:start])
+        for part in _written(replacement, match):
             size += len(part)
             check_size(size)
-            return part
-
-        return counted(_REFERENCE.sub(lambda reference: counted(_referred(reference, match)), replacement))
-
-    return str(_run(pattern, "sub", written, text, count=0 if "g" in pattern.flags else 1))
+            parts.append(part)
+        end = after
+    return "".join([*parts, text[end:]])
 
 
 def split(pattern: Pattern, text: str) -> list[str]:
-    """Split a text at each match."""
-    return [part for part in _run(pattern, "split", text) if part is not None]
+    """Split a text at each match, and keep what its groups matched."""
+    parts: list[str] = []
+    end = 0
+    for match in _matches(pattern, text):
+        start, after = match.spans[0]
+        groups = (match[number] for number in range(1, len(match.spans)))
+        parts += [text[end:start], *(group for group in groups if group is not None)]
+        end = after
+    return [*parts, text[end:]]
 
 
-def _referred(reference: re.Match[str], match: Any) -> str:
+def _written(replacement: str, match: Match) -> Iterator[str]:
+    end = 0
+    for reference in _REFERENCE.finditer(replacement):
+        yield replacement[end : reference.start()]
+        yield _referred(reference, match)
+        end = reference.end()
+    yield replacement[end:]
+
+
+def _referred(reference: re.Match[str], match: Match) -> str:
     if reference[1]:
-        return "$" if reference[1] == "$" else str(match[0])
+        return "$" if reference[1] == "$" else match[0] or ""
     try:
         return match[int(reference[2]) if reference[2] else reference[3]] or ""
     except IndexError:
         return reference[0]
 
 
-def _run(pattern: Pattern, method: str, *arguments: Any, **more: Any) -> Any:
+def _matches(pattern: Pattern, text: str, at_most: int | None = None) -> Iterator[Match]:
     try:
-        run = getattr(_compiled(pattern), method)
-        # Concurrent: others are served while a text is matched.
-        return run(*arguments, timeout=FORMULA_PATTERN_SECONDS, concurrent=True, **more)
+        yield from _compiled(pattern).matches(text, FORMULA_PATTERN_SECONDS, at_most)
     except TimeoutError:
         raise FormulaError(f"/{printable(pattern.source, 40)}/ takes too long; make it simpler") from None
 
 
-def _compiled(pattern: Pattern) -> Any:
+def _compiled(pattern: Pattern) -> BoundedPattern:
     return compiled(pattern.source, "".join(flag for flag in pattern.flags if flag in _FLAGS))

@@ -12,7 +12,7 @@ from vaultseek.core.tables.files import File, VaultFiles
 from vaultseek.core.tables.values import FormulaError, Value, size_of
 from vaultseek.errors import Cancelled, UsageError
 
-STEPS_BETWEEN_CHECKS, PROPERTY_STEPS = 256, 64
+STEPS_BETWEEN_CHECKS, PROPERTY_STEPS, PATTERN_STEPS = 256, 64, 64
 
 
 class Budget:

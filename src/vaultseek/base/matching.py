@@ -1,0 +1,102 @@
+"""Untrusted regular expressions, matched within bounds.
+
+Matching has a time limit, but the module ``regex`` looks at the clock once in 256 steps only. One step may
+read the whole text and compare each character with the whole pattern; and the first search for a run of n
+characters builds a table in n³ steps, during which no other thread runs. Where pattern and text are so long
+that this could take long, another process matches, which is ended when the time is over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vaultseek.base.limits import PATTERN_COMPILE_SECONDS
+from vaultseek.base.patterns import (
+    CACHED,
+    BadPattern,
+    PatternTooLarge,
+    Spans,
+    check_size,
+    regex_of,
+    spans_in,
+)
+
+SHORT_CHARS = 200
+"""Longest pattern that this process compiles. A table of that length takes some 5 milliseconds."""
+STEP_COMPARISONS = 2_000_000
+"""Maximum length of a pattern times the length of a text that this process matches; 256 steps of that size
+take about a second at most, during which other threads run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A match in a text: where the whole and each group begin and end, and the numbers of named groups."""
+
+    text: str
+    spans: Spans
+    names: Mapping[str, int]
+
+    def __getitem__(self, group: int | str) -> str | None:
+        """Return the text of a group; None if it took no part. Raises IndexError if it is missing."""
+        number = self.names.get(group, len(self.spans)) if isinstance(group, str) else group
+        start, end = self.spans[number]
+        return None if start < 0 else self.text[start:end]
+
+
+class BoundedPattern:
+    """A pattern of which no match takes long, whatever the text is."""
+
+    def __init__(self, source: str, flags: str) -> None:
+        """Compile the pattern. Raises BadPattern."""
+        check_size(source)
+        self._source, self._flags = source, flags
+        self._compiled = regex_of(source, flags) if len(source) <= SHORT_CHARS else None
+        if self._compiled is None:
+            try:
+                self._matched_elsewhere("", PATTERN_COMPILE_SECONDS, 1)
+            except TimeoutError:
+                raise PatternTooLarge("it takes too long to compile; make it simpler") from None
+
+    def first(self, text: str, seconds: float) -> Match | None:
+        """Return the first match in a text, or None. Raises TimeoutError as ``matches`` does."""
+        return next(self.matches(text, seconds, at_most=1), None)
+
+    def matches(self, text: str, seconds: float, at_most: int | None = None) -> Iterator[Match]:
+        """Yield the matches in a text, or the first few of them.
+
+        Raises TimeoutError if that takes more than some ``seconds`` of processor time.
+        """
+        if self._compiled is None or len(self._source) * len(text) > STEP_COMPARISONS:
+            yield from self._matched_elsewhere(text, seconds, at_most)
+        else:
+            names = self._compiled.groupindex
+            for spans in spans_in(text, self._compiled, seconds, at_most):
+                yield Match(text, spans, names)
+
+    def _matched_elsewhere(self, text: str, seconds: float, at_most: int | None) -> Iterator[Match]:
+        from vaultseek.base import pattern_process  # only here: most patterns and texts are short
+
+        matches, names = pattern_process.matches(self._source, self._flags, text, seconds, at_most)
+        return (Match(text, spans, names) for spans in matches)
+
+
+@lru_cache(maxsize=CACHED)
+def compiled(pattern: str, flags: str = "") -> BoundedPattern:
+    """Return a compiled pattern.
+
+    ``flags`` are letters as between the parentheses of ``(?i)``. Raises BadPattern.
+    """
+    return BoundedPattern(pattern, flags)
+
+
+def pattern_error(pattern: str, flags: str = "") -> str | None:
+    """Return the error in a pattern, or None. Raises PatternTooLarge."""
+    try:
+        compiled(pattern, flags)
+    except PatternTooLarge:
+        raise
+    except BadPattern as error:
+        return str(error)
+    return None
