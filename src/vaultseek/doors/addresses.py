@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vaultseek.base.model import JSON, Heading
 from vaultseek.base.text import fold, quote
-from vaultseek.core.notes.anchors import heading_span
+from vaultseek.core.notes.anchors import Anchors
 from vaultseek.errors import NotFound
 
 SIGNS_READ = 5
@@ -67,15 +67,16 @@ def section(anchor: str, note: JSON) -> Address:
     Raises NotFound with the note's headings.
     """
     headings = [Heading(each["level"], each["text"], each["line"]) for each in note["headings"]]
-    span = heading_span([anchor], headings) or heading_span(anchor.split("#"), headings)
-    if span is None:
+    anchors = Anchors(headings)
+    chain = anchors.chain(anchor)
+    if chain is None:
         names = [quote(heading["text"]) for heading in note["headings"]]
         more = ", …" if len(names) > HEADINGS_NAMED else ""
         known = (
             f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}" if names else "it has no headings"
         )
         raise NotFound(f"{note['path']} has no heading {quote(anchor)}; {known}")
-    start, end = span
+    start, end = chain[-1], anchors.section_end(chain[-1])
     last = headings[end].line - 1 if end < len(headings) else int(note["lines"])
     return Address(note["path"], first=headings[start].line, last=last)
 

@@ -69,14 +69,11 @@ def test_any_order_of_changes_equals_building_from_scratch(
     assert {path: names.keys_of(path) for path in files} == {path: fresh.keys_of(path) for path in files}
 
 
-@given(FILES, TARGETS, PATHS, st.sampled_from([0, 2]))
-def test_many_namesakes_resolve_like_few(
-    files: dict[str, list[str]], target: str, source: str, below: int
-) -> None:
+@given(FILES, TARGETS, PATHS)
+def test_many_namesakes_resolve_like_few(files: dict[str, list[str]], target: str, source: str) -> None:
     few = names_of(files).resolve(target, source)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resolve, "LINEAR_SEARCH_MAX", 0)
-        patch.setattr(resolve, "MANY_BELOW", below)
         assert names_of(files).resolve(target, source) == few
 
 

@@ -14,8 +14,9 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import islice
+from functools import cached_property, lru_cache
+from heapq import nsmallest
+from typing import Literal, get_args
 
 from vaultseek.base.model import Link
 from vaultseek.base.text import fold_case
@@ -25,10 +26,13 @@ LINK_CANDIDATES = 20
 """Maximum number of other files reported for an ambiguous link."""
 
 NOTE_SUFFIX = ".md"
+FOUND = LINK_CANDIDATES + 1
+"""Files that a search among many of one name returns: the target and the candidates."""
 LINEAR_SEARCH_MAX = 16
-"""Up to this many files of one name are searched one by one; more are sorted."""
-MANY_BELOW = 256
-"""With more files of one name below a folder, all files of the name are searched by length instead."""
+"""Up to this many files of one name are searched one by one; more are sorted once for all links to them."""
+
+
+_Kind = Literal["path", "name", "alias", "page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,8 @@ class Names:
 
     def __init__(self) -> None:
         self._files: dict[str, tuple[str, ...]] = {}
-        self._by_path: dict[str, list[str]] = {}
-        self._by_name: dict[str, list[str]] = {}
-        self._by_alias: dict[str, list[str]] = {}
-        self._by_page: dict[str, list[str]] = {}
-        self._sorted_paths: dict[str, _SortedPaths] = {}
+        self._tables: dict[_Kind, dict[str, list[str]]] = {kind: {} for kind in get_args(_Kind)}
+        self._namesakes: dict[tuple[_Kind, str], _Namesakes] = {}
 
     @classmethod
     def of(cls, files: Iterable[tuple[str, Sequence[str]]]) -> Names:
@@ -98,28 +99,18 @@ class Names:
         self.remove(path)
         keys = tuple(dict.fromkeys(key for key in map(_alias_key, aliases) if key))
         self._files[path] = keys
-        folded = _fold(path)
-        self._by_path.setdefault(folded, []).append(path)
-        self._by_name.setdefault(folded.rpartition("/")[2], []).append(path)
-        self._sorted_paths.pop(folded.rpartition("/")[2], None)
-        for key in keys:
-            self._by_alias.setdefault(key, []).append(path)
-        if page := _page_key(path):
-            self._by_page.setdefault(page, []).append(path)
+        for kind, key in _entries(path, keys):
+            self._tables[kind].setdefault(key, []).append(path)
+            self._namesakes.pop((kind, key), None)
 
     def remove(self, path: str) -> None:
         """Remove a file; an unknown one is ignored."""
         keys = self._files.pop(path, None)
         if keys is None:
             return
-        folded = _fold(path)
-        _drop(self._by_path, folded, path)
-        _drop(self._by_name, folded.rpartition("/")[2], path)
-        self._sorted_paths.pop(folded.rpartition("/")[2], None)
-        for key in keys:
-            _drop(self._by_alias, key, path)
-        if page := _page_key(path):
-            _drop(self._by_page, page, path)
+        for kind, key in _entries(path, keys):
+            _drop(self._tables[kind], key, path)
+            self._namesakes.pop((kind, key), None)
 
     def paths(self) -> tuple[str, ...]:
         """Return all paths."""
@@ -129,17 +120,14 @@ class Names:
         """Return the names as they will be when these files have moved; these stay as they are."""
         other = Names()
         other._files = dict(self._files)
-        other._by_path = dict(self._by_path)
-        other._by_name = dict(self._by_name)
-        other._by_alias = dict(self._by_alias)
-        other._by_page = dict(self._by_page)
+        other._tables = {kind: dict(table) for kind, table in self._tables.items()}
         aliases = {path: self._files.get(path, ()) for move in moves.items() for path in move}
         for old, new in moves.items():
             # A note may be at the new path already: its aliases are removed from the lists, too.
             keys = (*aliases[old], *aliases[new])
-            for table, key in (*other._entries(old, aliases[old]), *other._entries(new, keys)):
-                if key in table:
-                    table[key] = list(table[key])
+            for kind, key in (*_entries(old, aliases[old]), *_entries(new, keys)):
+                if key in other._tables[kind]:
+                    other._tables[kind][key] = list(other._tables[kind][key])
         for old in moves:
             other.remove(old)
         for old, new in moves.items():
@@ -148,7 +136,7 @@ class Names:
 
     def shared_keys(self) -> set[str]:
         """Return the names, in the form of ``link_key``, that several files have."""
-        tables = (self._by_name, self._by_alias, self._by_page)
+        tables = (self._tables[kind] for kind in ("name", "alias", "page"))
         shared = {key for table in tables for key, paths in list(table.items()) if len(paths) > 1}
         return {_bare(key.rpartition("/")[2]) for key in shared}
 
@@ -173,8 +161,8 @@ class Names:
             resolution = self._literal(target + NOTE_SUFFIX, folded_target + NOTE_SUFFIX, source)
         if resolution is None and "/" not in folded_target:
             resolution = self._alias(folded_target, source)
-        if resolution is None and (pages := self._by_page.get(folded_target)):
-            resolution = _choice(sorted(pages, key=_rank))
+        if resolution is None and (pages := self._tables["page"].get(folded_target)):
+            resolution = _choice(self._nearest("page", folded_target, pages, ""))
         return resolution or UNRESOLVED
 
     def resolve_link(self, link: Link, source: str) -> Resolution:
@@ -183,104 +171,137 @@ class Names:
             return UNRESOLVED
         return self.resolve(link.target, source)
 
-    def _entries(self, path: str, keys: Sequence[str]) -> Iterator[tuple[dict[str, list[str]], str]]:
-        folded = _fold(path)
-        yield self._by_path, folded
-        yield self._by_name, folded.rpartition("/")[2]
-        yield from ((self._by_alias, key) for key in keys)
-        yield self._by_page, _page_key(path)
-
     def _exact(self, target: str, folded_target: str, source: str) -> Resolution:
         folder = "" if folded_target.startswith("/") else _folder(_fold(source))
         path = _join(folder, folded_target)
         if path is None or folded_target.endswith("/"):
             return UNRESOLVED
         for suffix in ("", NOTE_SUFFIX):
-            paths = self._by_path.get(path + suffix)
+            paths = self._spelled(path + suffix, target.rpartition("/")[2] + suffix)
             if paths:
-                return _choice(_spelled(paths, target.rpartition("/")[2] + suffix))
+                return _choice(paths)
         return UNRESOLVED
 
     def _literal(self, target: str, folded_target: str, source: str) -> Resolution | None:
-        namesakes = self._by_name.get(folded_target.rpartition("/")[2])
+        name = folded_target.rpartition("/")[2]
+        namesakes = self._tables["name"].get(name)
         if not namesakes:
             return None
         folder = _folder(_fold(source))
-        exact = self._by_path.get(folded_target)
+        exact = self._spelled(folded_target, target)
         if exact and "/" in folded_target:
-            return _choice(_spelled(exact, target))
-        first = exact or self._by_path.get(folder + folded_target)
+            return _choice(exact)
+        first = exact or self._spelled(folder + folded_target, target)
         if len(namesakes) <= LINEAR_SEARCH_MAX:
             ending = [path for path in namesakes if _ends_with(_fold(path), folded_target)]
-            paths = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
+            nearest = sorted(ending, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
         else:
-            paths = self._ordered(folded_target.rpartition("/")[2]).find(
-                folded_target, folder, LINK_CANDIDATES + 1
-            )
-        if first:
-            best = _spelled(first, target)
-            paths = best + [path for path in paths if path not in best]
+            nearest = self._all("name", name, namesakes).ending(folded_target).nearest(folder)
+        paths = [*first, *(path for path in nearest if path not in first)]
         return _choice(paths) if paths else None
 
-    def _ordered(self, name: str) -> _SortedPaths:
-        ordered = self._sorted_paths.get(name)
-        if ordered is None:
-            ordered = self._sorted_paths[name] = _SortedPaths(self._by_name[name])
-        return ordered
-
     def _alias(self, folded_target: str, source: str) -> Resolution | None:
-        paths = self._by_alias.get(folded_target)
+        paths = self._tables["alias"].get(folded_target)
         if not paths:
             return None
         folder = _folder(_fold(source))
-        nearest = sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
-        return _choice(nearest, by_alias=True)
+        return _choice(self._nearest("alias", folded_target, paths, folder), by_alias=True)
+
+    def _nearest(self, kind: _Kind, key: str, paths: Sequence[str], folder: str) -> Sequence[str]:
+        """Return the first of the files with a key: those below ``folder``, then the others."""
+        if len(paths) <= LINEAR_SEARCH_MAX:
+            return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))
+        return self._all(kind, key, paths).nearest(folder)
+
+    def _spelled(self, folded_path: str, target: str) -> Sequence[str]:
+        """Return the first of the files at a folded path: those spelled like ``target``, then the others."""
+        paths = self._tables["path"].get(folded_path, ())
+        if len(paths) <= LINEAR_SEARCH_MAX:
+            return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))
+        return self._all("path", folded_path, paths).spelled(target)
+
+    def _all(self, kind: _Kind, key: str, paths: Sequence[str]) -> _Namesakes:
+        if (kind, key) not in self._namesakes:
+            self._namesakes[kind, key] = _Namesakes(paths)
+        return self._namesakes[kind, key]
 
 
-class _SortedPaths:
-    """Many files of one name, sorted in several ways so that most lookups do not visit all of them."""
+def _entries(path: str, aliases: Iterable[str]) -> Iterator[tuple[_Kind, str]]:
+    """Yield what a file is found by, and under which key."""
+    folded = _fold(path)
+    yield "path", folded
+    yield "name", folded.rpartition("/")[2]
+    for key in aliases:
+        yield "alias", key
+    if page := _page_key(path):
+        yield "page", page
 
-    def __init__(self, paths: Sequence[str]) -> None:
-        self._by_rank = [(_fold(path), path) for path in sorted(paths, key=_rank)]
-        self._by_folder = sorted(self._by_rank)
-        self._by_end = sorted((_backwards(folded), path) for folded, path in self._by_rank)
 
-    def find(self, folded_target: str, folder: str, limit: int) -> list[str]:
-        """Return the files whose path ends with ``folded_target``: those below ``folder`` first, by rank."""
-        if "/" in folded_target:
-            end = _backwards(folded_target)
-            paths = [path for _, path in _within(self._by_end, end, end + "/")]
-            return sorted(paths, key=lambda path: (not _fold(path).startswith(folder), _rank(path)))[:limit]
+class _Namesakes:
+    """Many files of one name. What is asked of them once is kept, so no link looks at all of them again."""
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        self._paths = sorted(paths, key=_rank)
+        self._below: dict[str, Sequence[str]] = {}
+        self._ending: dict[str, _Namesakes] = {}
+        self._spelled: dict[str, Sequence[str]] = {}
+
+    def nearest(self, folder: str) -> list[str]:
+        """Return the first files: those below ``folder``, then the others, shorter paths first."""
         if not folder:
-            return [path for _, path in self._by_rank[:limit]]
-        own = self._below(folder, limit)
-        others = [path for _, path in self._by_rank[: limit + len(own)] if path not in own]
-        return [*own, *others][:limit]
+            return self._paths[:FOUND]
+        if folder not in self._below:
+            below = _within(self._by_folder, folder, folder)
+            self._below[folder] = [self._paths[number] for number in nsmallest(FOUND, below)]
+        return self._first(self._below[folder])
 
-    def _below(self, folder: str, limit: int) -> list[str]:
-        pairs = _within(self._by_folder, folder, folder)
-        if len(pairs) <= MANY_BELOW:
-            return sorted((path for _, path in pairs), key=_rank)[:limit]
-        below = (path for folded, path in self._by_rank if folded.startswith(folder))
-        return list(islice(below, limit))
+    def ending(self, folded_target: str) -> _Namesakes:
+        """Return those whose path ends with the segments of ``folded_target``."""
+        if "/" not in folded_target:
+            return self
+        if folded_target not in self._ending:
+            end = _backwards(folded_target)
+            ending = _within(self._by_end, end, end + "/")
+            self._ending[folded_target] = _Namesakes(self._paths[number] for number in ending)
+        return self._ending[folded_target]
+
+    def spelled(self, target: str) -> Sequence[str]:
+        """Return the first files: those whose path ends with ``target`` as it is spelled, then the others."""
+        if target not in self._spelled:
+            end = _backwards(target)
+            spelled = _within(self._by_spelling, end, end + "/")
+            self._spelled[target] = [self._paths[number] for number in nsmallest(FOUND, spelled)]
+        return self._first(self._spelled[target])
+
+    def _first(self, best: Sequence[str]) -> list[str]:
+        others = (path for path in self._paths[: FOUND + len(best)] if path not in best)
+        return [*best, *others][:FOUND]
+
+    @cached_property
+    def _by_folder(self) -> list[tuple[str, int]]:
+        return sorted((_fold(path), number) for number, path in enumerate(self._paths))
+
+    @cached_property
+    def _by_end(self) -> list[tuple[str, int]]:
+        return sorted((_backwards(_fold(path)), number) for number, path in enumerate(self._paths))
+
+    @cached_property
+    def _by_spelling(self) -> list[tuple[str, int]]:
+        return sorted((_backwards(path), number) for number, path in enumerate(self._paths))
 
 
-def _within(pairs: list[tuple[str, str]], exact: str, prefix: str) -> list[tuple[str, str]]:
-    low = bisect_left(pairs, (prefix, ""))
-    high = bisect_left(pairs, (prefix[:-1] + chr(ord(prefix[-1]) + 1), ""))
-    if exact == prefix:
-        return pairs[low:high]
-    first = bisect_left(pairs, (exact, ""))
-    return pairs[first : bisect_left(pairs, (exact + "\0", ""))] + pairs[low:high]
+def _within(pairs: Sequence[tuple[str, int]], exact: str, prefix: str) -> list[int]:
+    low = bisect_left(pairs, (prefix,))
+    high = bisect_left(pairs, (prefix[:-1] + chr(ord(prefix[-1]) + 1),))
+    found = [number for _, number in pairs[low:high]]
+    if exact != prefix:
+        first, last = bisect_left(pairs, (exact,)), bisect_left(pairs, (exact + "\0",))
+        found += [number for _, number in pairs[first:last]]
+    return found
 
 
 def _choice(paths: Sequence[str], *, by_alias: bool = False) -> Resolution:
     return Resolution(paths[0], tuple(paths[1 : LINK_CANDIDATES + 1]), by_alias)
-
-
-def _spelled(paths: Sequence[str], target: str) -> list[str]:
-    """Sort paths that differ only in case or normalization: first the one spelled like the target."""
-    return sorted(paths, key=lambda path: (not _ends_with(path, target), _rank(path)))
 
 
 def _rank(path: str) -> tuple[int, str]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from vaultseek.base.model import JSON, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.notes.links import line_of
+from vaultseek.core.notes.links import lines_at
 from vaultseek.core.notes.read import about
 from vaultseek.core.notes.related import alike
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
@@ -89,7 +89,7 @@ def _sentence(source: NoteRow, target: NoteRow, ledger: Ledger) -> JSON:
     if not links:  # it has just gone
         return {"source": source.path, "line": None, "text": None}
     link = links[0].link
-    text = line_of(ledger.chunks.by_note([source.id])[source.id], link.line)
+    text = lines_at(ledger.chunks.by_note([source.id])[source.id], [link.line]).get(link.line)
     if link.property is not None:
         text = f"{link.property}: [[{link.target}]]"
     return {"source": source.path, "line": link.line, "text": text}

@@ -1,7 +1,9 @@
 """Places within a note that a link names, a heading or a block, and the places of its tags."""
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from unicodedata import category
 
 from vaultseek.base.model import BlockId, Heading, Note, PlacedTag, Span
@@ -10,88 +12,191 @@ from vaultseek.content.markdown.frontmatter import placed_tags
 from vaultseek.content.query.facts import LIST_ITEM
 
 
-def heading_span(names: Sequence[str], headings: Sequence[Heading]) -> tuple[int, int] | None:
-    """Return the heading with the last of the nested ``names`` and the one after its section, by index."""
-    chain = heading_chain(names, headings)
-    if chain is None:
-        return None
-    return chain[-1], _section_end(chain[-1], len(headings), headings)
+class Anchors:
+    """The headings and blocks of one note, by the names that links have for them.
 
-
-def heading_chain(names: Sequence[str], headings: Sequence[Heading]) -> list[int] | None:
-    """Return the index of the heading that each of the nested ``names`` means; None if there are none.
-
-    Of several headings, one with the very text goes before one that differs in signs.
+    It is made once for all links to the note: a lookup takes the same time however many headings there are.
     """
-    texts = [(fold(heading.text), plain_name(heading.text)) for heading in headings]
 
-    def nested(names: Sequence[str], start: int, end: int) -> list[int] | None:
-        if not names:
-            return []
-        exact, plain = fold(names[0]), plain_name(names[0])
-        same = (at for at in range(start, end) if texts[at][1] == plain)
-        for at in sorted(same, key=lambda at: texts[at][0] != exact):
-            chain = nested(names[1:], at + 1, _section_end(at, end, headings))
-            if chain is not None:
-                return [at, *chain]
+    def __init__(self, headings: Sequence[Heading], blocks: Sequence[BlockId] = ()) -> None:
+        self.headings = headings
+        self._blocks = {fold(block.id): block for block in reversed(blocks)}
+        self._parents, self._ends = _sections(headings)
+        self._exact = _Nested([fold(heading.text) for heading in headings], self._ends)
+        self._plain = _Nested([plain_name(heading.text) for heading in headings], self._ends)
+
+    def heading(self, fragment: str) -> Heading | None:
+        """Return the heading that the ``fragment`` of a link means: ``Heading`` or ``Heading#Subheading``."""
+        chain = self.chain(fragment)
+        return self.headings[chain[-1]] if chain else None
+
+    def block(self, id: str) -> BlockId | None:
+        """Return the block with this id, which is compared without regard to case."""
+        return self._blocks.get(fold(id))
+
+    def chain(self, fragment: str) -> list[int] | None:
+        """Return the index of each heading that a ``fragment`` names; None if it leads nowhere.
+
+        A heading whose text is all of the fragment goes before nested ones.
+        """
+        return self.nested([fragment]) or self.nested(fragment.split("#"))
+
+    def nested(self, names: Sequence[str]) -> list[int] | None:
+        """Return the index of the heading that each of the nested ``names`` means; None if there are none.
+
+        Of several headings, one with the very text goes before one that differs in signs.
+        """
+        for known, named in ((self._exact, fold), (self._plain, plain_name)):
+            keys = [named(name) for name in names]
+            if (last := known.first(keys)) is not None:
+                return self._chain_to(last, keys, known.keys)
         return None
 
-    return nested(names, 0, len(headings))
+    def section_end(self, at: int) -> int:
+        """Return the index of the heading after the section of the heading number ``at``."""
+        return self._ends[at]
+
+    def _chain_to(self, last: int, names: Sequence[str], keys: Sequence[str]) -> list[int]:
+        above = [last]
+        while (parent := self._parents[above[-1]]) is not None:
+            above.append(parent)
+        chain: list[int] = []
+        for at in reversed(above[1:]):
+            if len(chain) < len(names) - 1 and keys[at] == names[len(chain)]:
+                chain.append(at)
+        return [*chain, last]
 
 
-def _section_end(at: int, end: int, headings: Sequence[Heading]) -> int:
-    level = headings[at].level
-    return next((later for later in range(at + 1, end) if headings[later].level <= level), end)
+def _sections(headings: Sequence[Heading]) -> tuple[list[int | None], list[int]]:
+    """Return for each heading the one that it is nested under, and the one after its section, by index."""
+    parents: list[int | None] = []
+    ends = [len(headings)] * len(headings)
+    within: list[int] = []
+    for at, heading in enumerate(headings):
+        while within and headings[within[-1]].level >= heading.level:
+            ends[within.pop()] = at
+        parents.append(within[-1] if within else None)
+        within.append(at)
+    return parents, ends
 
 
-def find_heading(fragment: str, headings: Sequence[Heading]) -> Heading | None:
-    """Return the heading that the ``fragment`` of a link means: ``Heading`` or ``Heading#Subheading``."""
-    span = heading_span([fragment], headings) or heading_span(fragment.split("#"), headings)
-    return headings[span[0]] if span else None
+class _Nested:
+    """Headings by their own names and those of headings that they are nested under."""
 
+    def __init__(self, keys: Sequence[str], ends: Sequence[int]) -> None:
+        self.keys = keys
+        self._ends = ends
+        self._below: dict[tuple[str, ...], dict[str, list[int]]] = {}
 
-def find_block(id: str, blocks: Sequence[BlockId]) -> BlockId | None:
-    """Return the block with this id, which is compared without regard to case."""
-    return next((block for block in blocks if fold(block.id) == fold(id)), None)
+    def first(self, names: Sequence[str]) -> int | None:
+        """Return the first heading with the last of the nested ``names``, by index."""
+        above: tuple[str, ...] = ()
+        found = self._named([(0, len(self.keys))], above)
+        for name in names[:-1]:
+            if name not in found:
+                return None
+            above = (*above, name)
+            found = self._named(((at + 1, self._ends[at]) for at in found[name]), above)
+        return found[names[-1]][0] if names[-1] in found else None
+
+    def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
+        """Return the headings in the ``spans`` by name: those below the nested names ``above``.
+
+        The answer is kept. Headings have six levels, so few such names lead to each.
+        """
+        if above not in self._below:
+            named: dict[str, list[int]] = {}
+            done = 0
+            for start, end in spans:
+                for at in range(max(start, done), end):
+                    named.setdefault(self.keys[at], []).append(at)
+                done = max(done, end)
+            self._below[above] = named
+        return self._below[above]
 
 
 def block_lines(note: Note, line: int) -> tuple[int, int]:
     """Return the first and the last line of the block whose id stands in ``line``, maybe alone."""
-    inside = [span for span in note.spans if span.start_line <= line <= span.end_line]
-    if not inside:
-        return line, line
-    block = inside[-1]
-    if block.kind == "list_item":
-        return _item_lines(note.lines, line, block)
-    if block.start_line == line and note.lines[line - 1].strip().startswith("^"):
-        above = [span for span in note.spans if span.end_line < line and span.kind != "list_item"]
-        block = above[-1] if above else block
-    return block.start_line, block.end_line
+    return Blocks(note).lines(line)
 
 
-def _item_lines(lines: Sequence[str], line: int, outermost: Span) -> tuple[int, int]:
-    """Return the lines of the innermost list item around ``line``, with those nested in it."""
+class Blocks:
+    """The blocks of a note, by the line that an id stands in."""
 
-    def depth(number: int) -> int:
-        text = lines[number - 1].expandtabs(4)
-        return len(text) - len(text.lstrip())
+    def __init__(self, note: Note) -> None:
+        self._lines = note.lines
+        self._items = [span for span in note.spans if span.kind == "list_item"]
+        self._others = [span for span in note.spans if span.kind != "list_item"]
+        self._item_starts: dict[int, Mapping[int, int]] = {}
 
-    first, apart = line, False
-    while first > outermost.start_line and not (
-        LIST_ITEM.match(lines[first - 1]) and (first == line or not apart or depth(first) < depth(line))
-    ):
-        first -= 1
-        apart = apart or not lines[first - 1].strip()
+    def first_line(self, line: int) -> int:
+        """Return the first line of the block whose id stands in ``line``."""
+        if (item := _around(line, self._items)) is not None:
+            return self._start_of_item(line, item)
+        block = self._block(line)
+        return block.start_line if block else line
+
+    def lines(self, line: int) -> tuple[int, int]:
+        """Return the first and the last line of the block whose id stands in ``line``."""
+        if (item := _around(line, self._items)) is not None:
+            first = self._start_of_item(line, item)
+            return first, _end_of_item(self._lines, first, item)
+        block = self._block(line)
+        return (block.start_line, block.end_line) if block else (line, line)
+
+    def _block(self, line: int) -> Span | None:
+        block = _around(line, self._others)
+        if block and block.start_line == line and self._lines[line - 1].strip().startswith("^"):
+            above = bisect_left(self._others, line, key=attrgetter("end_line"))
+            return self._others[above - 1] if above else block
+        return block
+
+    def _start_of_item(self, line: int, outermost: Span) -> int:
+        if outermost.start_line not in self._item_starts:
+            self._item_starts[outermost.start_line] = _starts_of_items(self._lines, outermost)
+        return self._item_starts[outermost.start_line][line]
+
+
+def _around(line: int, spans: Sequence[Span]) -> Span | None:
+    """Return the one of the spans, which do not overlap, that a line is in."""
+    before = bisect_right(spans, line, key=attrgetter("start_line"))
+    return spans[before - 1] if before and spans[before - 1].end_line >= line else None
+
+
+def _starts_of_items(lines: Sequence[str], outermost: Span) -> Mapping[int, int]:
+    """Return for each line of a list item the first line of the innermost item around it."""
+    starts: dict[int, int] = {}
+    open_items: list[tuple[int, int]] = []  # depth and line, each deeper than the one before
+    last: int | None = None  # the item whose text a line goes on
+    for number in range(outermost.start_line, outermost.end_line + 1):
+        text = lines[number - 1]
+        if LIST_ITEM.match(text):
+            del open_items[bisect_left(open_items, (_depth(text),)) :]
+            open_items.append((_depth(text), number))
+            last = number
+        above = bisect_left(open_items, (_depth(text),))
+        starts[number] = last or (open_items[above - 1][1] if above else outermost.start_line)
+        last = last if text.strip() else None
+    return starts
+
+
+def _end_of_item(lines: Sequence[str], first: int, outermost: Span) -> int:
+    """Return the last line of the item that begins in line ``first``, with those nested in it."""
     last = first
     for number in range(first + 1, outermost.end_line + 1):
         text = lines[number - 1]
         if not text.strip():
             continue
         begins = LIST_ITEM.match(text) or not lines[number - 2].strip()
-        if begins and depth(number) <= depth(first):
+        if begins and _depth(text) <= _depth(lines[first - 1]):
             break
         last = number
-    return first, last
+    return last
+
+
+def _depth(line: str) -> int:
+    text = line.expandtabs(4)
+    return len(text) - len(text.lstrip())
 
 
 def block_text(lines: Sequence[str], number: int, id: str) -> str:
@@ -99,7 +204,7 @@ def block_text(lines: Sequence[str], number: int, id: str) -> str:
     line = lines[number - 1].strip()
     if line != f"^{id}":
         return line
-    above = (text.strip() for text in reversed(lines[: number - 1]) if text.strip())
+    above = (text for at in range(number - 2, -1, -1) if (text := lines[at].strip()))
     return next(above, line)
 
 

@@ -16,7 +16,7 @@ from vaultseek.base.text import fold
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX, link_key
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.core.notes.completer import Completer, Entry, Match, NoteName
-from vaultseek.core.notes.links import line_of
+from vaultseek.core.notes.links import lines_at
 from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
@@ -111,7 +111,7 @@ class VaultCompleter:
             return [_as_json(match) for match in matches]
         chunks = self._ledger.chunks.by_note([match.entry.note for match in matches])
         items = [(_as_json(match), chunks.get(match.entry.note, [])) for match in matches]
-        by_id = [{**item, "of": line_of(own, item["line"])} for item, own in items]
+        by_id = [{**item, "of": lines_at(own, [item["line"]]).get(item["line"])} for item, own in items]
         exact = [item for item in by_id if item["match"] != "fuzzy"]
         known = {(item["path"], item["text"]) for item in exact}
         self._block_words.rank_recent()
@@ -229,9 +229,10 @@ def _headings_of(note: int, path: str, title: str, headings: str) -> Iterator[No
 
 
 def _words_of(ledger: Ledger, note: int, path: str, title: str, blocks: str) -> Iterator[NoteName]:
-    own = ledger.chunks.by_note([note])[note]
-    for block, line in json.loads(blocks):
-        if words := line_of(own, line):
+    placed = json.loads(blocks)
+    own = lines_at(ledger.chunks.by_note([note])[note], [line for _, line in placed])
+    for block, line in placed:
+        if words := own.get(line):
             yield NoteName(words, path, title, note, block, line)
 
 

@@ -1,6 +1,8 @@
 """Links of notes: outgoing, backlinks, unresolved, neighbours, and orphans."""
 
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 
 from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES
 from vaultseek.base.model import JSON, Chunk
@@ -77,22 +79,26 @@ def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSO
     return [about(row) for row in sorted(notes, key=lambda row: row.path)]
 
 
-def line_of(chunks: Sequence[Chunk], line: int) -> str | None:
-    """Return a line of a note from its passages; None if it is in none of them."""
+def lines_at(chunks: Sequence[Chunk], lines: Iterable[int]) -> Mapping[int, str]:
+    """Return these lines of a note from its passages; one that is in none of them is left out."""
+    wanted = sorted(set(lines))
+    found: dict[int, str] = {}
     for chunk in chunks:
-        if chunk.start_line <= line <= chunk.end_line:
-            lines = chunk.source.split("\n")
-            return (
-                lines[line - chunk.start_line].strip()[:LINE_CHARS]
-                if line - chunk.start_line < len(lines)
-                else None
-            )
-    return None
+        first, last = bisect_left(wanted, chunk.start_line), bisect_right(wanted, chunk.end_line)
+        text = chunk.source.split("\n") if first < last else []
+        for line in wanted[first:last]:
+            if line - chunk.start_line < len(text):
+                found.setdefault(line, text[line - chunk.start_line].strip()[:LINE_CHARS])
+    return found
 
 
 def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
-    ids = list(dict.fromkeys(link.note for link in links))
+    lines: dict[int, list[int]] = defaultdict(list)
+    for link in links:
+        lines[link.note].append(link.link.line)
+    ids = list(lines)
     notes, chunks = ledger.notes.by_id(ids), ledger.chunks.by_note(ids)
+    texts = {note: lines_at(chunks[note], lines[note]) for note in ids}
     return [
         {
             "path": link.source,
@@ -100,7 +106,7 @@ def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
             "modified": iso_time(notes[link.note].modified),
             "created": iso_time(notes[link.note].created),
             **_link(link),
-            "text": line_of(chunks[link.note], link.link.line),
+            "text": texts[link.note].get(link.link.line),
         }
         for link in links
         if link.note in notes

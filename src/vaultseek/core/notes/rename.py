@@ -25,7 +25,7 @@ from vaultseek.content.markdown.spelling import (
     rewritten,
     with_fragment,
 )
-from vaultseek.core.notes.anchors import heading_chain, plain_name, tag_places
+from vaultseek.core.notes.anchors import Anchors, plain_name, tag_places
 from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -290,29 +290,30 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
     Raises NotFound if the note has no such heading, and UsageError if the heading has several lines.
     """
     own = parse("\n".join(vault.lines(row.path) or ()) if is_markdown(row.path) else "", row.path)
-    chain = heading_chain([heading], own.headings) or heading_chain(heading.split("#"), own.headings)
+    anchors = Anchors(own.headings)
+    chain = anchors.chain(heading)
     if chain is None:
         raise NotFound(f"{quote(row.path)} has no heading {quote(heading)}; save the note, or choose another")
     at = chain[-1]
     edits = [
         heading_edit(own, own.headings[at], text),
-        *heading_links(own, row.path, own.headings, at, text, _leading(own, row.path, vault)),
+        *heading_links(own, row.path, anchors, at, text, _leading(own, row.path, vault)),
     ]
     sources = {
         link.source
         for link in vault.ledger.links.to_paths([row.path])
-        if link.link.heading is not None and _renamed_fragment(link.link.heading, own.headings, at, text)
+        if link.link.heading is not None and _renamed_fragment(link.link.heading, anchors, at, text)
     }
     for source in sorted(sources - {row.path}):
         of_source = [
             put(edit)
             for note, put in vault.notes(source)
-            for edit in heading_links(note, row.path, own.headings, at, text, _leading(note, row.path, vault))
+            for edit in heading_links(note, row.path, anchors, at, text, _leading(note, row.path, vault))
         ]
         for file, part in pairwise(_fields(source, vault.lines(source) or ())):
             if (file.field, part.field) != ("file", "subpath"):
                 continue
-            new = _renamed_fragment(part.text.removeprefix("#"), own.headings, at, text)
+            new = _renamed_fragment(part.text.removeprefix("#"), anchors, at, text)
             if new is not None and vault.names.resolve(file.text, source).path == row.path:
                 of_source.append(Edit(source, part.whole, part.raw, escaped(f"#{new}")))
         if not of_source:
@@ -340,7 +341,7 @@ def heading_edit(note: Note, heading: Heading, text: str) -> Edit:
 def heading_links(
     note: Note,
     path: str,
-    headings: Sequence[Heading],
+    anchors: Anchors,
     at: int,
     text: str,
     leading: Collection[Place | None] = (),
@@ -355,7 +356,7 @@ def heading_links(
             continue
         if link.place not in leading and (link.target or note.path != path):
             continue
-        fragment = _renamed_fragment(link.heading, headings, at, text)
+        fragment = _renamed_fragment(link.heading, anchors, at, text)
         if fragment is not None:
             seen.add(link.written)
             line, start, end = link.written
@@ -365,12 +366,12 @@ def heading_links(
             yield Edit(note.path, link.written, old, new)
 
 
-def _renamed_fragment(fragment: str, headings: Sequence[Heading], at: int, text: str) -> str | None:
+def _renamed_fragment(fragment: str, anchors: Anchors, at: int, text: str) -> str | None:
     name = linkable_heading(text)
-    if heading_chain([fragment], headings) == [at]:
+    if anchors.nested([fragment]) == [at]:
         return None if plain_name(fragment) == plain_name(name) and fragment == name else name
     parts = fragment.split("#")
-    chain = heading_chain(parts, headings) or []
+    chain = anchors.nested(parts) or []
     if at not in chain:
         return None
     return "#".join(name if index == at else part for part, index in zip(parts, chain, strict=True))

@@ -1,15 +1,18 @@
 """Where links lead: to which file, at which line, and what is wrong with them and with frontmatter."""
 
+from __future__ import annotations
+
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from vaultseek.base.model import JSON, Link, Problem
 from vaultseek.base.text import quote
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.resolve import Names
-from vaultseek.core.notes.anchors import find_block, find_heading
+from vaultseek.core.notes.anchors import Anchors
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
 LinkProblem = Literal["missing_note", "missing_heading", "missing_block", "ambiguous"]
@@ -41,32 +44,54 @@ class LinkTarget:
         }
 
 
-def link_target(link: Link, source: str, names: Names, ledger: Ledger) -> LinkTarget:
-    """Return where a link in the note ``source`` leads."""
-    resolution = names.resolve_link(link, source)
-    path = resolution.path
-    if path is None:
-        return LinkTarget(None, problem="missing_note")
-    row = ledger.notes.by_path(path)
-    ambiguous = bool(resolution.candidates) and not link.target.startswith(("/", "./", "../"))
-    line, problem = (None, None) if row is None else _part(link, row)
-    if problem is None and ambiguous:
-        problem = "ambiguous"
-    return LinkTarget(
-        path, row.title if row else None, line, resolution.candidates, resolution.by_alias, problem
-    )
+class LinkTargets:
+    """Where links lead. Each note that they lead to is read once, however many links there are."""
+
+    def __init__(self, names: Names, ledger: Ledger) -> None:
+        self._names = names
+        self._ledger = ledger
+        self._notes: dict[str, _Linked | None] = {}
+
+    def of(self, link: Link, source: str) -> LinkTarget:
+        """Return where a link in the note ``source`` leads."""
+        resolution = self._names.resolve_link(link, source)
+        path = resolution.path
+        if path is None:
+            return LinkTarget(None, problem="missing_note")
+        note = self._note(path)
+        ambiguous = bool(resolution.candidates) and not link.target.startswith(("/", "./", "../"))
+        line, problem = (None, None) if note is None else note.part(link)
+        if problem is None and ambiguous:
+            problem = "ambiguous"
+        return LinkTarget(
+            path, note.title if note else None, line, resolution.candidates, resolution.by_alias, problem
+        )
+
+    def _note(self, path: str) -> _Linked | None:
+        if path not in self._notes:
+            row = self._ledger.notes.by_path(path)
+            self._notes[path] = _Linked(row) if row else None
+        return self._notes[path]
 
 
-def _part(link: Link, row: NoteRow) -> tuple[int | None, LinkProblem | None]:
-    if not is_markdown(row.path):
+class _Linked:
+    """A note that links lead to."""
+
+    def __init__(self, row: NoteRow) -> None:
+        self.title = row.title
+        self._anchors = Anchors(row.headings, row.blocks) if is_markdown(row.path) else None
+
+    def part(self, link: Link) -> tuple[int | None, LinkProblem | None]:
+        """Return the line of the part that a link names, and what is wrong with that."""
+        if self._anchors is None:
+            return None, None
+        if link.block is not None:
+            block = self._anchors.block(link.block)
+            return (block.line, None) if block else (None, "missing_block")
+        if link.heading is not None:
+            heading = self._anchors.heading(link.heading)
+            return (heading.line, None) if heading else (None, "missing_heading")
         return None, None
-    if link.block is not None:
-        block = find_block(link.block, row.blocks)
-        return (block.line, None) if block else (None, "missing_block")
-    if link.heading is not None:
-        heading = find_heading(link.heading, row.headings)
-        return (heading.line, None) if heading else (None, "missing_heading")
-    return None, None
 
 
 def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str]) -> str:
@@ -109,20 +134,24 @@ def _suspects(ledger: Ledger, names: Names) -> Iterable[LinkRow]:
 
 
 def _of_links(links: Iterable[LinkRow], ledger: Ledger, names: Names) -> Iterator[JSON]:
-    for row in links:
-        link = row.link
-        target = link_target(link, row.source, names, ledger)
-        if target.problem is not None:
-            place = link.place
-            yield {
-                "path": row.source,
-                "line": link.line,
-                "column": place and place.start + 1,
-                "end_column": place and place.end + 1,
-                "code": target.problem,
-                "message": problem_message(target.problem, link, target.candidates),
-                "target": link.target,
-            }
+    # By target, so that the headings of one note are in memory rather than those of all.
+    by_target = sorted(links, key=lambda row: row.resolved or "")
+    for _, rows in groupby(by_target, key=lambda row: row.resolved):
+        targets = LinkTargets(names, ledger)
+        for row in rows:
+            link = row.link
+            target = targets.of(link, row.source)
+            if target.problem is not None:
+                place = link.place
+                yield {
+                    "path": row.source,
+                    "line": link.line,
+                    "column": place and place.start + 1,
+                    "end_column": place and place.end + 1,
+                    "code": target.problem,
+                    "message": problem_message(target.problem, link, target.candidates),
+                    "target": link.target,
+                }
 
 
 def _of_files(ledger: Ledger, row: NoteRow | None) -> Iterator[JSON]:

@@ -81,9 +81,11 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
     """Yield what may be a name in a line, by place and then the longest first."""
     words = list(_WORD.finditer(prose))
+    stop = prose.find("\0")
     for at, word in enumerate(words):
         ends = [other.end() for other in words[at : at + NAME_WORDS]]
-        stop = prose.find("\0", word.start())
+        if 0 <= stop < word.start():
+            stop = prose.find("\0", word.start())
         for end in reversed(ends):
             name = prose[word.start() : end]
             if (stop < 0 or end <= stop) and (len(name) >= MIN_NAME_CHARS or is_unspaced(name)):

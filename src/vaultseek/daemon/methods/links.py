@@ -13,7 +13,7 @@ from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes import rename
 from vaultseek.core.notes.lookup import similar_files, vault_path
 from vaultseek.core.notes.new_links import Manner, manner_of
-from vaultseek.core.notes.targets import link_target, problem_message
+from vaultseek.core.notes.targets import LinkTargets, problem_message
 from vaultseek.core.search.name_mentions import named_in
 from vaultseek.daemon.methods.access import VaultHandlers, find_note, folder_of, whole
 from vaultseek.daemon.team.view import SeenFollower
@@ -47,13 +47,14 @@ def _resolved(call: params.ResolveParams, follower: SeenFollower) -> JSON:
     source = vault_path(call.source, vault.options.root)
     moves = rename.all_moves(_moves(call.moves), names)
     portable = not has_obsidian(vault.options.root)
-    targets = rename.Moves(moves, names, portable=portable) if moves else None
+    moved = rename.Moves(moves, names, portable=portable) if moves else None
+    targets = LinkTargets(names, vault.ledger)
     items = []
     for written in call.links:
         link = Link(written.kind, written.target, written.heading, written.block, None, 1)
-        target = link_target(link, source, names, vault.ledger)
+        target = targets.of(link, source)
         message = target.problem and problem_message(target.problem, link, target.candidates)
-        item = {**target.as_json(), "message": message, "moved": targets and targets.of(link, source)}
+        item = {**target.as_json(), "message": message, "moved": moved and moved.of(link, source)}
         if target.problem == "missing_note":
             item["create"] = None if file_type(link.target) else manner.path_of(link.target, source)
             item["similar"] = _similar(link.target, source, follower, manner) if call.similar else []

@@ -11,7 +11,7 @@ from lsprotocol import types
 from vaultseek.base.text import fold, one_line, printable, remove_hidden
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.query.facts import LIST_ITEM
-from vaultseek.core.notes.anchors import block_lines
+from vaultseek.core.notes.anchors import Blocks
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
 from vaultseek.doors.lsp.session import Session, Spot
@@ -37,9 +37,10 @@ class Block(NamedTuple):
 def blocks_without_id(text: Text) -> Iterator[Block]:
     """Yield the blocks of a note that lack an id. The same text gets the same id each time."""
     note = text.note
-    known = {block_lines(note, block.line)[0] for block in note.blocks}
-    known |= {block.line for block in note.blocks}
+    blocks = Blocks(note)
+    known = {line for block in note.blocks for line in (block.line, blocks.first_line(block.line))}
     ids = {fold(block.id) for block in note.blocks}
+    untried: dict[str, Iterator[str]] = {}
     for span in note.spans:
         if span.kind in ("heading", "list", "other") or span.start_line in known:
             continue
@@ -50,7 +51,7 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
         while last > span.start_line and not text.line(last).strip():
             last -= 1
         lines = "\n".join(text.lines[span.start_line - 1 : last])
-        id = next(id for id in _ids(lines) if id not in ids)
+        id = next(id for id in untried.setdefault(lines, _ids(lines)) if id not in ids)
         ids.add(id)
         if span.kind == "list_item" and last > span.start_line and not _ends_in_text(lines):
             continue

@@ -3,7 +3,6 @@
 import asyncio
 import posixpath
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,14 +10,14 @@ from urllib.parse import unquote
 
 from lsprotocol import types
 
-from vaultseek.base.model import JSON, Heading, Link, Place
+from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import count, fold, remove_hidden
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.links import in_quotes
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX
 from vaultseek.content.markdown.spelling import destination, linkable_heading, new_target
-from vaultseek.core.notes.anchors import block_text, find_heading, heading_span
+from vaultseek.core.notes.anchors import Anchors, block_text
 from vaultseek.core.notes.completer import Completer, Entry
 from vaultseek.core.notes.new_links import manner_of
 from vaultseek.doors.lsp.blocks import INSERT_ID, blocks_without_id, insertion
@@ -202,10 +201,10 @@ def _headings(text: Text, written: str) -> list[JSON]:
     """Return headings of a note below those that are ``written``, with the ``part`` that leads to each."""
     headings = text.note.headings
     parents, _, typed = written.rpartition("#")
-    span = heading_span(parents.split("#"), headings) if parents else None
-    if span is None:  # as in ``C# notes``
-        parents, typed, span = "", written, (-1, len(headings))
-    first, end = span[0] + 1, span[1]
+    chain = text.anchors.nested(parents.split("#")) if parents else None
+    if chain is None:  # as in ``C# notes``
+        parents, typed = "", written
+    first, end = (chain[-1] + 1, text.anchors.section_end(chain[-1])) if chain else (0, len(headings))
     entries = (
         Entry(shown, -heading.line, {"line": heading.line, "level": heading.level, "at": at})
         for at, heading in enumerate(headings[first:end], first)
@@ -214,7 +213,7 @@ def _headings(text: Text, written: str) -> list[JSON]:
     items = []
     for match in Completer(entries).complete(typed, COMPLETED):
         entry = match.entry
-        part = _part_to(int(entry.more["at"]), headings, first, parents)
+        part = _part_to(int(entry.more["at"]), text.anchors, first, parents)
         if part is not None:
             nested = part.removeprefix(f"{parents}#") if parents else part
             shown = nested if "#" in nested else entry.text
@@ -222,19 +221,20 @@ def _headings(text: Text, written: str) -> list[JSON]:
     return items
 
 
-def _part_to(at: int, headings: Sequence[Heading], first: int, parents: str) -> str | None:
+def _part_to(at: int, anchors: Anchors, first: int, parents: str) -> str | None:
     """Return the part of a link that leads to the heading ``at``, or None if no link does.
 
     It begins with ``parents``, below which the headings begin at ``first``, and names those above as needed.
     """
     names: list[str] = []
+    headings = anchors.headings
     level = headings[at].level + 1
     for above in range(at, first - 1, -1):
         if headings[above].level < level:
             level = headings[above].level
             names.insert(0, linkable_heading(headings[above].shown))
             part = "#".join([parents, *names] if parents else names)
-            if find_heading(part, headings) is headings[at]:
+            if anchors.heading(part) is headings[at]:
                 return part
     return None
 

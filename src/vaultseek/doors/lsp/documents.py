@@ -1,7 +1,10 @@
 """The texts of the editor's open notes. Lines end as in LSP: at LF, CR LF or CR, nowhere else."""
 
 import re
+from array import array
 from collections.abc import Sequence
+from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 
 from lsprotocol import types
@@ -11,6 +14,7 @@ from vaultseek.base.model import Note, Place
 from vaultseek.content.files.read import read_note
 from vaultseek.content.markdown.decode import decode
 from vaultseek.content.markdown.parse import parse
+from vaultseek.core.notes.anchors import Anchors
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
@@ -55,14 +59,17 @@ class Text:
         self.path = path
         self.lines = source.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._codec = codec
-        self._note: Note | None = None
+        self._units: tuple[int, array[int]] = (0, array("q"))
 
-    @property
+    @cached_property
     def note(self) -> Note:
         """The text as a note; it is read when this is first asked for."""
-        if self._note is None:
-            self._note = parse(self.source, self.path)
-        return self._note
+        return parse(self.source, self.path)
+
+    @cached_property
+    def anchors(self) -> Anchors:
+        """The headings and blocks that links may name."""
+        return Anchors(self.note.headings, self.note.blocks)
 
     def line(self, number: int) -> str:
         """Return a line, 1-based; an empty one beyond the end."""
@@ -78,8 +85,15 @@ class Text:
 
     def position(self, line: int, column: int) -> types.Position:
         """Return the client's position of a line, 1-based, and a column, 0-based."""
-        units = self._codec.client_num_units(self.line(line)[: max(0, column)])
-        return types.Position(line - 1, units)
+        text, column = self.line(line), max(0, column)
+        if text.isascii():
+            return types.Position(line - 1, min(column, len(text)))
+        if self._units[0] != line:
+            # One line may have thousands of links: its units are counted once for all of them.
+            each = map(self._codec.client_num_units, text)
+            self._units = line, array("q", accumulate(each, initial=0))
+        units = self._units[1]
+        return types.Position(line - 1, units[min(column, len(text))])
 
     def range(self, place: Place) -> types.Range:
         """Return the client's range of a place."""

@@ -27,7 +27,7 @@ CALLOUTS = (
 _DEFINITION = re.compile(r"(?:[ \t]{0,3}>)*[ \t]{0,3}\[(\^[^\s\[\]]+|[^\[\]^!]+)\]:")
 _FOOTNOTE = re.compile(r"(?<![\[\\])\[(\^[^\s\[\]]+)\]")
 _REFERENCE = re.compile(r"(?<![\w\[\]\\])\[[^\[\]]+\]\[([^\[\]^]+)\]")
-_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_BACKTICKS = re.compile("`+")
 
 
 class Label(NamedTuple):
@@ -46,9 +46,10 @@ class Label(NamedTuple):
 
 def labels(text: Text) -> list[Label]:
     """Return the labels of a note in order; those in code are none."""
-    return [
-        label for number in range(text.note.body_line, len(text.lines) + 1) for label in _of(text, number)
-    ]
+    note = text.note
+    code = {line for block in note.code_blocks for line in range(block.line, block.end_line + 1)}
+    lines = (number for number in range(note.body_line, len(text.lines) + 1) if number not in code)
+    return [label for number in lines for label in _of_line(text.line(number), number)]
 
 
 def undefined(text: Text) -> list[Label]:
@@ -60,7 +61,10 @@ def undefined(text: Text) -> list[Label]:
 
 def label_at(text: Text, line: int, column: int) -> Label | None:
     """Return the label at a position."""
-    return next((each for each in _of(text, line) if each.place.start <= column <= each.place.end), None)
+    if any(block.line <= line <= block.end_line for block in text.note.code_blocks):
+        return None
+    found = _of_line(text.line(line), line)
+    return next((each for each in found if each.place.start <= column <= each.place.end), None)
 
 
 def definitions_and_uses(text: Text, label: Label) -> tuple[list[Label], list[Label]]:
@@ -69,11 +73,10 @@ def definitions_and_uses(text: Text, label: Label) -> tuple[list[Label], list[La
     return [each for each in own if each.defines], [each for each in own if not each.defines]
 
 
-def _of(text: Text, number: int) -> Iterator[Label]:
-    line = text.line(number)
-    if "[" not in line or any(block.line <= number <= block.end_line for block in text.note.code_blocks):
+def _of_line(line: str, number: int) -> Iterator[Label]:
+    if "[" not in line:
         return
-    line = _CODE.sub(lambda match: " " * len(match[0]), line)
+    line = _without_code(line)
     start = 0
     if match := _DEFINITION.match(line):
         start = match.end()
@@ -85,3 +88,19 @@ def _of(text: Text, number: int) -> Iterator[Label]:
 
 def _label(match: re.Match[str], number: int, *, defines: bool) -> Label:
     return Label(label_key(match[1]), Place(number, *match.span(1)), defines)
+
+
+def _without_code(line: str) -> str:
+    """Return a line with blanks in place of code spans; each ends with the next run of as many backticks."""
+    runs = [match.span() for match in _BACKTICKS.finditer(line)]
+    ends: dict[int, list[int]] = {}
+    for start, end in reversed(runs):
+        ends.setdefault(end - start, []).append(end)
+    parts, done = [], 0
+    for start, end in runs:
+        same = ends[end - start]
+        same.pop()
+        if start >= done and same:
+            parts += [line[done:start], " " * (same[-1] - start)]
+            done = same[-1]
+    return "".join([*parts, line[done:]])

@@ -10,7 +10,7 @@ from lsprotocol import types
 from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.base.text import count, fold
 from vaultseek.content.kinds import file_type, is_markdown
-from vaultseek.core.notes.anchors import block_lines, find_heading, tag_places
+from vaultseek.core.notes.anchors import block_lines, tag_places
 from vaultseek.doors.lsp.cursor import block_at, heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.edits import escaped, harmless, one_line, visible, without_frontmatter
@@ -77,7 +77,7 @@ async def references(
             return []
         path, block = target.path, link.block
         other = session.text_of(spot, path)
-        heading = find_heading(link.heading, other.note.headings) if link.heading and other else None
+        heading = other.anchors.heading(link.heading) if link.heading and other else None
     elif heading is not None and heading.level == 1 and heading is text.note.headings[0]:
         heading = None  # the title of the note: every link to the note
     wanted = _fragments(session, spot, path, heading, block)
@@ -135,14 +135,13 @@ Wanted = Callable[[str | None, str | None], bool]
 
 def _fragments(session: Session, spot: Spot, path: str, heading: Heading | None, block: str | None) -> Wanted:
     target = session.text_of(spot, path)
-    headings: Sequence[Heading] = target.note.headings if target else ()
 
     def wanted(name: str | None, id: str | None) -> bool:
         if block is not None:
             return id is not None and fold(id) == fold(block)
         if heading is None:
             return True
-        return name is not None and find_heading(name, headings) == heading
+        return name is not None and target is not None and target.anchors.heading(name) == heading
 
     return wanted
 

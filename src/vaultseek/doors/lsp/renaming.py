@@ -9,7 +9,6 @@ from pygls.uris import to_fs_path
 
 from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.content.markdown.title import file_stem
-from vaultseek.core.notes.anchors import find_heading
 from vaultseek.core.notes.rename import (
     Edit,
     checked_name,
@@ -101,7 +100,7 @@ async def _of_link(session: Session, spot: Spot, text: Text, link: Link, column:
     fragment = written.start + raw.find("#")
     other = session.text_of(spot, target.path)
     if link.heading and "#" in raw and column > fragment and other:
-        heading = find_heading(link.heading, other.note.headings)
+        heading = other.anchors.heading(link.heading)
         if heading is None:
             return None
         end = fragment + 1 + len(raw[raw.find("#") + 1 :].partition("|")[0])
@@ -147,10 +146,9 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
         raise NotFound("the heading is gone; put the cursor on one")
     texts = {path: text for path, (_, text) in (await session.open_texts(spot.root)).items()}
     texts[wanted.path] = own
-    headings = own.note.headings
-    at = headings.index(heading)
+    at = own.note.headings.index(heading)
     edits = [heading_edit(own.note, heading, new)]
-    if find_heading(heading.text, headings) == heading:
+    if own.anchors.heading(heading.text) == heading:
         with suppress(NotFound):  # it is not saved yet: nothing links there
             asked = {"note": wanted.path, "heading": heading.text, "to": new}
             edits += await proposed_edits(session, spot, texts, **asked)
@@ -158,7 +156,7 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
         links = [link for link in text.note.links if link.heading]
         found = await targets(session, spot.beside(path), links)
         leading = {target.link.place for target in found if target.path == wanted.path}
-        edits += heading_links(text.note, wanted.path, headings, at, new, leading=leading)
+        edits += heading_links(text.note, wanted.path, own.anchors, at, new, leading=leading)
     distinct = {(edit.path, edit.place): edit for edit in edits}
     return workspace_edit(session, spot, distinct.values())
 

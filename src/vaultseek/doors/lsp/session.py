@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from functools import reduce
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from lsprotocol import types
 from pygls.uris import from_fs_path, to_fs_path
@@ -211,9 +212,8 @@ class Session:
         return self.text(spot.uri(path), spot.beside(path))
 
     def _open(self, uri: str) -> Any:
-        documents = self.workspace.text_documents
-        document = self.workspace.get_text_document(uri)
-        return document if any(document is each for each in documents.values()) else None
+        # Clients encode other signs of an address than the server does.
+        return self.workspace.text_documents.get(unquote(uri))
 
 
 def _is_on_disk(root: str, path: str) -> bool:

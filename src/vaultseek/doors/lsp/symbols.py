@@ -9,7 +9,6 @@ from lsprotocol import types
 
 from vaultseek.base.model import JSON, Heading, Place
 from vaultseek.base.text import count
-from vaultseek.core.notes.anchors import find_heading
 from vaultseek.doors.lsp.documents import Text, start_of_line
 from vaultseek.doors.lsp.missing import missing_lens
 from vaultseek.doors.lsp.navigation import backlinks
@@ -117,8 +116,8 @@ def sections(text: Text) -> Iterator[tuple[Heading, int]]:
     """Yield each heading with the last line of its section that is not blank."""
     headings = text.note.headings
     for at, heading in enumerate(headings):
-        later = (other.line - 1 for other in headings[at + 1 :] if other.level <= heading.level)
-        last = next(later, len(text.lines))
+        end = text.anchors.section_end(at)
+        last = headings[end].line - 1 if end < len(headings) else len(text.lines)
         while last > heading.line and not text.line(last).strip():
             last -= 1
         yield heading, last
@@ -184,7 +183,7 @@ async def _counts(session: Session, spot: Spot, text: Text) -> list[tuple[int, s
     lines = Counter(
         heading.line
         for link in links
-        if link["heading"] and (heading := find_heading(link["heading"], headings)) is not None
+        if link["heading"] and (heading := text.anchors.heading(link["heading"])) is not None
     )
     own = headings[0].line if headings and headings[0].level == 1 else text.note.body_line
     counts = [(own, count(len(links), "backlink"))]

@@ -7,7 +7,6 @@ from typing import Literal
 from vaultseek.base.model import JSON, Link
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.resolve import Names
-from vaultseek.core.notes.anchors import find_block, find_heading
 from vaultseek.core.notes.targets import problem_message
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.session import Session, Spot
@@ -88,7 +87,7 @@ def _target(session: Session, spot: Spot, link: Link, answer: JSON) -> Target:
 
 def _line(link: Link, text: Text) -> int | None:
     if link.block is not None:
-        block = find_block(link.block, text.note.blocks)
+        block = text.anchors.block(link.block)
         return block.line if block else None
-    heading = find_heading(link.heading or "", text.note.headings)
+    heading = text.anchors.heading(link.heading or "")
     return heading.line if heading else None

@@ -10,7 +10,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.paths import obsidian_url
 from vaultseek.content.files.obsidian import app_settings, has_obsidian
 from vaultseek.content.markdown.frontmatter import read_frontmatter
-from vaultseek.core.notes.anchors import block_lines, find_block
+from vaultseek.core.notes.anchors import Anchors, block_lines
 from vaultseek.doors.addresses import part
 from vaultseek.errors import NotFound, VaultseekError
 
@@ -89,7 +89,7 @@ def part_of(anchor: str, note: JSON) -> Part:
     from vaultseek.content.markdown.parse import parse
 
     parsed = parse(note["text"], note["path"])
-    block = find_block(anchor[1:], parsed.blocks)
+    block = Anchors(parsed.headings, parsed.blocks).block(anchor[1:])
     if block is None:
         raise NotFound(f"{note['path']} has no block {anchor}; check the link")
     return Part(*block_lines(parsed, block.line))
