@@ -186,3 +186,26 @@ async def test_a_canvas_follows_and_a_page_that_does_not_is_named(daemon, served
         assert apply(root, await rename(here, "A.md", "[[Pu¦mp]]\n", "Valve")) == 2
         assert [message for message in here.messages if "c.html" in message]
     assert (root / "b.canvas").read_text() == card.replace("Pump", "Valve")
+
+
+@pytest.mark.fault("K11")
+async def test_l11_a_file_that_moves_under_its_own_name_takes_its_cards_along(daemon, served):
+    card = '{"nodes": [{"id": "a", "type": "file", "file": "x/Pump.md"}]}'
+    page = "---\nup: '[[Pump\n  two]]'\n---\n[[Pump two]] ![a](x/p.png)\n"
+    root = served({"x/Pump.md": "", "x/Pump two.md": "", "x/p.png": "", "b.canvas": card, "A.md": page})
+    moves = (("x/Pump.md", "y/Pump.md"), ("y/Pump.md", "y/pump.md"), ("x/p.png", "p.png"))
+    async with editor(daemon.environment, root) as here:
+        here.open("A.md", page)
+        for old, new in moves:
+            files = [types.FileRename(here.uri(old), here.uri(new))]
+            edit = await here.client.workspace_will_rename_files_async(types.RenameFilesParams(files))
+            (root / new).parent.mkdir(exist_ok=True)
+            assert apply(root, edit or types.WorkspaceEdit()) == 1
+            (root / old).rename(root / new)
+        assert not here.messages
+        files = [types.FileRename(here.uri("x/Pump two.md"), here.uri("Valve.md"))]
+        edit = await here.client.workspace_will_rename_files_async(types.RenameFilesParams(files))
+        assert apply(root, edit or types.WorkspaceEdit()) == 1
+        assert [message for message in here.messages if "A.md" in message]
+    assert (root / "b.canvas").read_text() == card.replace("x/Pump", "y/pump")
+    assert (root / "A.md").read_text() == page.replace("[[Pump two]]", "[[Valve]]").replace("x/p", "p")

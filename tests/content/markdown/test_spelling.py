@@ -62,7 +62,7 @@ def test_a_new_link_is_written_as_the_vault_wants(style, target):
         ("/a/Pump", "n.md", "/b/Valve"),
         ("./a/Pump", "n.md", "./b/Valve"),
         ("../a/Pump", "c/n.md", "../b/Valve"),
-        ("Other", "n.md", None),
+        ("Other", "n.md", "Other"),
     ],
 )
 def test_a_link_keeps_its_manner_when_its_note_moves(written, source, after):

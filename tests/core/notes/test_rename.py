@@ -271,6 +271,102 @@ def test_the_cards_and_files_of_a_canvas_follow(world, dumped):
     assert place.left == []
 
 
+@pytest.mark.parametrize(
+    "moves",
+    [
+        {"a/Pump.md": "Pump.md", "p.png": "a/p.png"},
+        {"a/Pump.md": "a/pump.md", "p.png": "P.png"},
+        {"a/Pump.md": "a/Pümp.md", "p.png": "x/y/q.png"},
+        {"a": "b"},
+        {"a": "A"},
+    ],
+)
+@pytest.mark.parametrize("dumped", [{}, {"indent": "\t"}])
+def test_a_canvas_shows_every_file_by_its_whole_path(world, moves, dumped):
+    def nodes(note, picture):
+        place = {"x": 0, "y": 0, "width": 1, "height": 1}
+        cards = [
+            {"id": "a", "type": "file", "file": note, "subpath": "#Float", **place},
+            {"id": "b", "type": "group", "background": picture, "backgroundStyle": "cover", **place},
+            {"id": "c", "type": "file", "file": picture, **place},
+            {"id": "d", "type": "file", "file": "Other.md", **place},
+        ]
+        return {"nodes": cards, "edges": []}
+
+    texts = {"a/Pump.md": "# Float\n", "p.png": "", "x/Other.md": ""}
+    texts["m.canvas"] = json.dumps(nodes("a/Pump.md", "p.png"), **dumped)
+    place = vault_of(world(texts))
+    after = json.loads(applied(texts, rename_notes(moves, place))["m.canvas"])
+    moved = all_moves(moves, place.names)
+    assert after == nodes(moved["a/Pump.md"], moved.get("p.png", "p.png"))
+    assert place.left == []
+
+
+def test_a_canvas_whose_fields_begin_new_lines_follows(world):
+    card = '{"nodes": [{"id": "a", "type": "file", "file"\n:\n"Pump.md"}]}'
+    texts = {"Pump.md": "", "m.canvas": card}
+    after = applied(texts, rename_notes({"Pump.md": "x/Pump.md"}, vault_of(world(texts))))
+    assert after["m.canvas"] == card.replace("Pump.md", "x/Pump.md")
+
+
+@pytest.mark.parametrize(
+    ("link", "after"),
+    [("[[Pump]]", "[[pump]]"), ("[x](a/Pump.md)", "[x](a/pump.md)"), ("[[PUMP]]", "[[PUMP]]")],
+)
+def test_a_link_that_is_spelled_like_its_file_stays_so(world, link, after):
+    texts = {"a/Pump.md": "", "n.md": f"{link}\n"}
+    edited = applied(texts, rename_notes({"a/Pump.md": "a/pump.md"}, vault_of(world(texts))))
+    assert edited["n.md"] == f"{after}\n"
+
+
+def test_an_image_is_a_true_path_and_an_embed_a_name(world):
+    texts = {"a/n.md": "![x](p.png) ![[p.png]] ![x][r]\n\n[r]: p.png\n", "a/p.png": ""}
+    after = applied(texts, rename_notes({"a/n.md": "n.md"}, vault_of(world(texts))))
+    assert after["a/n.md"] == "![x](a/p.png) ![[p.png]] ![x][r]\n\n[r]: a/p.png\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "after"),
+    [
+        ("|-\n  [[Pump]]", '|-\n  [[Bob\'s "valve"]]'),
+        (">\n    [[Pump|x]]\n", '>\n    [[Bob\'s "valve"|x]]\n'),
+        ('"[[\\x50ump]]"', '"[[Bob\'s \\"valve\\"]]"'),
+        ('&a "[[Pum\\u0070#Oné\\\\]]"', '&a "[[Bob\'s \\"valve\\"#Oné\\\\]]"'),
+        ("[ x,\t'[[Pump]]', \"[[Pump]]\"]", '[ x,\t\'[[Bob\'\'s "valve"]]\', "[[Bob\'s \\"valve\\"]]"]'),
+        ("'[x (1)](Pump.md \"t\")'", "'[x (1)](Bob''s%20%22valve%22.md \"t\")'"),
+        ("\n  '[[Pump]]'", "\n  '[[Bob''s \"valve\"]]'"),
+    ],
+)
+def test_a_link_in_a_property_follows_however_it_is_written(world, written, after):
+    texts = {"Pump.md": "", "n.md": f"---\nup: {written}\n---\n"}
+    place = vault_of(world(texts))
+    edited = applied(texts, rename_notes({"Pump.md": 'Bob\'s "valve".md'}, place))
+    assert edited["n.md"] == f"---\nup: {after}\n---\n"
+    assert place.left == []
+
+
+def test_a_file_is_named_if_one_of_its_links_does_not_follow(world):
+    front = '---\nup: "[[Big\n  pump]]"\n---\n'
+    texts = {
+        "Big pump.md": "",
+        "[c#]/Pump.md": "",
+        "n.md": f"{front}[[Big pump]]\n",
+        "x/Pump.md": "",
+        "c.md": "[[Pump]] [[x/Pump]]\n",
+        "o.org": "[[file:Big pump.md]]\n",
+    }
+    here = world(texts)
+    for moves, new, left in (
+        ({"Big pump.md": "Valve.md"}, {"n.md": f"{front}[[Valve]]\n"}, ["n.md"]),
+        ({"x/Pump.md": "y/Pump.md", "[c#]/Pump.md": "[c#]/z/Pump.md"}, {"c.md": "[[y/Pump]]"}, []),
+        ({"Big pump.md": "a::b.md"}, {"o.org": texts["o.org"]}, ["n.md", "o.org"]),
+    ):
+        place = vault_of(here)
+        after = applied(texts, rename_notes(moves, place))
+        assert all(text in after[path] for path, text in new.items())
+        assert place.left == left
+
+
 def test_the_links_of_an_org_file_follow(world):
     org = "* H\n=[[file:Pump.md]]= [[file:Pump.md][=the= pump]] [[file:Pump.md::*Float]] [[https://a.org]]\n"
     texts = {"Pump.md": "# Pump\n## Float\n", "a.org": org + "#+begin_src\n[[file:Pump.md]]\n#+end_src\n"}

@@ -120,7 +120,9 @@ def _write(top: _Node, edges: dict[str, list[_Edge]], made: Composition) -> None
         group, depth = waiting.pop()
         if group is not top:
             made.place(group.id, depth - 1)
+            line = made.next_line
             made.heading(depth, group.text("label") or "Group")
+            made.link_at(line, group.text("background"))
         for node in sorted(group.nodes, key=lambda each: each.place):
             if made.full:
                 return
@@ -155,8 +157,11 @@ def _write_edge(edge: _Edge, made: Composition) -> None:
 
 # -- where links are written
 
+FILE_FIELDS = ("file", "background")
+"""Fields with the path of a file: that of a card, the picture behind a group."""
 _LINKING = re.compile(
-    r'(?<!\\)"(file|subpath|text)"\s*:\s*"((?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"'
+    r'(?<!\\)"(file|background|subpath|text)"\s*:\s*'
+    r'"((?:[^"\\\0-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*)"'
 )
 _CHARACTER = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u.{4}|\\.|.")
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -191,9 +196,13 @@ class Written(NamedTuple):
 
 def written_fields(lines: Sequence[str]) -> Iterator[Written]:
     """Yield the files, their headings and the cards of a canvas with these lines."""
-    for number, line in enumerate(lines, 1):
-        for match in _LINKING.finditer(line):
-            yield Written(match[1], number, match.start(2), match[2])
+    text = "\n".join(lines)
+    number = start = counted = 0
+    for match in _LINKING.finditer(text):
+        number += text.count("\n", counted, match.start(2))
+        counted = match.start(2)
+        start = text.rfind("\n", 0, counted) + 1
+        yield Written(match[1], number + 1, counted - start, match[2])
 
 
 def escaped(text: str) -> str:

@@ -94,7 +94,7 @@ def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) ->
         _title(document),
         tuple(_tags(properties)),
         tuple(_aliases(properties)),
-        tuple(_links(document.scalars, lines)),
+        tuple(_links(document.scalars, lines[1 : body_line - 2])),
     )
 
 
@@ -160,8 +160,8 @@ def _values(properties: JSON, *names: str) -> Iterable[Any]:
 def _links(scalars: Iterable[Scalar], lines: Sequence[str]) -> Iterable[Link]:
     for scalar in scalars:
         if scalar.is_text and scalar.text.lstrip().startswith("["):
-            text = lines[scalar.row + 1] if scalar.row + 1 < len(lines) else ""
-            link = property_link(scalar.text, scalar.row + 2, scalar.key, text, scalar.column)
+            row, columns = scalar.columns(lines) or (scalar.row, ())
+            link = property_link(scalar.text, row + 2, scalar.key, columns)
             if link is not None:
                 yield link
 

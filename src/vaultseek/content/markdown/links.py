@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Sequence
 from html.entities import html5
 from urllib.parse import unquote
 
@@ -44,25 +45,24 @@ def label_key(label: str) -> str:
     return " ".join(label.split()).casefold()
 
 
-def property_link(value: str, line: int, prop: str, text: str = "", column: int = 0) -> Link | None:
+def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
     """Return the link if a property's whole ``value`` is one.
 
-    ``text`` is the line that it is written in, at ``column`` or behind.
+    ``columns`` are those of each character of the value in its line, and of its end.
     """
-    value = value.strip()
-    # A quotation mark in the link is escaped between two of its kind.
-    forms = (value, in_quotes(value, "'"), in_quotes(value, '"'))
-    found = [(at, form) for form in forms if (at := text.find(form, column)) >= 0]
-    start, written = min(found, default=(-1, value))
-    whole = None if start < 0 or not text else Place(line, start, start + len(written))
-    if match := _WHOLE_WIKILINK.fullmatch(value):
-        return wikilink(match[1], "wikilink", line, prop, (whole, _within(whole, 2, len(written) - 2)))
-    if match := _WHOLE_MARKDOWN.fullmatch(value):
-        bare = match[2].removeprefix("<").removesuffix(">")
-        end = len(written) - 1 - match[2].startswith("<")
-        first = written.index("](") + 2 + match[2].startswith("<")
-        places = whole, _within(whole, first, end)
-        return markdown_link(bare, "markdown", match[1], line, prop, places)
+    start, end = len(value) - len(value.lstrip()), len(value.rstrip())
+
+    def place(first: int, last: int) -> Place | None:
+        return Place(line, columns[first], columns[last]) if columns else None
+
+    if match := _WHOLE_WIKILINK.fullmatch(value, start, end):
+        return wikilink(match[1], "wikilink", line, prop, (place(start, end), place(*match.span(1))))
+    if match := _LABEL.match(value, start):
+        destination, last = parse_destination(value, match.end() - 1)
+        if last == end:
+            first = value.find(destination, match.end())
+            places = place(start, end), place(first, first + len(destination))
+            return markdown_link(destination, "markdown", match[1], line, prop, places)
     return None
 
 
@@ -73,12 +73,8 @@ def in_quotes(text: str, quote: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"') if quote else text
 
 
-def _within(whole: Place | None, start: int, end: int) -> Place | None:
-    return whole and Place(whole.line, whole.start + start, whole.start + end)
-
-
 _WHOLE_WIKILINK = re.compile(r"\[\[((?:[^\[\]\n]|\](?!\])|\[(?!\[))*+)\]\]")
-_WHOLE_MARKDOWN = re.compile(r"\[([^\[\]\n]*+)\]\((<[^<>\n]*>|[^\s()<>]+)\)")
+_LABEL = re.compile(r"\[([^\[\]\n]*+)\]\(")
 _EXTERNAL = re.compile(r"\s*(?:[a-z][a-z0-9+.-]+:|//)", re.IGNORECASE)
 _ESCAPED = re.compile(
     r"\\([!-/:-@\[-`{-~])|&(?:#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"

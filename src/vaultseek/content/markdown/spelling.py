@@ -28,7 +28,7 @@ def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
     if style.format == "absolute":
         targets = iter((wanted, f"/{wanted}"))
     elif style.format == "relative":
-        targets = _relative(path, source, suffix=style.markdown, dots=False)
+        targets = _relative(wanted, source, dots=False)
     else:
         targets = iter(())
     return _leading(targets, path, source, names) or shortest_target(
@@ -65,18 +65,25 @@ def moved_target(
 ) -> str | None:
     """Return the target of a link that led from the first to the second path of ``was``, as of ``now``.
 
+    An embed is taken as one in double brackets; an image of Markdown has to come as a Markdown link.
     ``names`` are those after the move. The manner of the link stays: name, path, relative or from the root,
     with or without ``.md``. A Markdown link that is a true path stays one, since other programs look nowhere
-    else; with ``portable`` a path relative to its note. None if the link still leads there as it is, or
-    cannot.
+    else; with ``portable`` a path relative to its note. A link that is spelled like the file stays so: some
+    programs distinguish upper and lower case. Return the target as it is if it may stay, and None if no
+    target leads there.
     """
     source, path = now
     resolution = names.resolve(link.target, source)
     leads = resolution.path == path and resolution.by_alias == by_alias
     was_true, is_true = (_is_true_path(link, *pair, portable=portable) for pair in (was, now))
-    if leads and (is_true or not was_true):
-        return None
-    return _leading(_in_manner(link, was, now, names), path, source, names)
+    was_spelled, is_spelled = (_is_spelled(link.target, of) for _, of in (was, now))
+    if leads and (is_true or not was_true) and (is_spelled or not was_spelled):
+        return link.target
+    targets = (target for target in _in_manner(link, was, now, names) if _leads(target, path, source, names))
+    first = next(targets, None)
+    if first is None or link.kind == "markdown" or can_be_in_brackets(first):
+        return first
+    return next(filter(can_be_in_brackets, targets), first)
 
 
 def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> str:
@@ -123,6 +130,11 @@ def is_wikilink(raw: str) -> bool:
     return raw.startswith(("[[", "![["))
 
 
+def can_be_in_brackets(target: str) -> bool:
+    """False for a target that contains a sign at which that of a wikilink ends."""
+    return not _ENDS_TARGET.search(target)
+
+
 def can_be_linked(path: str) -> bool:
     """False for a path that contains a sign of link syntax."""
     return not _LINK_SIGNS.search(path)
@@ -133,7 +145,9 @@ _MARKDOWN_PATH = re.compile(r"(?:&#(?=[0-9]|[xX][0-9a-fA-F])|[^#])*+")
 """The path of a destination, where an entity such as ``&#39;`` may stand."""
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
-_UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&():<>\[\]\\^`{|}]")
+_ENDS_TARGET = re.compile(r"[#|\[\]\n]")
+_UNSAFE = re.compile(r"[\x00-\x20\x7f\"#%&():<>?\[\]\\^`{|}]")
+_DOTS = re.compile(r"(?:\.{0,2}/)+")
 
 
 def _markdown_path(written: str) -> str:
@@ -150,11 +164,12 @@ def _bare(path: str, *, suffix: bool) -> str:
 
 
 def _leading(targets: Iterator[str], path: str, source: str, names: Names) -> str | None:
-    for target in targets:
-        resolution = names.resolve(target, source)
-        if resolution.path == path and not resolution.by_alias:
-            return target
-    return None
+    return next((target for target in targets if _leads(target, path, source, names)), None)
+
+
+def _leads(target: str, path: str, source: str, names: Names) -> bool:
+    resolution = names.resolve(target, source)
+    return resolution.path == path and not resolution.by_alias
 
 
 def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Names) -> Iterator[str]:
@@ -162,34 +177,32 @@ def _in_manner(link: Link, was: tuple[str, str], now: tuple[str, str], names: Na
     (old_source, old_path), (source, path) = was, now
     target = link.target
     suffix = target.lower().endswith(NOTE_SUFFIX)
-    bare = _bare(path, suffix=suffix)
-    if target.startswith("/"):
-        yield f"/{bare}"
-    elif target.startswith(("./", "../")):
-        yield from _relative(path, source, suffix=suffix, dots=target.startswith("./"))
-    elif note_name(old_path) != file_stem(old_path) and fold_case(target) == fold_case(note_name(old_path)):
-        yield note_name(path)
-    elif _may_be_markdown(link) and _is_relative(target, old_path, old_source):
-        yield from _relative(path, source, suffix=suffix, dots=False)
-    elif "/" in target and fold_case(target) == fold_case(_bare(old_path, suffix=suffix)):
-        yield bare
+    # Some names lead nowhere without their suffix: one that ends with a space.
+    for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
+        if target.startswith("/"):
+            yield f"/{bare}"
+        elif target.startswith(("./", "../")):
+            yield from _relative(bare, source, dots=target.startswith("./"))
+        elif note_name(old_path) != file_stem(old_path) and fold_case(target) == fold_case(
+            note_name(old_path)
+        ):
+            yield note_name(path)
+        elif link.kind == "markdown" and _is_relative(target, old_path, old_source):
+            yield from _relative(bare, source, dots=False)
+        elif "/" in target and fold_case(target) == fold_case(_bare(old_path, suffix=suffix)):
+            yield bare
     yield shortest_target(path, source, names, suffix=suffix)
-    yield bare
-    yield f"/{bare}"
+    yield _bare(path, suffix=suffix)
+    yield f"/{_bare(path, suffix=suffix)}"
     yield f"/{path}"
 
 
-def _may_be_markdown(link: Link) -> bool:
-    """True for a Markdown link; for an embed, which may be one, if a path is written."""
-    return link.kind == "markdown" or (link.kind == "embed" and "/" in link.target)
-
-
 def _is_true_path(link: Link, source: str, path: str, *, portable: bool) -> bool:
-    if portable:
-        return link.kind != "wikilink" and _is_relative(link.target, path, source)
-    if not _may_be_markdown(link) or "/" not in link.target:
+    if link.kind != "markdown" or not (portable or "/" in link.target):
         return False
-    return _is_relative(link.target, path, source) or _is_relative(link.target, path, "")
+    if _is_relative(link.target, path, source):
+        return True
+    return not portable and _is_relative(link.target, path, "")
 
 
 def _is_relative(target: str, path: str, source: str) -> bool:
@@ -197,8 +210,15 @@ def _is_relative(target: str, path: str, source: str) -> bool:
     return fold_case(joined) in (fold_case(path), fold_case(path.removesuffix(NOTE_SUFFIX)))
 
 
-def _relative(path: str, source: str, *, suffix: bool, dots: bool) -> Iterator[str]:
-    relative = posixpath.relpath(_bare(path, suffix=suffix), posixpath.dirname(source) or ".")
+def _is_spelled(target: str, path: str) -> bool:
+    """True if a target is spelled like the end of a path, case and Unicode form included."""
+    start = _DOTS.match(target)
+    end = target[start.end() :] if start else target
+    return f"/{path}".endswith((f"/{end}", f"/{end}{NOTE_SUFFIX}"))
+
+
+def _relative(path: str, source: str, *, dots: bool) -> Iterator[str]:
+    relative = posixpath.relpath(path, posixpath.dirname(source) or ".")
     if not dots:
         yield relative
     if not relative.startswith("../"):

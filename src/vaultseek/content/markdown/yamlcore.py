@@ -5,7 +5,9 @@ and ``on`` are text, ``010`` is ten. Tags construct no objects; aliases are expa
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from yaml import YAMLError
@@ -35,13 +37,37 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: its keys joined by dots, its text, and its row and column (0-based)."""
+    """A scalar as written: its keys joined by dots, its text, and where it begins and ends (0-based).
+
+    ``style`` is the sign that begins it: a quotation mark, ``|`` or ``>``; "" for a plain one.
+    """
 
     key: str
     text: str
     row: int
     column: int
+    end_row: int
+    end_column: int
     is_text: bool
+    style: str
+
+    def columns(self, lines: Sequence[str]) -> tuple[int, Sequence[int]] | None:
+        """Return the row of the text, and the column of each of its characters and of its end.
+
+        None for a plain scalar, and for text of several rows.
+        """
+        if self.style in _PIECE and self.row == self.end_row:
+            start = lines[self.row].index(self.style, self.column) + 1
+            pieces = _PIECE[self.style].findall(lines[self.row][start : self.end_column - 1])
+            columns = list(accumulate(map(len, pieces), initial=start))
+            return (self.row, columns) if len(pieces) == len(self.text) else None
+        if self.style in ("|", ">"):
+            text = self.text.strip()
+            for row in range(self.row + 1, min(self.end_row, len(lines))):
+                if lines[row].strip() == text:
+                    start = lines[row].index(text) - self.text.index(text)
+                    return row, range(start, start + len(self.text) + 1)
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +166,11 @@ _TAB_INSIDE = re.compile(r"(?m)(?<=[^\t\n])\t")
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 """The escape of half a character, which the scanner refuses."""
 _CORE = "tag:yaml.org,2002:"
+_PIECE = {
+    "'": re.compile("''|."),
+    '"': re.compile(r"\\(?:x.{2}|u.{4}|U.{8}|.)|."),
+}
+"""Spellings of one character between quotation marks."""
 
 
 def _as_yaml_1_1(text: str) -> str:
@@ -149,7 +180,7 @@ def _as_yaml_1_1(text: str) -> str:
         return text
     if text.lstrip().startswith("{"):
         return text.replace("\t", " ")
-    spaced = _TAB_SEPARATES.sub(lambda match: match[0] if match[0][0] in "\"'" else " ", text)
+    spaced = _TAB_SEPARATES.sub(lambda match: match[0] if match[0][0] in "\"'" else " " * len(match[0]), text)
     return _TAB_INSIDE.sub("\ue009", spaced)
 
 
@@ -252,8 +283,11 @@ class _Builder:
         self.weigh(len(event.value), event)
         text = _clean(event.value)
         value = self.typed(event, text)
-        column = event.start_mark.column if event.start_mark else 0
-        self.scalars.append(Scalar(key, text, _row(event), column, isinstance(value, str)))
+        start, end = event.start_mark, event.end_mark
+        assert start is not None  # as the parser makes events
+        assert end is not None
+        places = start.line, start.column, end.line, end.column
+        self.scalars.append(Scalar(key, text, *places, isinstance(value, str), event.style or ""))
         return value
 
     def typed(self, event: ScalarEvent, text: str) -> Any:

@@ -1,15 +1,17 @@
 """The edits that renaming a note, a heading or a tag needs elsewhere: proposed, not written."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby, pairwise
 from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
 
 from vaultseek.base.model import JSON, Heading, Link, Note, Place
-from vaultseek.base.text import fold, quote
-from vaultseek.content.extractors.canvas import Written, escaped, written_fields
+from vaultseek.base.text import fold, fold_case, quote
+from vaultseek.content.extractors.canvas import FILE_FIELDS, Written, escaped, written_fields
+from vaultseek.content.extractors.composition import link_target
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.files.read import read_note
 from vaultseek.content.kinds import is_markdown, kind_of
@@ -18,6 +20,7 @@ from vaultseek.content.markdown.links import markdown_link, parse_destination, w
 from vaultseek.content.markdown.parse import lines_of, parse
 from vaultseek.content.markdown.resolve import NOTE_SUFFIX, Names, name_keys
 from vaultseek.content.markdown.spelling import (
+    can_be_in_brackets,
     can_be_linked,
     is_wikilink,
     linkable_heading,
@@ -132,8 +135,7 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
     links = {_key(link): link for link in vault.ledger.links.by_keys(sorted(keys))}
     links |= {_key(link): link for link in vault.ledger.links.from_notes(ids)}
     targets = Moves(moves, vault.names, after, portable=vault.portable)
-    wanted = [(link, target) for link in links.values() if (target := targets.of(link.link, link.source))]
-    return list(_edits(wanted, vault, targets))
+    return list(_edits(links.values(), vault, targets))
 
 
 class Moves:
@@ -148,58 +150,98 @@ class Moves:
         self._names = names
         self._after = after or names.moved(moves)
 
-    def file(self, path: str, source: str) -> str | None:
-        """Return the new path of a file that ``source`` names by its path; None if that stays as it is."""
+    def file(self, path: str, source: str) -> str:
+        """Return the path by which a canvas shows a file, which other programs know as a whole path alone."""
         before = self._names.resolve(path, source).path
         if before is None:
-            return None
+            return path
         now = self._moves.get(before, before)
+        if fold_case(path) == fold_case(before):
+            return path if now == before else now
         leads = self._after.resolve(path, self._moves.get(source, source)).path == now
-        return None if now == path or (leads and before != path) else now
+        return path if leads else now
 
     def of(self, link: Link, source: str) -> str | None:
-        """Return the new target of a link in the note ``source``; None if it stays as it is."""
-        if not link.target:
-            return None
+        """Return the target of a link in the note ``source`` after the moves.
+
+        None if no target leads there.
+        """
         before = self._names.resolve(link.target, source)
-        if before.path is None:
-            return None
+        if not link.target or before.path is None:
+            return link.target
         now = self._moves.get(source, source), self._moves.get(before.path, before.path)
         was = source, before.path
-        target = moved_target(link, was, now, self._after, by_alias=before.by_alias, portable=self._portable)
-        return None if target == link.target else target
+        return moved_target(link, was, now, self._after, by_alias=before.by_alias, portable=self._portable)
 
 
 def _key(link: LinkRow) -> tuple[int, int, Place | None, str]:
     return link.note, link.link.line, link.link.place, link.link.target
 
 
-def _edits(wanted: Sequence[tuple[LinkRow, str]], vault: Vault, targets: Moves) -> Iterator[Edit]:
-    wanted = sorted(wanted, key=lambda pair: (pair[0].source, pair[0].link.line, pair[0].link.place or ()))
-    for source, pairs in groupby(wanted, key=lambda pair: pair[0].source):
-        lines = vault.lines(source) or ()
-        edits: list[Edit | None] = [None]
-        if is_markdown(source):
-            edits = [_quick_edit(source, row.link, target, lines) for row, target in pairs]
-        if None in edits:  # the note has changed since, or a link is written in another place
-            edits = [put(edit) for note, put in vault.notes(source) for edit in note_edits(note, targets)]
-            edits += _file_edits(source, lines, targets)
-        if not edits:
+def _edits(links: Iterable[LinkRow], vault: Vault, targets: Moves) -> Iterator[Edit]:
+    by_place = sorted(links, key=lambda row: (row.source, row.link.line, row.link.place or ()))
+    for source, rows in groupby(by_place, key=lambda row: row.source):
+        edits = [*_edits_of(source, [row.link for row in rows], vault, targets)]
+        if None in edits:
             vault.left.append(source)
         yield from (edit for edit in edits if edit)
 
 
-def _file_edits(path: str, lines: Sequence[str], targets: Moves) -> Iterator[Edit]:
-    """Yield the edits of the nodes of a canvas that show a file, and of the links of an Org file."""
+def _edits_of(path: str, links: Sequence[Link], vault: Vault, targets: Moves) -> Iterable[Edit | None]:
+    """Return the edits of a file with these links; None stands for a link that does not follow."""
+    lines: Sequence[str] | None = None
+    if kind_of(path) == "canvas" or any(link.kind == "embed" for link in links):
+        lines = vault.lines(path) or ()  # only the text has whole paths of cards, and images of Markdown
+    now = [(link, targets.of(as_written(link, lines or ()), path)) for link in links]
+    moved = [(link, target) for link, target in now if target != link.target]
+    if not moved and kind_of(path) != "canvas":
+        return ()
+    lines = vault.lines(path) or () if lines is None else lines
+    if is_markdown(path):
+        edits = [_quick_edit(path, link, target, lines) for link, target in moved]
+        if None not in edits:
+            return edits
+    # The note has changed since, or a link is written in another place.
+    return _read_edits(path, lines, {link.target for link, _ in moved}, vault, targets)
+
+
+def _read_edits(
+    path: str, lines: Sequence[str], wanted: Collection[str], vault: Vault, targets: Moves
+) -> Iterator[Edit | None]:
+    """Yield the edits of a file whose links are read now; the targets ``wanted`` should follow."""
+    found = set()
+    for note, put in vault.notes(path):
+        found |= {link.target for link in note.links}
+        yield from (edit and put(edit) for edit in note_edits(note, targets))
     for field in _fields(path, lines):
-        if field.field == "file" and (new := targets.file(field.text, path)):
-            yield Edit(path, field.whole, field.raw, escaped(new))
+        if field.field in FILE_FIELDS:
+            found.add(link_target(field.text))
+            if (new := targets.file(field.text, path)) != field.text:
+                yield Edit(path, field.whole, field.raw, escaped(new))
     if kind_of(path) == "org":
         from vaultseek.content.extractors import org  # needed for few vaults, so not imported at once
 
         for link in org.links(lines):
-            if link.written and (target := targets.of(link, path)):
-                yield Edit(path, link.written, link.target, target)
+            found.add(link.target)
+            if (target := targets.of(link, path)) != link.target:
+                yield _org_edit(path, link, target, lines, org.links)
+    if not is_markdown(path) and not found.issuperset(wanted):
+        yield None
+
+
+def _org_edit(
+    path: str,
+    link: Link,
+    target: str | None,
+    lines: Sequence[str],
+    read: Callable[[Sequence[str]], Iterable[Link]],
+) -> Edit | None:
+    if target is None or link.written is None:
+        return None
+    number, start, end = link.written
+    line = lines[number - 1]
+    fits = target in (each.target for each in read([line[:start] + target + line[end:]]))
+    return Edit(path, link.written, link.target, target) if fits else None
 
 
 def _fields(path: str, lines: Sequence[str]) -> Iterator[Written]:
@@ -213,21 +255,27 @@ def _in_card(field: Written, edit: Edit) -> Edit:
     return Edit(edit.path, place, old, escaped(edit.new))
 
 
-def note_edits(note: Note, targets: Moves) -> Iterator[Edit]:
-    """Yield the edits of a note whose links have just been read."""
+def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
+    """Yield the edits of a note whose links have just been read; None for a link that does not follow."""
     seen = set()
     for link in note.links:
-        target = targets.of(link, note.path)
-        if target is None or link.written is None or link.written in seen:
+        target = targets.of(as_written(link, note.lines), note.path)
+        if target == link.target or (link.written and link.written in seen):
             continue
         seen.add(link.written)
         yield link_edit(note.path, link, link.written, target, note.lines)
 
 
-def link_edit(path: str, link: Link, written: Place, target: str, lines: Sequence[str]) -> Edit:
-    """Return the edit that replaces the target of a link."""
+def link_edit(
+    path: str, link: Link, written: Place | None, target: str | None, lines: Sequence[str]
+) -> Edit | None:
+    """Return the edit that replaces the target of a link; None if it cannot be written there."""
+    if target is None or written is None:
+        return None
     old = lines[written.line - 1][written.start : written.end]
     markdown = not in_brackets(written, lines)
+    if not markdown and not can_be_in_brackets(target):
+        return None
     new = rewritten(old, target, markdown=markdown, quote=quote_before(link, lines))
     return Edit(path, written, old, new)
 
@@ -240,13 +288,22 @@ def quote_before(link: Link, lines: Sequence[str]) -> str:
     return before[-1:] if before.endswith(("'", '"')) else ""
 
 
+def as_written(link: Link, lines: Sequence[str]) -> Link:
+    """Return an image of Markdown as a Markdown link; every other link as it is."""
+    place = link.place
+    if link.kind != "embed" or place is None or place.line > len(lines):
+        return link
+    is_image = re.match(r"!\[(?!\[)", lines[place.line - 1][place.start :])
+    return replace(link, kind="markdown") if is_image else link
+
+
 def in_brackets(written: Place, lines: Sequence[str]) -> bool:
     """True if a target that is written at this place is that of a wikilink."""
     line = lines[written.line - 1]
     return line[: written.start].endswith("[[") and line[written.end :].startswith("]]")
 
 
-def _quick_edit(path: str, link: Link, target: str, lines: Sequence[str]) -> Edit | None:
+def _quick_edit(path: str, link: Link, target: str | None, lines: Sequence[str]) -> Edit | None:
     """Return the edit of a link at its place in the index; None if it is not there."""
     place = link.place
     if place is None or place.line > len(lines):

@@ -54,12 +54,17 @@ def _resolved(call: params.ResolveParams, follower: SeenFollower) -> JSON:
         link = Link(written.kind, written.target, written.heading, written.block, None, 1)
         target = targets.of(link, source)
         message = target.problem and problem_message(target.problem, link, target.candidates)
-        item = {**target.as_json(), "message": message, "moved": moved and moved.of(link, source)}
+        item = {**target.as_json(), "message": message, "moved": _moved(link, source, moved)}
         if target.problem == "missing_note":
             item["create"] = None if file_type(link.target) else manner.path_of(link.target, source)
             item["similar"] = _similar(link.target, source, follower, manner) if call.similar else []
         items.append(item)
     return {"links": items, "markdown": manner.links.markdown}
+
+
+def _moved(link: Link, source: str, moves: rename.Moves | None) -> str | None:
+    target = moves.of(link, source) if moves else None
+    return None if target == link.target else target
 
 
 def _similar(target: str, source: str, follower: SeenFollower, manner: Manner) -> list[JSON]:

@@ -21,9 +21,7 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
     The user is warned of files whose links do not follow.
     """
     answer = await session.ask("vault/rename", spot.root, **asked)
-    left = [path for path in answer["left"] if path not in without]
-    if left:
-        session.warn(f"links or tags that stay as they were: {', '.join(left)}")
+    warn_of_left(session, [path for path in answer["left"] if path not in without])
     return [
         Edit(
             item["path"],
@@ -34,6 +32,12 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
         for item in answer["edits"]
         if item["path"] not in without
     ]
+
+
+def warn_of_left(session: Session, paths: Sequence[str]) -> None:
+    """Warn the user of files whose links or tags do not follow."""
+    if paths:
+        session.warn(f"links or tags that stay as they were: {', '.join(paths)}")
 
 
 def workspace_edit(

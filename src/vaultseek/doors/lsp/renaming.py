@@ -11,6 +11,7 @@ from vaultseek.base.model import JSON, Heading, Link, Place
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.core.notes.rename import (
     Edit,
+    as_written,
     checked_name,
     file_name,
     heading_edit,
@@ -20,7 +21,7 @@ from vaultseek.core.notes.rename import (
 )
 from vaultseek.doors.lsp.cursor import heading_at, link_at, tag_at
 from vaultseek.doors.lsp.documents import Text
-from vaultseek.doors.lsp.edits import can_do, proposed_edits, workspace_edit
+from vaultseek.doors.lsp.edits import can_do, proposed_edits, warn_of_left, workspace_edit
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import targets
 from vaultseek.errors import NotFound, UsageError
@@ -129,13 +130,15 @@ async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -
     open_texts = await session.open_texts(spot.root)
     edits = await proposed_edits(session, spot, open_texts, moves=list(moves))
     for path, (_, text) in open_texts.items():
-        links = [link for link in text.note.links if link.written]
-        seen = set()
+        links = [as_written(link, text.lines) for link in text.note.links]
+        by_place: dict[Place | None, Edit | None] = {}
         for target in await targets(session, spot.beside(path), links, moves=moves):
-            written, moved = target.link.written, target.answer.get("moved")
-            if moved is not None and written is not None and written not in seen:
-                seen.add(written)
-                edits.append(link_edit(path, target.link, written, moved, text.lines))
+            link, moved = target.link, target.answer.get("moved")
+            if moved is not None:
+                by_place[link.written] = link_edit(path, link, link.written, moved, text.lines)
+        edits += filter(None, by_place.values())
+        if None in by_place.values():
+            warn_of_left(session, [path])
     return edits
 
 

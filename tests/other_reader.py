@@ -1,0 +1,209 @@
+"""A reader of links that is not the program's: it finds them with other parsers, and follows them slowly.
+
+``read_links`` finds the targets in a file with markdown-it, PyYAML and json; ``Reader`` follows them by the
+rules in ``content/markdown/resolve.py``, written once more. A link has a number: ``q1:`` before double
+brackets, ``t1`` in the text of a Markdown link, ``p1`` as the name of a property, ``n1`` as the id of a card.
+"""
+
+import json
+import posixpath
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from html.parser import HTMLParser
+from typing import Any
+from urllib.parse import unquote
+
+import yaml
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+# -- following links
+
+
+def fold(text: str) -> str:
+    """Return a name in the form that is compared."""
+    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    return re.sub("[\u00a0\u2007\u202f]", " ", folded)
+
+
+class Reader:
+    """The files of a vault, and where a target leads among them."""
+
+    def __init__(self, files: Mapping[str, Sequence[str]]) -> None:
+        self.files = files
+        self.folded = {path: fold(path) for path in files}
+
+    def find(self, target: str, source: str) -> str | None:
+        """Return the file that a target in the file ``source`` leads to."""
+        target = target.strip()
+        if not target:
+            return source
+        for form in (target, f"{target}.md"):
+            if found := self._literal(form, source):
+                return found
+        if target.startswith(("/", "./", "../")):
+            return None
+        if "/" not in target:
+            alias = (path for path, names in self.files.items() if fold(target) in map(fold, names))
+            if found := self._nearest(alias, source):
+                return found
+        return self._nearest((path for path in self.files if fold(page(path)) == fold(target)), "")
+
+    def _literal(self, target: str, source: str) -> str | None:
+        wanted = fold(target)
+        if target.startswith(("/", "./", "../")):
+            start = "" if target.startswith("/") else posixpath.dirname(fold(source))
+            path = posixpath.normpath(posixpath.join(start, wanted.lstrip("/")))
+            return self._spelled((each for each, name in self.folded.items() if name == path), target)
+        exact = [each for each, name in self.folded.items() if name == wanted]
+        if exact:
+            return self._spelled(exact, target)
+        ending = [each for each, name in self.folded.items() if name.endswith(f"/{wanted}")]
+        return self._nearest(ending, source)
+
+    def _spelled(self, paths: Iterable[str], target: str) -> str | None:
+        name = target.rpartition("/")[2]
+        return min(paths, key=lambda path: (posixpath.basename(path) != name, len(path), path), default=None)
+
+    def _nearest(self, paths: Iterable[str], source: str) -> str | None:
+        folder = posixpath.dirname(self.folded.get(source, fold(source)))
+        below = f"{folder}/" if folder else ""
+
+        def order(path: str) -> tuple[bool, int, str]:
+            return not self.folded[path].startswith(below), len(unicodedata.normalize("NFC", path)), path
+
+        return min(paths, key=order, default=None)
+
+
+def page(path: str) -> str:
+    """Return the page of Logseq that a file is; "" for any other."""
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    name = re.sub("(?<=[^_])___(?=[^_])", "/", stem)
+    name = re.sub("%(?:2[25AF]|3[ACEF]|5C|7C)", lambda sign: unquote(sign[0]), name, flags=re.IGNORECASE)
+    return "" if name == stem else name
+
+
+def is_path(target: str, source: str, path: str) -> bool:
+    """True if a target is the very path to a file from the folder of another."""
+    joined = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    return joined in (path, path.removesuffix(".md"))
+
+
+# -- finding links
+
+_WIKI = re.compile(r"q(\d+):!?\[\[((?:(?!\]\])[^\[|#\n])*)(#[^|\n]*?)?(?:\|[^\n]*?)?\]\]")
+_PROPERTY = re.compile(r"\[\[([^|#]*)(#[^|]*)?(\|.*)?\]\]")
+_ORG = re.compile(r"\[\[(?:file:)?((?:(?!::)[^\]])*)(?:::[^\]]*)?\]\[t(\d+)\]\]")
+_BASE = re.compile(r"q(\d+) \|\| (?:file\.hasLink|link)\(\\?[\"'](.*?)\\?[\"']\)")
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+def read_links(path: str, text: str) -> dict[int, str]:
+    """Return the targets of the links in a file, without fragments, by the numbers of the links."""
+    suffix = path.rpartition(".")[2]
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+    if suffix == "md":
+        front, body = _parted(text)
+        return _of_properties(front) | _of_markdown(body)
+    if suffix in ("canvas", "excalidraw"):
+        return _of_nodes(json.loads(text))
+    if suffix == "org":
+        return {int(number): target for target, number in _ORG.findall(text)}
+    if suffix == "base":
+        return {int(number): target for number, target in _BASE.findall(text)}
+    if suffix == "html":
+        page = _Page()
+        page.feed(text)
+        return page.links
+    return {}
+
+
+def properties(text: str) -> Any:
+    """Return the frontmatter of a note. Raises YAMLError."""
+    return yaml.safe_load(_parted(text.removeprefix("\ufeff").replace("\r\n", "\n"))[0])
+
+
+def _parted(text: str) -> tuple[str, str]:
+    match = re.match(r"---\n(.*?\n)---\n", text, re.DOTALL)
+    return (match[1], text[match.end() :]) if match else ("", text)
+
+
+def _of_properties(front: str) -> dict[int, str]:
+    links = {}
+    for key, value in (yaml.safe_load(front) or {}).items():
+        values = value if isinstance(value, list) else [value]
+        inner = [each for item in values for each in (item.values() if isinstance(item, dict) else [item])]
+        for each in inner:
+            if not (re.fullmatch("p[0-9]+", str(key)) and isinstance(each, str)):
+                continue
+            if match := _PROPERTY.fullmatch(each.strip()):
+                links[int(key[1:])] = match[1].strip()
+            else:
+                links |= _of_markdown(each.strip())
+    return links
+
+
+def _of_markdown(body: str) -> dict[int, str]:
+    links: dict[int, str] = {}
+    # A link in double brackets is read before code, as in Obsidian: a name may contain a backtick.
+    body = re.sub(r"q\d+:!?\[\[[^\n]*?\]\]", lambda link: link[0].replace("`", "\ue002"), body)
+    for token in _markdown().parse(body):
+        if token.type != "inline":
+            continue
+        children = token.children or []
+        eaten = "".join(child.content for child in children if child.type == "code_inline")
+        for match in _WIKI.finditer(token.content):
+            if "[[" not in eaten.replace("[[decoy]]", ""):
+                links[int(match[1])] = match[2].strip().replace("\ue002", "`")
+        for number, address in _addresses(children):
+            links[number] = unquote(address.partition("#")[0])
+    return links
+
+
+def _addresses(children: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    opened: list[tuple[str, str]] = []
+    for child in children:
+        if child.type == "link_open":
+            opened.append((str(child.attrs["href"]), ""))
+        elif child.type == "link_close":
+            address, label = opened.pop()
+            if match := re.search(r"t(\d+)", label):
+                yield int(match[1]), address
+        elif child.type == "image" and (match := re.search(r"t(\d+)", child.content)):
+            yield int(match[1]), str(child.attrs["src"])
+        elif opened:
+            opened[-1] = opened[-1][0], opened[-1][1] + child.content
+
+
+def _of_nodes(drawing: Any) -> dict[int, str]:
+    links = {}
+    for node in drawing.get("nodes") or drawing.get("elements"):
+        number = re.fullmatch(r"n(\d+)", node["id"])
+        for name in ("file", "background"):
+            if number and name in node:
+                links[int(number[1])] = node[name]
+        if number and "link" in node and (match := _PROPERTY.fullmatch(node["link"])):
+            links[int(number[1])] = match[1]
+        if "text" in node:
+            links |= _of_markdown(node["text"])
+    return links
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.links: dict[int, str] = {}
+        self.address = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.address = dict(attrs).get("href") or self.address
+
+    def handle_data(self, data: str) -> None:
+        if match := re.search(r"t(\d+)", data):
+            self.links[int(match[1])] = unquote(self.address.partition("#")[0])
