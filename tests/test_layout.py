@@ -69,7 +69,15 @@ SLOW_TO_IMPORT = {
 }
 """Modules that a search on the command line does without; each takes milliseconds to import."""
 NEEDED_TO_SEARCH = {
-    *("errors", "base.limits", "base.paths", "base.text", "client.caller", "client.conversation"),
+    *(
+        "errors",
+        "base.limits",
+        "base.paths",
+        "base.text",
+        "base.zone",
+        "client.caller",
+        "client.conversation",
+    ),
     *("protocol.wire.reach", "protocol.wire.frame", "protocol.wire.protocol"),
     *("doors.cli.main", "doors.cli.exit_codes", "doors.cli.garbage", "doors.cli.output", "doors.cli.connect"),
     *("doors.cli.invocation", "doors.cli.arguments", "doors.cli.search_call", "doors.cli.terminal"),

@@ -4,11 +4,14 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from semantic_here import open_here
+from vaultseek.base.zone import client_zone
 from vaultseek.core.notes.lookup import resolve_note
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -48,6 +51,17 @@ def run_alone(
         timeout=100,
         check=False,
     )
+
+
+@contextmanager
+def in_zone(name: str) -> Iterator[ZoneInfo]:
+    """Answer as for a client in this zone."""
+    zone = ZoneInfo(name)
+    token = client_zone.set(zone)
+    try:
+        yield zone
+    finally:
+        client_zone.reset(token)
 
 
 async def until(condition: Callable[[], Any]) -> None:

@@ -79,7 +79,7 @@ class VaultRetriever(BaseRetriever):  # type: ignore[misc]  # LlamaIndex is not 
     ``vault`` is a name or a folder, by default the vault around the current folder. ``limit`` is the maximum
     number of nodes. ``options`` are those of ``Client.search``, such as ``mode`` and ``filters``.
     Scores are in [0, 1], the best has 1. Metadata of a node: ``path``, ``title``, ``heading``, ``start_line``
-    and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601, UTC), ``untrusted`` (always true,
+    and ``end_line`` (1-based, inclusive), ``tags``, ``modified`` (ISO 8601), ``untrusted`` (always true,
     because a note may contain instructions for a model), and ``partial``, the lanes that were left out.
 
     Retrieving raises NotRunning if no daemon runs (``vaultseek start`` starts one) and the daemon's errors.

@@ -24,8 +24,8 @@ def test_an_indexer_counts_as_silent_after_a_while():
     reason = silent.behind()
     assert reason is not None
     assert reason.code == "behind"
-    assert "indexer-1 has been silent since 1970-01-12 13:46:39 UTC" in reason.text
-    assert "last up to date with its folder 1970-01-12 13:46:19 UTC" in reason.text
+    assert "indexer-1 has been silent since 1970-01-12 13:46:39+00:00" in reason.text
+    assert "last up to date with its folder 1970-01-12 13:46:19+00:00" in reason.text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import unicodedata
-from datetime import UTC, datetime
 from functools import cache
 
 SYLLABIC = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -150,12 +149,6 @@ def remove_hidden(text: str) -> str:
     return text if text.isascii() and text.isprintable() else text.translate(_hidden_table())
 
 
-def dates(created: str | None, modified: str) -> str:
-    """Return the days of two ISO times in words; the creation only if it is earlier."""
-    written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
-    return f"{written}changed {modified[:10]}"
-
-
 def tokens(text: str) -> int:
     """Estimate the tokens of ``text``; the estimate is high."""
     return -(-len(text.encode("utf-8", "replace")) // TOKEN_BYTES)
@@ -216,8 +209,3 @@ def _hidden_table() -> dict[int, str | None]:
     table: dict[int, str | None] = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
     table |= dict.fromkeys(code for first, last in _INVISIBLE for code in range(first, last + 1))
     return {code: replacement for code, replacement in table.items() if code not in (9, 10)}
-
-
-def iso_time(seconds: float) -> str:
-    """Format a Unix time as ISO 8601, in UTC, to the second."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

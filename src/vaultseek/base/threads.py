@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -51,17 +51,20 @@ class Turns:
 
 
 class Threads(ThreadPoolExecutor):
-    """A pool that records in ``waiting`` when work is queued and when it starts."""
+    """A pool that records in ``waiting`` when work is queued and when it starts.
+
+    Work runs in the context of the request that queued it.
+    """
 
     def submit(self, function: Callable[..., T], /, *arguments: Any, **more: Any) -> Future[T]:
         """Queue work."""
-        request = waiting.get()
+        request, context = waiting.get(), copy_context()
         if request is None or request.had_turn:
-            return super().submit(function, *arguments, **more)
+            return super().submit(context.run, function, *arguments, **more)
 
         def run() -> T:
             request.since = None
-            return function(*arguments, **more)
+            return context.run(function, *arguments, **more)
 
         request.since = time.monotonic()
         return super().submit(run)

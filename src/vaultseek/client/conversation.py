@@ -10,6 +10,7 @@ import time
 
 from vaultseek.base.limits import ANSWER_BYTES, RECONNECT_FIRST_SECONDS
 from vaultseek.base.text import quote
+from vaultseek.base.zone import zone_for_daemon
 from vaultseek.errors import Cancelled, ProtocolError, Unavailable, VaultseekError
 from vaultseek.protocol.wire import protocol
 from vaultseek.protocol.wire.frame import FrameReader, encode
@@ -71,9 +72,12 @@ class Conversation:
         self._pending: set[int] = set()
 
     def initialize(self, name: str) -> tuple[int, bytes]:
-        """Return the id and the frame of ``initialize``, with the token if the connection needs one."""
-        token = {"token": self._secrets.token} if self._secrets else {}
-        params = {"protocol_version": protocol.VERSION, "client": name, **token}
+        """Return the id and the frame of ``initialize``, with the zone, and the token if one is needed."""
+        params: JSON = {"protocol_version": protocol.VERSION, "client": name}
+        if self._secrets:
+            params["token"] = self._secrets.token
+        if zone := zone_for_daemon(may_be_remote=self._secrets is not None):
+            params["time_zone"] = zone
         return self.request(protocol.INITIALIZE, params)
 
     def verify(self, server: JSON) -> None:

@@ -65,7 +65,13 @@ def _launch(command: Sequence[str], log: Path, path: Path, until: float) -> None
     try:
         offset = os.fstat(output).st_size
         child = subprocess.Popen(
-            list(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            # Each client sends its own zone; one that has none must not get that of whoever was first.
+            env={name: value for name, value in os.environ.items() if name != "TZ"},
         )
     except OSError as error:
         raise Unavailable(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from vaultseek.base.failpoints import seconds_of
 from vaultseek.base.model import REASON_CODES, Reason
+from vaultseek.base.when import local_time
 
 BEAT_SECONDS = 5.0
 """Time between two heartbeats."""
@@ -80,4 +81,4 @@ class Heartbeat:
 
 
 def _moment(seconds_ago: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(time.time() - seconds_ago))
+    return local_time(time.time() - seconds_ago).isoformat(" ", "seconds")

@@ -466,10 +466,10 @@ def test_a_session_of_claude_code_is_its_turns_with_time_and_project():
         + '\n{"type": "assis',
     )
     assert note.title == "Float switch"
-    assert note.frontmatter == {"date": "2026-03-04", "project": "/home/ana/sump"}
+    assert note.frontmatter == {"date": "2026-03-04T10:22:07.079Z", "project": "/home/ana/sump"}
     assert [(each.name, note.lines[each.line - 1]) for each in note.places] == [
-        ("turn=1", "# User 2026-03-04 10:22"),
-        ("turn=2", "# Agent 2026-03-04 10:22"),
+        ("turn=1", "# User 2026-03-04 10:22 UTC"),
+        ("turn=2", "# Agent 2026-03-04 10:22 UTC"),
     ]
     text = "\n".join(note.lines)
     assert "pump\nnot stop?" in text
@@ -499,7 +499,7 @@ def test_a_session_of_codex_is_its_turns():
         ),
     )
     assert note.title == "Draw the well"
-    assert note.frontmatter == {"date": "2026-03-05", "project": "/home/ana/well"}
+    assert note.frontmatter == {"date": "2026-03-05T08:00:00.000Z", "project": "/home/ana/well"}
     assert [line for line in note.lines if line and not line.startswith("#")] == ["Draw the well", "Done."]
 
 

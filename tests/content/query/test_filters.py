@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.base.model import Task
+from vaultseek.base.when import When
 from vaultseek.content.query.facts import Scope
 from vaultseek.content.query.filters import (
     And,
@@ -47,7 +48,7 @@ class Facts:
     aliases: Sequence[str] = ()
     tags: Sequence[str] = ()
     properties: Mapping[str, Any] = field(default_factory=dict)
-    created: float | None = None
+    created: When | None = None
     modified: float | None = None
     links: Sequence[str] = ()
     backlinks: Sequence[str] = ()
@@ -428,7 +429,7 @@ notes = st.builds(
     properties=st.dictionaries(
         st.sampled_from(["p", "P", "q"]), st.sampled_from([None, 1, "1", [0, 2], "x"])
     ),
-    created=st.sampled_from([None, 0.0, 4e9]),
+    created=st.sampled_from([None, When(0.0), When(4e9), When(4e9, "day")]),
     tasks=st.lists(st.builds(Task, st.sampled_from([" ", "x"]), st.just("keel"), st.just(1)), max_size=2),
 )
 

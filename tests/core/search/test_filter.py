@@ -20,7 +20,7 @@ from vaultseek.content.query.grammar import parse_query
 from vaultseek.core.search.filter import COLUMNS, LedgerFacts, filter_notes, those_within
 from vaultseek.core.search.prefilter import prefilter
 from vaultseek.store.ledger import Ledger
-from worlds import World, write_files
+from worlds import World, in_zone, write_files
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
@@ -234,3 +234,29 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ledger]:
 )
 def test_regular_expressions_and_shown_headings(query: str, expected: set[str], named: Ledger) -> None:
     assert paths(query, named) == expected
+
+
+@pytest.mark.parametrize("name", ["Pacific/Kiritimati", "Europe/Berlin", "America/Los_Angeles"])
+def test_l5_the_same_filter_is_decided_in_the_zone_of_each_client(world, name):
+    late = "2026-03-15T23:30:00Z"
+    made = world(
+        {"2026-03-16.md": "", "a.md": f"---\ncreated: {late}\n---\n", "b.md": f"---\nat: {late}\n---\n"}
+    )
+    for query, other in (
+        ("created:2026-03-16", "a.md"),
+        ("[at:2026-03-16]", "b.md"),
+        ("[at:>=2026-03-16]", "b.md"),
+    ):
+        found = {}
+        for each in ("Pacific/Kiritimati", name):
+            with in_zone(each):
+                condition = parse_query(query).filter
+                result = filter_notes(condition, made.ledger)
+                assert result is not None
+                assert result.ids.tolist() == by_reading(condition, made.ledger)
+                found[each] = {row.path for row in made.ledger.notes.by_id(result.ids.tolist()).values()}
+        assert (other in found["Pacific/Kiritimati"], other in found[name]) == (
+            True,
+            name != "America/Los_Angeles",
+        )
+        assert ("2026-03-16.md" in found[name]) is query.startswith("created")

@@ -1,18 +1,19 @@
 """When a note is from: its properties, its name, the file."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from semantic_here import measured_here
-from vaultseek.content.markdown.frontmatter import created_time, file_name_time, property_time
+from vaultseek.base.when import When
+from vaultseek.content.markdown.frontmatter import created_when, file_name_when, property_when
 from vaultseek.content.markdown.parse import parse
 from vaultseek.settings.search import RecencySettings, SearchSettings
 
 
-def day(year: int, month: int, date: int) -> float:
-    return datetime(year, month, date).timestamp()
+def day(year: int, month: int, date: int) -> When:
+    return When(datetime(year, month, date, tzinfo=UTC).timestamp(), "day")
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def day(year: int, month: int, date: int) -> float:
     ],
 )
 def test_a_file_name_may_hold_a_day(path, expected):
-    assert file_name_time(path) == expected
+    assert file_name_when(path) == expected
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,13 @@ def test_a_file_name_may_hold_a_day(path, expected):
     ],
 )
 def test_what_is_no_day_is_none(path):
-    assert file_name_time(path) is None
+    assert file_name_when(path) is None
 
 
 def test_the_first_property_that_is_a_date_counts():
     stated: dict[str, Any] = {"due": "soon", "date": "2026-03-01", "created": "2020-01-01"}
-    assert property_time(stated, ("missing", "due", "date", "created")) == day(2026, 3, 1)
-    assert property_time(stated, ("due",)) is None
+    assert property_when(stated, ("missing", "due", "date", "created")) == day(2026, 3, 1)
+    assert property_when(stated, ("due",)) is None
 
 
 @pytest.mark.parametrize(
@@ -67,14 +68,14 @@ def test_the_first_property_that_is_a_date_counts():
 )
 def test_the_creation_date_may_be_written_in_several_ways(written, hour):
     note = parse(f"---\n{written}\n---\n", "n.md")
-    assert datetime.fromtimestamp(created_time(note, 0.0)).strftime("%F %H") == f"2024-01-05 {hour:02}"
+    assert created_when(note, 0.0).local.strftime("%F %H") == f"2024-01-05 {hour:02}"
 
 
 @pytest.mark.parametrize(
     "value", [2024, 202401, True, 5.5, "[[Plan]]", "2024-13-1", "2024-1-5 later", ["2024-01-05"]]
 )
 def test_a_property_that_is_no_date_is_none(value):
-    assert property_time({"created": value}, ("created",)) is None
+    assert property_when({"created": value}, ("created",)) is None
 
 
 @pytest.mark.parametrize(

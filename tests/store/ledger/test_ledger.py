@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.base.model import Chunk, Link, Note, Problem
+from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
 from vaultseek.store.ledger import IndexedNote, Ledger, UnchangedNote
 from vaultseek.store.ledger.examine import count
@@ -33,7 +34,7 @@ def indexed(path: str, *texts: str, title: str = "T", links: tuple[Link, ...] = 
     chunks = tuple(Chunk(f"{path}:{text}", (), 1, 1, text) for text in texts)
     note = Note(path, title, links=links, **parts)
     keys = tuple(link.target.casefold() for link in links)
-    return IndexedNote(note, chunks, keys, STAT, False, repr(texts).encode(), 100.0, 50.0)
+    return IndexedNote(note, chunks, keys, STAT, False, repr(texts).encode(), 100.0, When(50.0))
 
 
 def put(ledger: Ledger, *notes: IndexedNote) -> list[int]:
@@ -81,7 +82,7 @@ def test_everything_is_there_when_it_is_opened_again(tmp_path):
 def test_a_failed_commit_leaves_everything_as_it_was(ledger):
     put(ledger, indexed("a.md", "one"))
     before = ledger.revision
-    broken = IndexedNote(Note("b.md", "T", links=(link("x"),)), (), (), STAT, False, b"h", 0.0, 0.0)
+    broken = IndexedNote(Note("b.md", "T", links=(link("x"),)), (), (), STAT, False, b"h", 0.0, When(0.0))
     with pytest.raises(ValueError):
         put(ledger, indexed("c.md", "two"), broken)
     assert (ledger.revision, ledger.notes.by_path("c.md")) == (before, None)

@@ -191,7 +191,12 @@ local function on_connect(pipe, secrets)
   M.send({
     id = last_id,
     method = "initialize",
-    params = { protocol_version = PROTOCOL, client = "neovim", token = (secrets or {}).token },
+    params = {
+      protocol_version = PROTOCOL,
+      client = "neovim",
+      token = (secrets or {}).token,
+      time_zone = os.getenv("TZ"), -- the daemon knows its machine's, so only another one is sent
+    },
     again = true,
     done = function(problem, answer)
       if secrets then

@@ -140,7 +140,9 @@ export class Daemon {
 		try {
 			check();
 			this.greeted = connection;
-			const first = { protocol_version: PROTOCOL_VERSION, client: this.client };
+			// The daemon knows the zone of its machine, so only another one is sent.
+			const zone = process.env.TZ ? { time_zone: process.env.TZ } : {};
+			const first = { protocol_version: PROTOCOL_VERSION, client: this.client, ...zone };
 			const hello = await inTime(this.patience.hello, send(connection, "initialize", first));
 			check();
 			checkHello(hello);

@@ -11,6 +11,8 @@ from vaultseek.content.markdown.decode import decode
 
 SPEAKERS = {"user": "User", "assistant": "Agent"}
 TITLE_CHARS = 80
+TIME_CHARS = 40
+"""Maximum length of a turn's time; a log may have anything in its place."""
 SECRET = "[secret]"
 _TEXTS = frozenset(("text", "input_text", "output_text"))
 """Types of the items of a message that somebody wrote; the others are tools, pictures and thoughts."""
@@ -54,7 +56,7 @@ _ASSIGNED = re.compile(
 
 
 class Turn(NamedTuple):
-    """One turn: its text, speaker, and day and time, empty if they are not known."""
+    """One turn: its text, speaker, and its moment in ISO 8601, empty if it is not known."""
 
     speaker: str
     when: str
@@ -72,7 +74,7 @@ def read(data: bytes, path: str) -> Note:
         if made.full:
             break
         made.place(f"turn={number}")
-        made.heading(1, f"{SPEAKERS[turn.speaker]} {turn.when}".strip())
+        made.heading(1, f"{SPEAKERS[turn.speaker]} {_shown(turn.when)}".strip())
         made.paragraph(turn.text)
     summary = next((each["summary"] for each in entries if isinstance(each.get("summary"), str)), "")
     asked = next((turn.text for turn in turns if turn.speaker == "user"), turns[0].text)
@@ -119,8 +121,13 @@ def _turns(entries: list[JSON]) -> Iterator[Turn]:
             continue
         text = without_secrets(_ADDED.sub("", _text(message.get("content"))).strip())
         if text:
-            when = str(entry.get("timestamp") or "")[:16].replace("T", " ")
-            yield Turn(speaker, when, text)
+            yield Turn(speaker, str(entry.get("timestamp") or "")[:TIME_CHARS], text)
+
+
+def _shown(when: str) -> str:
+    """Return a moment to the minute; agents write it in UTC, and the text is the same for every reader."""
+    minute = when[:16].replace("T", " ")
+    return f"{minute} UTC" if when.endswith("Z") else minute
 
 
 def _text(content: Any) -> str:
@@ -133,5 +140,5 @@ def _text(content: Any) -> str:
 
 def _properties(entries: list[JSON], turns: list[Turn]) -> JSON:
     project = next((each["cwd"] for each in entries if isinstance(each.get("cwd"), str)), None)
-    found = {"date": turns[0].when[:10], "project": project and one_line(project)}
+    found = {"date": turns[0].when, "project": project and one_line(project)}
     return {name: value for name, value in found.items() if value}

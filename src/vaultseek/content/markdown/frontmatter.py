@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.base.model import JSON, Link, Note, Place, PlacedTag, Problem
+from vaultseek.base.when import When, read_when
 from vaultseek.content.markdown.links import property_link
 
 if TYPE_CHECKING:
@@ -177,37 +177,31 @@ _STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6
 """A day at the start of a file name; the ids of Zettelkasten notes have hours and minutes as well."""
 
 
-def created_time(note: Note, modified: float) -> float:
-    """Return the creation time as Unix time."""
-    created = property_time(note.frontmatter, CREATED_PROPERTIES)
-    if created is None:
-        created = file_name_time(note.path)
-    return modified if created is None else created
+def created_when(note: Note, modified: float) -> When:
+    """Return the date in a note or its file name, else the Unix time ``modified``."""
+    created = property_when(note.frontmatter, CREATED_PROPERTIES)
+    return created or file_name_when(note.path) or When(modified)
 
 
-def property_time(properties: Mapping[str, Any], names: Iterable[str]) -> float | None:
-    """Return the Unix time of the first of these properties with a date; case does not matter in names."""
+def property_when(properties: Mapping[str, Any], names: Iterable[str]) -> When | None:
+    """Return the first of these properties that is a date; case does not matter in names."""
     if not properties:  # as of most notes that a search ranks
         return None
     values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
-    moments = (_moment(values.get(name.casefold())) for name in names)
-    return next((moment for moment in moments if moment is not None), None)
+    dates = (_date(values.get(name.casefold())) for name in names)
+    return next((date for date in dates if date is not None), None)
 
 
-def file_name_time(path: str) -> float | None:
-    """Return the start of the day in a note's file name; None if there is none."""
+def file_name_when(path: str) -> When | None:
+    """Return the day in a note's file name; None if there is none."""
     name = path.rpartition("/")[2]
     match = _DAY.search(name) or _STAMP.match(name)
-    return _moment("{year}-{month}-{day}".format(**match.groupdict())) if match else None
+    return _date("{year}-{month}-{day}".format(**match.groupdict())) if match else None
 
 
-def _moment(value: object) -> float | None:
-    """Return the Unix time of an ISO 8601 date, which may be a link to the note of a day or lack zeros."""
-    text = iso_date(str(value)) if isinstance(value, str | int) else ""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except (ValueError, OverflowError, OSError):
-        return None
+def _date(value: object) -> When | None:
+    """Read a date in ISO 8601, which may be a link to the note of a day or lack zeros."""
+    return read_when(iso_date(str(value))) if isinstance(value, str | int) else None
 
 
 def iso_date(text: str) -> str:

@@ -33,10 +33,9 @@ def parse_period(text: str, now: datetime) -> Period | None:
     to dates that name none.
     """
     words = " ".join(text.casefold().split())
-    clock = now.replace(tzinfo=None)
     for parse_form in (_iso, _relative, _calendar, _weekday, _named):
         try:
-            span = parse_form(words, clock)
+            span = parse_form(words, now)
             if span is not None:
                 return Period(_aware(span[0], now), _end(span, now))
         except (ValueError, OverflowError):
@@ -105,7 +104,10 @@ def _relative(words: str, now: datetime) -> _Span | None:
     if not match:
         return None
     unit = match[2][0]
-    moment = now - _UNITS[unit](int(match[1]))
+    if unit == "h" and now.tzinfo is not None:  # hours that passed, also when the clock was put forward
+        moment = (now.astimezone(UTC) - _UNITS[unit](int(match[1]))).astimezone(now.tzinfo)
+    else:
+        moment = now - _UNITS[unit](int(match[1]))
     if match[3] and unit != "h":
         return _midnight(moment), relativedelta(days=1)
     return moment, None

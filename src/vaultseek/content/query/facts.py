@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import is_unspaced
+from vaultseek.base.when import When
 
 Scope = Literal["content", "source", "section", "line", "block"]
 """``source`` is the whole text as it is written, ``content`` as a reader sees it."""
@@ -34,8 +35,8 @@ class NoteFacts(Protocol):
         """Frontmatter: text, number, bool, None or a list of these."""
 
     @property
-    def created(self) -> float | None:
-        """Unix time, None if unknown."""
+    def created(self) -> When | None:
+        """The day or time, None if unknown."""
 
     @property
     def modified(self) -> float | None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 from vaultseek.base import limits
 from vaultseek.base.text import blank_controls
+from vaultseek.base.when import present
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.query.dates import parse_period
 from vaultseek.content.query.filters import (
@@ -35,7 +36,7 @@ def from_fields(fields: Mapping[str, object], *, now: datetime | None = None) ->
     those of :func:`vaultseek.content.query.dates.parse_period`, relative to ``now``. Raises BadQuery, which
     names the field, for an unknown field, an invalid value, and more values than ``limits.QUERY_TERMS``.
     """
-    moment = now or datetime.now()
+    moment = now or present()
     values = [(field, value) for field, value in fields.items() for value in _texts(field, value)]
     if len(values) > limits.QUERY_TERMS:
         raise BadQuery(f"{len(values)} filters are more than {limits.QUERY_TERMS}; use fewer")

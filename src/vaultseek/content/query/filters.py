@@ -12,12 +12,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import lru_cache
 from typing import Any, Literal
 
 from vaultseek.base.model import Task
 from vaultseek.base.text import fold
+from vaultseek.base.when import When
+from vaultseek.base.zone import zone
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.frontmatter import iso_date
 from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
@@ -305,7 +307,8 @@ class PropertyEquals:
     """Notes whose property, or an element of it, equals ``value`` in the ``comparable`` form.
 
     A number, but not a text, equals every spelling of it: ``05`` and ``1e3`` are 5 and 1000. So does a day:
-    ``2026-1-10`` and ``10.01.2026`` are 2026-01-10. A link is equal to the end of its target, too.
+    ``2026-1-10`` and ``10.01.2026`` are 2026-01-10; a time on it, in the reader's zone, also equals it. A
+    link is equal to the end of its target, too.
     """
 
     name: str
@@ -319,7 +322,7 @@ class PropertyEquals:
             comparable(element) == value
             or (isinstance(element, str) and is_link_to(element, value))
             or (is_exact and not isinstance(element, str) and number_of(element) == number)
-            or (_date(date) is not None and isinstance(element, str) and _date_text(element) == date)
+            or (_date(date) is not None and isinstance(element, str) and _is_date(element, date))
             for element in _elements(facts, self.name)
         )
 
@@ -372,9 +375,9 @@ class PropertyCompare:
         if number is not None and bound_number is not None:
             return _COMPARE[self.comparison](number, bound_number)
         text = _date_text(element) if isinstance(element, str) else ""
-        value = _period(text) if _DATE.match(text) else None
+        value = _period(text, zone()) if _DATE.match(text) else None
         bound_text = _date_text(self.value)
-        bound = _period(bound_text)
+        bound = _period(bound_text, zone())
         if value is None or bound is None:
             return False
         if self.comparison == "<=":
@@ -400,11 +403,10 @@ class Dated:
     end: datetime | None
 
     def matches(self, facts: NoteFacts) -> bool:
-        seconds = facts.created if self.field == "created" else facts.modified
-        if seconds is None or seconds != seconds:
-            return False
-        late_enough = self.start is None or seconds >= unix_time(self.start)
-        return late_enough and (self.end is None or seconds < unix_time(self.end))
+        when = facts.created
+        if self.field == "modified":
+            when = None if facts.modified is None else When(facts.modified)
+        return when is not None and when.is_within(self.start, self.end)
 
     def __str__(self) -> str:
         bounds = [f"from {self.start:%Y-%m-%d %H:%M} on"] if self.start else []
@@ -499,7 +501,7 @@ def _flat(parts: Iterable[Filter | None], kind: type[And] | type[Or]) -> tuple[F
 def is_bound(value: str) -> bool:
     """True if ``value`` can be compared by order: it is a number, or an ISO date of at least a year alone."""
     text = _date_text(value)
-    return _number_like(value) is not None or bool(_date(text) and parse_period(text, _LOCAL))
+    return _number_like(value) is not None or bool(_date(text) and parse_period(text, _SOME_TIME))
 
 
 def _date_text(value: str) -> str:
@@ -509,30 +511,39 @@ def _date_text(value: str) -> str:
     return fold(days[0] if len(days) == 1 else text)
 
 
+def _is_date(element: str, date: str) -> bool:
+    """True if an element is a folded ISO date, or a time on it if it is a day."""
+    text = _date_text(element)
+    if text == date or not (_TIME.match(text) and _DAY.fullmatch(date)):
+        return text == date
+    time, day = _period(text, zone()), _period(date, zone())
+    return bool(time and day and day.end and day.start <= time.start < day.end)
+
+
 def _date(text: str) -> re.Match[str] | None:
     """Match the ISO date that a folded text begins with, or the year that it is."""
     return _DATE.match(text) or _YEAR.fullmatch(text)
 
 
 @lru_cache(maxsize=4096)
-def _period(text: str) -> Period | None:
-    """Return the period of a folded ISO date, of its day if the rest is no time; None if it is none."""
+def _period(text: str, zone: tzinfo) -> Period | None:
+    """Return the period of a folded ISO date, of its day if the rest is no time; None if it is none.
+
+    A date without a zone is in this one.
+    """
     match = _date(text)
     if match is None:
         return None
-    return parse_period(text, _LOCAL) or parse_period(match[0].rstrip("t "), _LOCAL)
+    now = _SOME_TIME.replace(tzinfo=zone)
+    return parse_period(text, now) or parse_period(match[0].rstrip("t "), now)
 
 
-def unix_time(moment: datetime) -> float:
-    """Return the Unix time of an aware datetime, of any year."""
-    return (moment - _EPOCH).total_seconds()
-
-
-_LOCAL = datetime(2000, 1, 1)
-"""A naive time: dates without a zone are in the local one."""
-_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+_SOME_TIME = datetime(2000, 1, 1)
+"""Any time, for dates that are not relative to the present."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?(?:$|[t ])")
 _YEAR = re.compile(r"[0-9]{4}")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(_DAY.pattern + r"[t ][0-9]")
 _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
     "<=": operator.le,

@@ -21,6 +21,7 @@ from datetime import datetime
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.text import blank_controls
+from vaultseek.base.when import present
 from vaultseek.content.query.filters import Filter, HasTask, Within, conjuncts, leaves, texts_of
 from vaultseek.content.query.syntax import parse_tree
 from vaultseek.content.query.tree import Condition, Node, Phrase, Word, required_filter, required_leaves
@@ -65,7 +66,7 @@ class Query:
 
 
 def parse_query(text: str, *, now: datetime | None = None, words: Collection[str] = ()) -> Query:
-    """Parse ``text``; relative dates count from ``now``, by default the clock's local time.
+    """Parse ``text``; relative dates count from ``now``, by default the reader's local time.
 
     The doubtful terms ``words`` are read as words.
 
@@ -74,7 +75,7 @@ def parse_query(text: str, *, now: datetime | None = None, words: Collection[str
     """
     _check_length(text)
     normal = unicodedata.normalize("NFC", blank_controls(text))
-    tree, notes, doubtful = parse_tree(normal, now or datetime.now(), words)
+    tree, notes, doubtful = parse_tree(normal, now or present(), words)
     condition = required_filter(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
         raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")

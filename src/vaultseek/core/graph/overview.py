@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON
-from vaultseek.base.text import iso_time
+from vaultseek.base.when import When, iso_time
 from vaultseek.core.graph.structure import Bridges, Structure
 from vaultseek.core.notes.read import about
 from vaultseek.store.graph import Graph
@@ -25,7 +25,9 @@ def overview(
     shown = {*hubs, *(note for note, _ in bridges)}
     shown |= {note for members, _ in clusters for note in members[:CLUSTER_EXAMPLES]}
     notes = ledger.notes.by_id(sorted(shown))
-    dates = {id: (created, modified) for id, created, modified in ledger.select(_DATES)}
+    dates = {
+        id: (When(created, kind).unix, modified) for id, created, kind, modified in ledger.select(_DATES)
+    }
     return {
         "notes": len(structure.ranks),
         "links": len(graph.edges()),
@@ -115,5 +117,5 @@ def export(structure: Structure, graph: Graph, ledger: Ledger) -> JSON:
     }
 
 
-_DATES = "SELECT id, created, modified FROM notes"
+_DATES = "SELECT id, created, created_kind, modified FROM notes"
 _NOTES = "SELECT id, path, title, modified FROM notes ORDER BY path"

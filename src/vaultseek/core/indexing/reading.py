@@ -20,7 +20,7 @@ from vaultseek.content.kinds import kind_of
 from vaultseek.content.languages.detect import SAMPLE_CHARS, detect_language
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.decode import decode
-from vaultseek.content.markdown.frontmatter import created_time
+from vaultseek.content.markdown.frontmatter import created_when
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.core.indexing.crash_marker import CRASHED
@@ -114,7 +114,7 @@ class NoteReader:
     ) -> IndexedNote:
         modified = content.stat.mtime_ns / 1e9
         keys = tuple(link_key(link.target) for link in note.links)
-        created = created_time(note, modified)
+        created = created_when(note, modified)
         language = detect_language(_prose(chunks))
         return IndexedNote(
             note, chunks, keys, content.stat, content.racy, digest, modified, created, language

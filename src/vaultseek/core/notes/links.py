@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from vaultseek.base.limits import LINE_CHARS, NEIGHBOUR_EDGES
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.base.text import iso_time
+from vaultseek.base.when import iso_time
 from vaultseek.core.notes.read import about
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
@@ -22,7 +22,7 @@ def outgoing(row: NoteRow, ledger: Ledger) -> list[JSON]:
             "resolved": link.resolved,
             "title": target and target.title,
             "modified": target and iso_time(target.modified),
-            "created": target and iso_time(target.created),
+            "created": target and target.created.text,
         }
         for link in links
         for target in [targets.get(link.resolved or "")]
@@ -104,7 +104,7 @@ def _with_lines(links: Sequence[LinkRow], ledger: Ledger) -> list[JSON]:
             "path": link.source,
             "title": notes[link.note].title,
             "modified": iso_time(notes[link.note].modified),
-            "created": iso_time(notes[link.note].created),
+            "created": notes[link.note].created.text,
             **_link(link),
             "text": texts[link.note].get(link.link.line),
         }

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from vaultseek.base.limits import NOTE_TEXT_CHARS
 from vaultseek.base.model import JSON
-from vaultseek.base.text import fold, iso_time, printable
+from vaultseek.base.text import fold, printable
+from vaultseek.base.when import iso_time
 from vaultseek.content.extractors.excalidraw import is_drawing, without_drawing
 from vaultseek.content.files.read import read_note
 from vaultseek.content.kinds import is_markdown
@@ -77,7 +78,7 @@ def about(row: NoteRow) -> JSON:
         **head,
         "tags": list(row.tags),
         "modified": iso_time(row.modified),
-        "created": iso_time(row.created),
+        "created": row.created.text,
     }
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.base.text import dates, fold_case, iso_time, remove_hidden, tokens
+from vaultseek.base.text import fold_case, remove_hidden, tokens
+from vaultseek.base.when import dates, iso_time
 from vaultseek.content.markdown.split import LINE, SENTENCE
 from vaultseek.core.search.certainty import LESS_CERTAIN, less_certain
 from vaultseek.core.search.passages import passage_scores
@@ -82,7 +83,7 @@ class Evidence:
     def text(self) -> str:
         """A line that says where it is from, and the text, indented so that no note can forge such a line."""
         headings = dict.fromkeys([self.row.title, *self.chunk.heading_path])
-        days = dates(iso_time(self.row.created), iso_time(self.row.modified))
+        days = dates(self.row.created.text, iso_time(self.row.modified))
         # A bar in a name could forge a date.
         about = f"- {_plain(self.place)} | {_plain(' > '.join(headings))} | {days}"
         lines = (f"  {line}".rstrip() for line in self.chunk.text.strip("\n").split("\n"))
@@ -103,7 +104,7 @@ class Evidence:
             "start_line": self.chunk.start_line,
             "end_line": self.chunk.end_line,
             "modified": iso_time(self.row.modified),
-            "created": iso_time(self.row.created),
+            "created": self.row.created.text,
             "text": self.chunk.text,
             "cut": self.is_cut,
         }
@@ -245,7 +246,7 @@ def _ordered(chosen: Sequence[Evidence], trace: Trace) -> list[Evidence]:
         use[each.row.path] = max(each.use, use.get(each.row.path, 0.0))
     ordered = sorted(chosen, key=lambda each: (-use[each.row.path], each.row.path, each.chunk.start_line))
     if _ASKS_FOR_TIME.search(trace.parsed.query.rank_text):
-        ordered.sort(key=lambda each: iso_time(each.row.created)[:10])
+        ordered.sort(key=lambda each: each.row.created.text[:10])
     return ordered
 
 

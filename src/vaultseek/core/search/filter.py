@@ -9,6 +9,7 @@ import json
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import tzinfo
 from functools import cached_property
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -19,6 +20,8 @@ import numpy as np
 from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
+from vaultseek.base.when import When, bounds
+from vaultseek.base.zone import zone
 from vaultseek.content.query.compare import is_named
 from vaultseek.content.query.expression import is_spent, literal_of, too_slow
 from vaultseek.content.query.facts import Scope, pieces
@@ -41,7 +44,6 @@ from vaultseek.content.query.filters import (
     conjuncts,
     needs_text,
     patterns_of,
-    unix_time,
 )
 from vaultseek.core.search.prefilter import prefilter
 from vaultseek.semantic.vectors.port import NoteIds
@@ -71,17 +73,20 @@ def filter_notes(condition: Filter | None, ledger: Ledger) -> FilterResult | Non
     if known != revision:
         results = {}
         _results[ledger] = revision, results
-    result = results.get(condition)
+    key = condition, zone()
+    result = results.get(key)
     if result is None:
         result = _decide(condition, ledger)
         if len(results) >= CACHED_FILTERS:
             results.clear()
-        results[condition] = result
+        results[key] = result
     return result
 
 
-_results: WeakKeyDictionary[Ledger, tuple[int, dict[Filter, FilterResult]]] = WeakKeyDictionary()
-"""The revision of each ledger, and the results of the last filters at it."""
+_results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], FilterResult]]] = (
+    WeakKeyDictionary()
+)
+"""The revision of each ledger, and the results of the last filters at it, each in the reader's zone."""
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
@@ -153,11 +158,16 @@ def _with_tag(part: Tag, ledger: Ledger) -> Ids:
 
 
 def _in_period(part: Dated, ledger: Ledger) -> Ids:
-    start = unix_time(part.start) if part.start else float("-inf")
-    end = unix_time(part.end) if part.end else float("inf")
-    column = "created" if part.field == "created" else "modified"
-    sql = f"SELECT id FROM notes WHERE {column} >= ? AND {column} < ?"
-    return {row[0] for row in ledger.select(sql, start, end)}
+    moments = bounds(part.start, part.end, of_moments=True)
+    if part.field == "modified":
+        rows = ledger.select("SELECT id FROM notes WHERE modified >= ? AND modified < ?", *moments)
+    else:
+        sql = (
+            "SELECT id FROM notes WHERE (created_kind = 'moment' AND created >= ? AND created < ?)"
+            " OR (created_kind != 'moment' AND created >= ? AND created < ?)"
+        )
+        rows = ledger.select(sql, *moments, *bounds(part.start, part.end, of_moments=False))
+    return {row[0] for row in rows}
 
 
 def _linking_to(part: Linked, ledger: Ledger) -> Ids:
@@ -272,7 +282,7 @@ _WORDED = ("path", "title", "aliases", "properties")
 
 # -- facts about notes, read from the ledger
 
-COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created"
+COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind"
 """The columns of a row that ``LedgerFacts`` are made of."""
 
 
@@ -305,7 +315,7 @@ class LedgerFacts:
         self.path: str = row[1]
         self.title: str = row[2]
         self.modified: float | None = row[8]
-        self.created: float | None = row[9]
+        self.created: When | None = When(row[9], row[10])
 
     @cached_property
     def aliases(self) -> Collection[str]:

@@ -4,6 +4,7 @@ Scores of two vaults cannot be compared: in each, the best note has 1. Certainti
 """
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from itertools import accumulate
 from operator import itemgetter
 
@@ -69,10 +70,12 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
     }
 
 
-def _times(results: Sequence[JSON]) -> list[str]:
+def _times(results: Sequence[JSON]) -> list[datetime]:
     """Return the modification times that put a vault's results in its order, where an opened note may be
     before later ones."""
-    return [*accumulate((result["modified"] for result in reversed(results)), max)][::-1]
+    return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
+        ::-1
+    ]
 
 
 def _interpretation(answers: Sequence[JSON], shown: Collection[str]) -> JSON:

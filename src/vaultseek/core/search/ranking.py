@@ -17,7 +17,7 @@ from typing import Any
 from vaultseek.base.model import Reason
 from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
-from vaultseek.content.markdown.frontmatter import file_name_time, property_time
+from vaultseek.content.markdown.frontmatter import file_name_when, property_when
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
 from vaultseek.core.indexing.scoped_vault import SearchedVault
@@ -290,12 +290,12 @@ def anchor_shares(
 
 def _date(row: NoteRow, settings: SearchSettings) -> float:
     recency = settings.recency
-    date = property_time(row.properties, recency.properties)
+    date = property_when(row.properties, recency.properties)
     if date is None and recency.date == "filename":
-        date = file_name_time(row.path)
-    if date is None:
-        date = row.created if recency.date == "created" else row.modified
-    return date
+        date = file_name_when(row.path)
+    if date is None and recency.date == "created":
+        date = row.created
+    return row.modified if date is None else date.unix
 
 
 def _wants_graph(parsed: ParsedRequest) -> bool:

@@ -6,12 +6,12 @@ import re
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 from vaultseek.base import limits
 from vaultseek.base.model import Mode
 from vaultseek.base.text import quote
+from vaultseek.base.when import present
 from vaultseek.content.query.expression import Budget
 from vaultseek.content.query.fields import from_fields
 from vaultseek.content.query.filters import Contains, all_of, patterns_of
@@ -148,7 +148,7 @@ def parse_with_fields(
     ``plain`` takes the text for words, ``words`` some of its terms. Raises BadQuery for what cannot be
     searched for.
     """
-    now = datetime.now()
+    now = present()
     query = plain_query(text) if plain else parse_query(text, now=now, words=words)
     by_fields = from_fields(fields, now=now)
     if by_fields is not None:

@@ -5,7 +5,8 @@ from collections.abc import Collection, Iterator
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Chunk
-from vaultseek.base.text import iso_time, one_line, quote
+from vaultseek.base.text import one_line, quote
+from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
 from vaultseek.core.search.certainty import less_certain
 from vaultseek.core.search.formula import recency_share
@@ -190,7 +191,7 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
         "score": round(candidate.score, 6),
         "certainty": round(trace.certainty(candidate), 4),
         "modified": iso_time(row.modified),
-        "created": iso_time(row.created),
+        "created": row.created.text,
         "heading_path": [],
         "start_line": 1,
     }

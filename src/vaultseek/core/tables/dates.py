@@ -7,6 +7,8 @@ from typing import Any
 
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
+from vaultseek.base.when import When, local_time, present, unix_time
+from vaultseek.base.zone import zone
 from vaultseek.core.tables.values import MILLISECONDS, Date, Duration, FormulaError
 
 _DATE = re.compile(
@@ -37,7 +39,7 @@ def read_date(text: str) -> Date | None:
     try:
         moment = datetime.fromisoformat(f"{year}-{month:0>2}-{day:0>2}{time}")
         if zone:
-            moment = moment.astimezone().replace(tzinfo=None)
+            moment = local_time(unix_time(moment)).replace(tzinfo=None)
     except (ValueError, OverflowError, OSError):
         return None
     return Date(moment, timed=bool(time))
@@ -56,26 +58,32 @@ def date_in(text: str) -> Date | None:
 def of_timestamp(seconds: float) -> Date | None:
     """Return the local time of seconds since the epoch; None if the calendar does not go so far."""
     try:
-        return Date(_whole_milliseconds(datetime.fromtimestamp(seconds)))
+        return Date(_whole_milliseconds(datetime.fromtimestamp(seconds, zone())))
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def present() -> datetime:
+def date_of(when: When) -> Date:
+    """Return the date of a note."""
+    return Date(_whole_milliseconds(when.local), timed=when.kind != "day")
+
+
+def local_present() -> datetime:
     """Return the local time in whole milliseconds, the unit of every difference of two dates."""
-    return _whole_milliseconds(datetime.now())
+    return _whole_milliseconds(present())
 
 
 def _whole_milliseconds(moment: datetime) -> datetime:
-    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=None)
 
 
 def timestamp(date: Date) -> float:
     """Return milliseconds since the epoch."""
-    try:
-        return date.moment.timestamp() * 1e3
-    except (ValueError, OverflowError, OSError):
-        return (date.moment - datetime(1970, 1, 1)) / timedelta(milliseconds=1)
+    return _timestamp(date.moment) * 1e3
+
+
+def _timestamp(moment: datetime) -> float:
+    return unix_time(moment.replace(tzinfo=zone()))
 
 
 def read_duration(text: str) -> Duration | None:
@@ -205,7 +213,7 @@ def _local_week(moment: datetime) -> tuple[int, int]:
 
 
 def _offset(moment: datetime) -> str:
-    text = moment.astimezone().strftime("%z")
+    text = moment.replace(tzinfo=zone()).strftime("%z")
     return f"{text[:3]}:{text[3:5]}"
 
 
@@ -240,8 +248,8 @@ _PARTS: dict[str, Callable[[datetime], Any]] = {
     "a": lambda m: "am" if m.hour < 12 else "pm",
     "Z": _offset,
     "ZZ": lambda m: _offset(m).replace(":", ""),
-    "X": lambda m: int(m.timestamp()),
-    "x": lambda m: int(m.timestamp() * 1000),
+    "X": lambda m: int(_timestamp(m)),
+    "x": lambda m: int(_timestamp(m) * 1000),
 }
 """Parts of a date by their tokens. A token with a letter more is the number with zeros in front, one with an
 ``o`` the ordinal number."""

@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from vaultseek.base.limits import SQL_VARIABLES
-from vaultseek.base.text import fold, iso_time
+from vaultseek.base.text import fold
+from vaultseek.base.when import When, iso_time
 from vaultseek.content.files.obsidian import TYPES_FILE, app_settings
 from vaultseek.content.files.scan import file_stat
 from vaultseek.content.markdown.links import property_link
 from vaultseek.content.markdown.resolve import Names
-from vaultseek.core.tables.dates import of_timestamp, read_date
+from vaultseek.core.tables.dates import date_of, read_date
 from vaultseek.core.tables.narrow import Narrowing
 from vaultseek.core.tables.place import has_base
 from vaultseek.core.tables.values import Date, FileName, Link, Tag, Value
 from vaultseek.store.ledger import Ledger, LinkRow
 
-_COLUMNS = "id, path, title, tags, properties, modified, created, size"
+_COLUMNS = "id, path, title, tags, properties, modified, size, created, created_kind"
 
 
 class File:
@@ -94,19 +95,22 @@ class File:
     @property
     def modified(self) -> Date | None:
         """The time of the last change."""
-        return None if self._stat[1] is None else of_timestamp(self._stat[1])
+        return None if self._stat[1] is None else date_of(When(self._stat[1]))
 
     @property
     def created(self) -> Date | None:
         """The date in the note or its name, else the time of the last change."""
-        return None if self._stat[2] is None else of_timestamp(self._stat[2])
+        return None if self._stat[2] is None else date_of(self._stat[2])
 
     @cached_property
-    def _stat(self) -> tuple[int | None, float | None, float | None]:
+    def _stat(self) -> tuple[int | None, float | None, When | None]:
         if self._row is not None:
-            return int(self._row[7]), float(self._row[5]), float(self._row[6])
+            return int(self._row[6]), float(self._row[5]), When(self._row[7], self._row[8])
         stat = file_stat(self._files.root, self.path)
-        return (None, None, None) if stat is None else (stat.size, stat.mtime_ns / 1e9, stat.mtime_ns / 1e9)
+        if stat is None:
+            return None, None, None
+        modified = stat.mtime_ns / 1e9
+        return stat.size, modified, When(modified)
 
     @property
     def links(self) -> list[Link]:
@@ -180,9 +184,10 @@ class File:
 
 def times_of(file: File) -> dict[str, str]:
     """Return the times of a note in the form of an answer; none of another file."""
-    if file._row is None:
+    _, modified, created = file._stat
+    if file.number is None or modified is None or created is None:
         return {}
-    return {"modified": iso_time(float(file._row[5])), "created": iso_time(float(file._row[6]))}
+    return {"modified": iso_time(modified), "created": created.text}
 
 
 class Properties(Mapping[str, Value]):

@@ -15,7 +15,7 @@ from vaultseek.base.text import fold, printable, quote
 from vaultseek.content.markdown.parse import parse
 from vaultseek.core.notes.read import lines_of
 from vaultseek.core.tables.base import Base, Group, Sort, View, read_base
-from vaultseek.core.tables.dates import present
+from vaultseek.core.tables.dates import local_present
 from vaultseek.core.tables.expression import Language
 from vaultseek.core.tables.files import File, VaultFiles
 from vaultseek.core.tables.methods import FILE_FIELDS
@@ -58,7 +58,7 @@ def tables_of(
     Unavailable for a file that cannot be read, and UsageError for a base without an answer.
     """
     vault = VaultFiles(ledger, root)
-    around = Surroundings(present(), budget or Budget(), vault.at(this or path))
+    around = Surroundings(local_present(), budget or Budget(), vault.at(this or path))
     bases = list(_bases(path, vault))
     if not bases:
         raise NotFound(f"{printable(path)} has no base; write one in a block that begins with ```base")
@@ -203,7 +203,7 @@ def table_of_notes(
         ),
     )
     base = Base(problems=tuple(Problem("query", remark) for remark in remarks))
-    around = Surroundings(present(), budget or Budget())
+    around = Surroundings(local_present(), budget or Budget())
     table = evaluate(base, view, files, vault, around, partial(_column, vault, files), most)
     return {**table, "path": None, "line": None, "views": []}
 

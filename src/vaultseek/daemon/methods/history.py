@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from vaultseek.base.limits import QUERY_EMBED_SECONDS
 from vaultseek.base.model import JSON
-from vaultseek.base.text import iso_time
+from vaultseek.base.when import iso_time
 from vaultseek.content.query.words import words_of
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.search.request import parse_with_fields, with_saved_searches

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from vaultseek.base.model import JSON
-from vaultseek.base.text import dates, remove_hidden, tokens
+from vaultseek.base.text import remove_hidden, tokens
+from vaultseek.base.when import dates
 from vaultseek.errors import NotRunning, VaultseekError
 
 AGENT_NAMES = 10

@@ -6,7 +6,7 @@ import re
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger.schema import read_tables
 
-VERSION = 3
+VERSION = 4
 """Part of the names of schemas: another version fills others."""
 LEDGER_TABLES = (
     "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "unsynced",

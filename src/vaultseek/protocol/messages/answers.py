@@ -32,9 +32,10 @@ class Titled(Answer):
 
 
 class About(Titled):
-    """A note in short. ``modified`` and ``created`` are ISO 8601 in UTC.
+    """A note in short. ``modified`` is a local time with its offset: ``2026-03-16T00:30:00+01:00``.
 
-    ``created`` is the date that the note or its file name states, else when it was modified.
+    ``created`` is the day, ``2026-03-16``, or the time that the note or its file name states, else
+    ``modified``. A day is the same for every reader; the zone of a time is the client's.
     """
 
     kind: NotRequired[str]
@@ -149,7 +150,7 @@ class Result(Titled):
     """Likelihood that the note is right, in [0, 1]: falls as the order does; 1 for filters alone."""
     modified: str
     created: str
-    """The date that the note or its file name states, else when it was modified."""
+    """The day or the time that the note or its file name states, else when it was modified."""
     heading_path: list[str]
     """Headings of the passage; none if ``brief`` left it out."""
     start_line: int
@@ -473,7 +474,7 @@ class OpenedNote(Answer):
     position: int
     """Place of the note among the results, from 1."""
     time: str
-    """Time of the opening: ISO 8601 in UTC."""
+    """Time of the opening: a local time with its offset, in ISO 8601."""
     client: str
     """Name of the client that it was opened with."""
 
@@ -770,7 +771,7 @@ class TableRow(Answer):
     title: str
     modified: NotRequired[str]
     created: NotRequired[str]
-    """Of notes: ISO 8601 in UTC."""
+    """Of notes: a day, or a local time with its offset, in ISO 8601."""
     cells: dict[str, Any]
 
 

@@ -418,6 +418,8 @@ class Hello(BaseModel):
     """Of the client; none matter yet."""
     token: str | None = None
     """On the port only: the token of the address file."""
+    time_zone: str | None = None
+    """The client's zone as TZ has it, ``Europe/Berlin``; by default, and if it is unknown, the daemon's."""
 
 
 class Cancel(BaseModel):

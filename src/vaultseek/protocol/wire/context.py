@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import tzinfo
 from typing import Any
 
 from vaultseek.base import limits
@@ -35,6 +36,8 @@ class ClientInfo:
     id: int = 0
     name: str = "unnamed"
     version: int = VERSION
+    zone: tzinfo | None = None
+    """The zone in which the client's days begin; None for the machine's."""
     grant: object = None
     """The client's rights, set by its verifier; None for the user, who may do everything."""
     principal: str = ""

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from vaultseek.base.limits import ERROR_CHARS, NAME_CHARS
 from vaultseek.base.text import one_line, quote
+from vaultseek.base.zone import zone_named
 from vaultseek.errors import ProtocolError, UsageError, VaultseekError, error_classes
 from vaultseek.protocol.wire.frame import examine
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from vaultseek.base.model import JSON
 
 Id = int | str
@@ -167,6 +170,17 @@ def client_name(params: JSON) -> str:
     info = params.get("clientInfo")
     name = params.get("client", info.get("name") if isinstance(info, dict) else None)
     return one_line(name, ERROR_CHARS)[:NAME_CHARS] if isinstance(name, str) and name.strip() else "unnamed"
+
+
+def client_zone(params: JSON) -> tzinfo | None:
+    """Return the zone in the parameters of ``initialize``; None if there is none that is known here.
+
+    Raises UsageError if it is not a text.
+    """
+    value = params.get("time_zone")
+    if value is not None and not isinstance(value, str):
+        raise UsageError("'time_zone' must be a text such as Europe/Berlin")
+    return zone_named(value)
 
 
 def is_id(value: object) -> bool:

@@ -16,6 +16,7 @@ import orjson
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.text import quote
+from vaultseek.base.zone import client_zone, machine_zone
 from vaultseek.errors import Cancelled, FrameLost, FrameTooLarge, ProtocolError, UsageError, VaultseekError
 from vaultseek.protocol.wire import protocol
 from vaultseek.protocol.wire.context import ClientInfo, Connection, Handler, Limits, RequestContext
@@ -206,7 +207,8 @@ class Session(Connection):
 
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
-        self.client = replace(self.client, name=protocol.client_name(request.params), version=version)
+        name, zone = protocol.client_name(request.params), protocol.client_zone(request.params)
+        self.client = replace(self.client, name=name, version=version, zone=zone)
         if request.id is not None:
             result = {"protocol_version": version, **self._about()}
             self._outbox.put(encode(protocol.answer(request.id, result)))
@@ -229,6 +231,7 @@ class Session(Connection):
         context = RequestContext(
             self.client, request.id, work.deadline, self, lambda: work.reason is not None
         )
+        client_zone.set(self.client.zone or machine_zone())
         result = await self._handlers[request.method](request.params, context)
         if request.id is None:
             return b""

@@ -32,8 +32,9 @@ LAST_NOTE = 2**62
 REMOVED_NOTES = 1000
 """Removals kept before any are pruned, so that an index that is only a little behind need not be rebuilt."""
 
-_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES ({', '.join('?' * 21)})"
-_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({', '.join('?' * 20)}) WHERE id = ?"
+_MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
+_INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"
+_UPDATE = f"UPDATE notes SET ({NOTE_VALUES}) = ({_MARKS}) WHERE id = ?"
 _OUTDATE = (
     "INSERT OR IGNORE INTO unsynced SELECT s.space, 0, 1, n.id, n.id FROM spaces s, notes n WHERE n.id = ?"
 )

@@ -9,6 +9,7 @@ import orjson
 
 from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place
 from vaultseek.base.text import fold
+from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
 from vaultseek.content.languages.detect import NO_LANGUAGE
@@ -16,7 +17,8 @@ from vaultseek.content.markdown.title import file_stem, note_name, other_name
 from vaultseek.content.query.words import pinned_names
 
 NOTE_COLUMNS = (
-    "id, path, title, title_source, aliases, tags, headings, properties, modified, created, language, blocks"
+    "id, path, title, title_source, aliases, tags, headings, properties, modified, created, created_kind,"
+    " language, blocks"
 )
 CHUNK_COLUMNS = (
     "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place, c.edits"
@@ -32,7 +34,7 @@ LinkTarget = tuple[int, int, str, str]
 
 @dataclass(frozen=True, slots=True)
 class IndexedNote:
-    """A parsed note to be stored. ``modified`` and ``created`` are seconds since the epoch.
+    """A parsed note to be stored. ``modified`` is in seconds since the epoch.
 
     ``link_keys`` has one key per link of the note; ``hash`` is the hash of the note's bytes. ``language`` is
     "" if it is not clear.
@@ -45,7 +47,7 @@ class IndexedNote:
     racy: bool
     hash: bytes
     modified: float
-    created: float
+    created: When
     language: str = NO_LANGUAGE
 
 
@@ -61,7 +63,7 @@ class UnchangedNote:
 
 @dataclass(frozen=True, slots=True)
 class NoteRow:
-    """A note as the ledger stores it. ``modified`` and ``created`` are seconds since the epoch."""
+    """A note as the ledger stores it. ``modified`` is in seconds since the epoch."""
 
     id: int
     path: str
@@ -72,7 +74,7 @@ class NoteRow:
     headings: tuple[Heading, ...]
     properties: JSON
     modified: float
-    created: float
+    created: When
     language: str = NO_LANGUAGE
     blocks: tuple[BlockId, ...] = ()
 
@@ -148,6 +150,7 @@ class NoteRows(NamedTuple):
     properties: str
     modified: float
     created: float
+    created_kind: str
     language: str
     blocks: str
     turn: int
@@ -159,12 +162,12 @@ class NoteRows(NamedTuple):
 
     def columns(self, revision: int) -> tuple[Any, ...]:
         """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
-        return (self.path, revision, *self.stat, *self[2:16])
+        return (self.path, revision, *self.stat, *self[2:17])
 
 
 NOTE_VALUES = (
     "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
-    " headings, tasks, properties, modified, created, language, blocks, turn"
+    " headings, tasks, properties, modified, created, created_kind, language, blocks, turn"
 )
 
 
@@ -184,7 +187,8 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         to_json([_shown_values(t.mark, t.text, t.line, t.rendered) for t in note.tasks]),
         to_json(note.frontmatter),
         indexed.modified,
-        indexed.created,
+        indexed.created.seconds,
+        indexed.created.kind,
         indexed.language,
         to_json([(block.id, block.line) for block in note.blocks]) if note.blocks else "[]",
         turn(note.path),
@@ -239,9 +243,9 @@ def note_row(row: Any) -> NoteRow:
         # Not by orjson: properties may hold integers of any size, NaN and infinity.
         properties={} if row[7] == "{}" else json.loads(row[7]),
         modified=row[8],
-        created=row[9],
-        language=row[10],
-        blocks=tuple(BlockId(*item) for item in _list(row[11])),
+        created=When(row[9], row[10]),
+        language=row[11],
+        blocks=tuple(BlockId(*item) for item in _list(row[12])),
     )
 
 

@@ -25,8 +25,8 @@ CREATE TABLE notes (
   size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, ctime_ns INTEGER NOT NULL, inode INTEGER NOT NULL,
   racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
-  properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, language TEXT NOT NULL,
-  blocks TEXT NOT NULL, turn INTEGER NOT NULL
+  properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, created_kind TEXT NOT NULL,
+  language TEXT NOT NULL, blocks TEXT NOT NULL, turn INTEGER NOT NULL
 );
 CREATE INDEX notes_by_revision ON notes (revision);
 CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';

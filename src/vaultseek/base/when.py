@@ -1,0 +1,116 @@
+"""When something was: a moment, or a day or a time that was written without a zone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal
+
+from vaultseek.base.zone import zone
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FIRST, _LAST = (
+    (end.replace(microsecond=0, tzinfo=UTC) - _EPOCH).total_seconds() for end in (datetime.min, datetime.max)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The date of a note. ``kind`` says how it is known.
+
+    A moment is the same everywhere, and its day depends on the zone. A day or a local time that was written
+    without a zone is the same day in every zone. ``seconds`` count from the epoch, for what was written
+    without a zone as if it were UTC.
+    """
+
+    seconds: float
+    kind: Literal["moment", "local", "day"] = "moment"
+
+    @property
+    def unix(self) -> float:
+        """The Unix time; a day begins at midnight in the reader's zone."""
+        return self.seconds if self.kind == "moment" else unix_time(self.local)
+
+    @property
+    def text(self) -> str:
+        """ISO 8601: the day as it was written, or the local time to the second with its offset from UTC."""
+        if self.kind == "day":
+            return self.local.date().isoformat()
+        return self.local.isoformat(timespec="seconds")
+
+    @property
+    def local(self) -> datetime:
+        """The aware local time in the reader's zone; of a day its beginning."""
+        if self.kind == "moment":
+            return local_time(self.seconds)
+        return _utc_time(self.seconds).replace(tzinfo=zone())
+
+    def is_within(self, start: datetime | None, end: datetime | None) -> bool:
+        """True if it is not before ``start`` and before ``end``, which are aware."""
+        first, last = bounds(start, end, of_moments=self.kind == "moment")
+        return first <= self.seconds < last
+
+
+def read_when(text: str) -> When | None:
+    """Return the day or the time that a text in ISO 8601 is; None if it is neither."""
+    try:
+        return When(_as_if_utc(datetime.combine(date.fromisoformat(text), datetime.min.time())), "day")
+    except ValueError:
+        pass
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return When(_as_if_utc(moment), "local") if moment.tzinfo is None else When(unix_time(moment))
+
+
+def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:
+    """Return a period as the ``seconds`` of dates in it: from the first on, and less than the second.
+
+    What was written without a zone is compared with the local times of both ends, which are aware.
+    """
+    count = unix_time if of_moments else _local_seconds
+    return -math.inf if start is None else count(start), math.inf if end is None else count(end)
+
+
+def unix_time(moment: datetime) -> float:
+    """Return the Unix time of an aware datetime, of any year."""
+    return (moment - _EPOCH).total_seconds()
+
+
+def local_time(seconds: float) -> datetime:
+    """Return the aware local time of a Unix time in the reader's zone; in UTC at the calendar's limits."""
+    moment = _utc_time(seconds)
+    try:
+        return moment.astimezone(zone())
+    except OverflowError:
+        return moment
+
+
+def present() -> datetime:
+    """Return the present as an aware local time in the reader's zone."""
+    return datetime.now(zone())
+
+
+def iso_time(seconds: float) -> str:
+    """Format a Unix time as ISO 8601, as a local time to the second with its offset from UTC."""
+    return local_time(seconds).isoformat(timespec="seconds")
+
+
+def dates(created: str | None, modified: str) -> str:
+    """Return the days of two ISO dates in words; the creation only if it is earlier."""
+    written = f"written {created[:10]}, " if created and created[:10] < modified[:10] else ""
+    return f"{written}changed {modified[:10]}"
+
+
+def _local_seconds(moment: datetime) -> float:
+    return _as_if_utc(moment if moment.tzinfo is zone() else local_time(unix_time(moment)))
+
+
+def _utc_time(seconds: float) -> datetime:
+    return _EPOCH + timedelta(seconds=min(max(seconds, _FIRST), _LAST))
+
+
+def _as_if_utc(moment: datetime) -> float:
+    return unix_time(moment.replace(tzinfo=UTC))

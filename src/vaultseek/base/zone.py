@@ -1,0 +1,110 @@
+"""The zone in which days are shown and filtered: the client's, else the machine's."""
+
+from __future__ import annotations
+
+import os
+from contextvars import ContextVar
+from functools import lru_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+LOCALTIME = "/etc/localtime"
+"""The rules of the machine's zone; usually a link to a file with the zone's name."""
+ZONE_CHARS = 100
+"""Maximum length of a zone's name or rules."""
+_NAMED_FILES = "zoneinfo/"
+
+client_zone: ContextVar[tzinfo | None] = ContextVar("client_zone", default=None)
+"""The zone of the client whose request is being answered; None for the machine's."""
+
+
+def zone() -> tzinfo:
+    """Return the zone of the client whose request is being answered, else the machine's as it is now."""
+    return client_zone.get() or machine_zone()
+
+
+def machine_zone() -> tzinfo:
+    """Return the zone of the environment's TZ, else the one in ``/etc/localtime``, else UTC."""
+    named = zone_named(os.environ.get("TZ"))
+    if named is not None:
+        return named
+    try:
+        state = os.stat(LOCALTIME)  # noqa: PTH116
+    except OSError:
+        return _utc()
+    return _zone_in(LOCALTIME, state.st_ino, state.st_size, state.st_mtime_ns)
+
+
+def zone_for_daemon(*, may_be_remote: bool) -> str | None:
+    """Return the zone that a client sends to the daemon; None if it is the machine's own.
+
+    It is the one in TZ. A client that may be on another machine also sends the name of that machine's zone.
+    """
+    value = _plain(os.environ.get("TZ"))
+    if value is None and may_be_remote:
+        target = os.path.realpath(LOCALTIME)
+        value = target.rpartition(_NAMED_FILES)[2] if _NAMED_FILES in target else None
+    return value
+
+
+def zone_named(value: str | None) -> tzinfo | None:
+    """Return the zone that a value of TZ means: ``Europe/Berlin``, ``CET-1CEST,M3.5.0,M10.5.0/3``.
+
+    None if it means the machine's zone, or no zone that is known here.
+    """
+    plain = _plain(value)
+    return None if plain is None else _known(plain)
+
+
+def _plain(value: str | None) -> str | None:
+    """Return the name or the rules in a value of TZ; None if it is unset or names the machine's own file."""
+    if value is None:
+        return None
+    plain = value.removeprefix(":")
+    if _NAMED_FILES in plain:
+        plain = plain.rpartition(_NAMED_FILES)[2]
+    return None if plain.startswith("/") else plain or "UTC"
+
+
+@lru_cache(maxsize=64)
+def _known(plain: str) -> tzinfo | None:
+    from io import BytesIO
+    from zoneinfo import ZoneInfo
+
+    if len(plain) > ZONE_CHARS or not (plain.isascii() and plain.isprintable()):
+        return None
+    try:
+        return ZoneInfo(plain)
+    except (OSError, ValueError, LookupError):
+        pass
+    try:
+        return ZoneInfo.from_file(BytesIO(_NO_TRANSITIONS + f"\n{plain}\n".encode()), plain)
+    except ValueError:
+        return None
+
+
+_HEADER = b"TZif2" + bytes(15)
+_UTC_ONLY = bytes(6) + b"UTC\0"
+_COUNTS = bytes(16) + (1).to_bytes(4) + (4).to_bytes(4)
+_NO_TRANSITIONS = (_HEADER + _COUNTS + _UTC_ONLY) * 2
+"""A file of a zone up to its last part, the rules: there they are as TZ has them."""
+
+
+@lru_cache(maxsize=4)
+def _zone_in(file: str, *state: int) -> tzinfo:
+    """Return the zone in a file, read again whenever its ``state`` is another."""
+    from zoneinfo import ZoneInfo
+
+    try:
+        with open(file, "rb") as rules:  # noqa: PTH123
+            return ZoneInfo.from_file(rules)
+    except (OSError, ValueError):
+        return _utc()
+
+
+def _utc() -> tzinfo:
+    from datetime import UTC
+
+    return UTC
