@@ -117,6 +117,81 @@ async def test_a_parameter_that_no_tool_takes_is_refused(tool, arguments, told):
     assert (answer.is_error, text_of(answer)) == (True, told)
 
 
+NEEDED = {
+    "search": {"query": "x"},
+    "context": {"query": "x"},
+    "read_note": {"note": "x"},
+    "related_notes": {"note": "x"},
+    "list_links": {"note": "x"},
+    "table": {"source": "tag:x"},
+}
+"""What each tool cannot do without."""
+
+
+@pytest.mark.parametrize("blank", ["", "  ", [], [""], 0, None])
+async def test_l8_a_blank_value_is_as_if_the_parameter_were_left_out(blank):
+    asked = []
+
+    async def ask(method, params):
+        asked.append((method, params))
+        raise Busy("too many clients; try again")
+
+    async with client(ask, vault="notes") as agent:
+        for tool in (await agent.list_tools()).tools:
+            needed = NEEDED.get(tool.name, {})
+            assert (await agent.call_tool(tool.name, needed)).is_error
+            without, asked[:] = list(asked), []
+            optional = tool.input_schema["properties"].keys() - tool.input_schema.get("required", [])
+            assert optional >= {"vault", "max_tokens"}
+            for names in (*([name] for name in optional), optional):
+                answer = await agent.call_tool(tool.name, needed | dict.fromkeys(names, blank))
+                assert text_of(answer) == "too many clients; try again"
+                assert asked == without
+                asked.clear()
+
+
+@pytest.mark.parametrize(
+    ("written", "listed"),
+    [
+        ("title, rating", ["title, rating"]),
+        (["title", "price * 2"], ["title", "price * 2"]),
+        ('["title", "rating"]', ["title", "rating"]),
+        ("[1]", ["[1]"]),
+    ],
+)
+async def test_l8_columns_and_sort_may_be_a_text(written, listed):
+    asked = []
+
+    async def ask(method, params):
+        asked.append(params)
+        raise Busy("too many clients; try again")
+
+    async with client(ask) as agent:
+        await agent.call_tool("table", {"source": "tag:x", "columns": written, "sort": written})
+    assert [(each["columns"], each["sort"]) for each in asked] == [(listed, listed)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("search", {"query": "x", "folder": "Plugins"}, "folder: write it into the query: path:Plugins/"),
+        (
+            "context",
+            {"query": "x", "folder": "/My Plugins/"},
+            'folder: write it into the query: path:"My Plugins/"',
+        ),
+        ("table", {"source": "tag:x", "folder": ""}, "folder: write it into the query: path:Folder/"),
+        ("search", {"query": "x", "tags": ["#work/a", "b"]}, "tags: write it into the query: tag:work/a"),
+        ("search", {"query": "x", "since": 7}, "since: write it into the query: after:2026-01-31"),
+        ("list_tags", {"folder": "a"}, "folder: unknown key, expected one of first, vault, max_tokens"),
+    ],
+)
+async def test_l8_a_filter_that_is_no_parameter_is_shown_as_the_query_has_it(tool, arguments, told):
+    async with client(nothing) as agent:
+        answer = await agent.call_tool(tool, arguments)
+    assert (answer.is_error, text_of(answer)) == (True, told)
+
+
 async def test_lines_whose_end_is_before_their_start_are_refused():
     async with client(nothing) as agent:
         answer = await agent.call_tool("read_note", {"note": "Pump", "start_line": 9, "end_line": 4})

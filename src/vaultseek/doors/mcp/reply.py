@@ -18,6 +18,8 @@ from vaultseek.base.text import remove_hidden, tokens
 from vaultseek.base.when import dates
 from vaultseek.errors import NotRunning, VaultseekError
 
+FILTER_CHARS = 80
+"""Characters of an argument that the advice to write it as a filter repeats."""
 AGENT_NAMES = 10
 """Maximum number of tags and of aliases of a note."""
 
@@ -119,6 +121,31 @@ def without_commands(text: str) -> str:
         if not _OF_A_SHELL.search(clause):
             parts += [separator, clause]
     return "".join(parts)
+
+
+_FILTERS = {
+    **{name: "path" for name in ("folder", "folders", "directory", "dir", "path")},
+    **{name: "tag" for name in ("tag", "tags")},
+    **{name: "after" for name in ("after", "since", "start_date", "modified_after")},
+    **{name: "before" for name in ("before", "until", "end_date", "modified_before")},
+    **{name: "created" for name in ("created", "date")},
+    **{name: "modified" for name in ("modified", "changed")},
+    **{name: "kind" for name in ("kind", "type", "file_type")},
+}
+"""Names that agents give to filters, with the operators of the query language for them."""
+
+
+def in_query(name: str, value: object) -> str | None:
+    """Return the advice to write an argument as a filter of the query; None if it is none."""
+    operator = _FILTERS.get(name.casefold())
+    if operator is None:
+        return None
+    first = value[0] if isinstance(value, list) and value else value
+    text = line(first)[:FILTER_CHARS].replace('"', "").strip("/#") if isinstance(first, str) else ""
+    text = text or {"path": "Folder", "tag": "x", "kind": "pdf"}.get(operator, "2026-01-31")
+    text += "/" if operator == "path" else ""
+    quoted = f'"{text}"' if re.search(r"[\s()]", text) else text
+    return f"write it into the query: {operator}:{quoted}"
 
 
 def wrong_argument(error: ValidationError) -> str:

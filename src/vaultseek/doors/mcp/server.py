@@ -31,7 +31,7 @@ from vaultseek.base.text import printable
 from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Ask, Notes, Place
 from vaultseek.doors.mcp.passages import note_text
-from vaultseek.doors.mcp.reply import WARNING, Reply, one_line, wrong_argument
+from vaultseek.doors.mcp.reply import WARNING, Reply, in_query, one_line, wrong_argument
 from vaultseek.doors.mcp.tools import Tools
 from vaultseek.errors import NotFound, VaultseekError
 from vaultseek.settings.describe import unknown_name
@@ -48,6 +48,8 @@ _INSTRUCTIONS = (
 )
 _NOTE_URI = "vaultseek:///{vault}/{+path}"
 _META = {"untrusted": True}
+_QUERIES = {"query", "source"}
+"""Parameters that are queries, with filters in them."""
 _PROTOCOL_ERROR = partial(MCPError, INTERNAL_ERROR)
 _HINTS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _OMITTED = ("title", "minimum", "minItems")
@@ -147,12 +149,16 @@ class _Server(MCPServer[Any]):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         """Call a tool; report wrong or unknown arguments in one line."""
-        for tool in await super().list_tools():
-            known = tool.input_schema["properties"]
-            if tool.name == name and (
-                unknown := next((each for each in arguments if each not in known), None)
-            ):
-                return _refusal(f"{printable(unknown)}: {unknown_name(unknown, known)}")
+        schema = next((tool.input_schema for tool in await super().list_tools() if tool.name == name), None)
+        if schema is not None:
+            known = schema["properties"]
+            if unknown := next((each for each in arguments if each not in known), None):
+                advice = in_query(unknown, arguments[unknown]) if _QUERIES & known.keys() else None
+                return _refusal(f"{printable(unknown)}: {advice or unknown_name(unknown, known)}")
+            required = schema.get("required", ())
+            arguments = {
+                each: value for each, value in arguments.items() if each in required or not _is_blank(value)
+            }
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
@@ -187,7 +193,7 @@ class _Server(MCPServer[Any]):
         """Complete the ``path`` of a resource."""
         if argument.name != "path":
             return None
-        vault = (context.arguments or {}).get("vault") if context else None
+        vault = ((context.arguments or {}).get("vault") if context else None) or None
         with _errors_as(_PROTOCOL_ERROR):
             params = {"text": argument.value, "limit": AGENT_RESOURCES}
             answer = await self._notes.ask("complete", params, vault)
@@ -222,6 +228,16 @@ def _as_tool(
     return call
 
 
+def _is_blank(value: object) -> bool:
+    """True for a value that says nothing, as some hosts fill in for each parameter that is not given.
+
+    Numbers count from 1.
+    """
+    if isinstance(value, list):
+        return all(map(_is_blank, value))
+    return not (value.strip() if isinstance(value, str) else value)
+
+
 def _refusal(message: str) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=message)], is_error=True)
 
@@ -252,7 +268,8 @@ def _optional(schema: JSON) -> JSON:
 def _without_null(parameter: JSON) -> JSON:
     if parameter.get("default", ...) is not None:
         return parameter
-    (kind,) = (kind for kind in parameter["anyOf"] if kind != {"type": "null"})
+    kinds = [kind for kind in parameter["anyOf"] if kind != {"type": "null"}]
+    kind = kinds[0] if len(kinds) == 1 else {"anyOf": kinds}
     return {**kind, **{key: value for key, value in parameter.items() if key not in ("anyOf", "default")}}
 
 

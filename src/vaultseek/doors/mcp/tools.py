@@ -52,6 +52,8 @@ Addresses = Annotated[
     BeforeValidator(_as_text),
     Field(description='Path, title, alias, file name, or a part: "a.md:6-16", "a.md#Heading"; or a list.'),
 ]
+Columns = Annotated[str | list[str], BeforeValidator(_as_text)]
+"""Several columns, or some in one text with commas between them."""
 Note = Annotated[str, Field(description="Path, title, alias or file name.")]
 Limit = Annotated[int, Field(ge=1, le=limits.RESULTS)]
 First = Annotated[int, Field(ge=1, le=limits.LISTED_NOTES)]
@@ -255,9 +257,9 @@ class Tools:
             str, Field(description='A query such as "tag:book", a ".base" file, or a ".md" note with bases.')
         ],
         columns: Annotated[
-            list[str] | None, Field(description='Properties, "title", "modified", or expressions of Bases.')
+            Columns | None, Field(description='Properties, "title", "modified", or expressions of Bases.')
         ] = None,
-        sort: Annotated[list[str] | None, Field(description='"-rating" is descending.')] = None,
+        sort: Annotated[Columns | None, Field(description='"-rating" is descending.')] = None,
         group: str | None = None,
         view: str | None = None,
         first: First = 1,
@@ -267,7 +269,11 @@ class Tools:
         """Show a query's notes (with columns, sort, group) or an Obsidian base (with view) as a table."""
         is_file = is_table_file(source)
         last = min(first - 1 + AGENT_LIST, limits.LISTED_ITEMS_MOST)
-        asked: JSON = {"columns": columns, "sort": sort, "group": group, "view": view, "limit": last}
+        lists_of: JSON = {
+            name: [value] if isinstance(value, str) else value
+            for name, value in (("columns", columns), ("sort", sort))
+        }
+        asked: JSON = {**lists_of, "group": group, "view": view, "limit": last}
         params = {name: value for name, value in asked.items() if value is not None}
         params["file" if is_file else "query"] = source
         answer = await self._notes.ask("vault/table", params, vault)
