@@ -168,8 +168,8 @@ def test_a_drawing_in_markdown_is_its_texts_without_the_drawing():
     places = [(each.place, each.text.split("\n")[0]) for each in passages(note)]
     assert places == [
         (None, "A note of its own."),
-        ("^a1b2", "Sump pit ^a1b2"),
-        ("^c3d4", "Pump of the [[Boiler]] ^c3d4"),
+        ("^a1b2", "Sump pit"),
+        ("^c3d4", "Pump of the Boiler"),
     ]
     assert note.headings == ()
 

@@ -75,6 +75,28 @@ def test_tasks_keep_their_mark_and_the_first_line_of_their_text() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- [ ] a\n  - [x] b\n    - [ ] c\n- [ ] d",
+        "> - [ ] a\n>   - [x] b\n>     - [ ] c\n> - [ ] d",
+        ">- [ ] a\n>\t- [x] b\n>\t\t- [ ] c\n>- [ ] d",
+        "> > - [ ] a\n> >   1. [x] b\n> >      - [ ] c\n> > - [ ] d",
+        "- [ ] a\n  > - [x] b\n  >   - [ ] c\n- [ ] d",
+        "> [!todo] Yard\n> - [ ] a\n>     * [x] b\n>         + [ ] c\n> - [ ] d",
+        "> [!todo] Yard\n> > [!note]\n> > - [ ] a\n> >   - [x] b\n> >     - [ ] c\n> > - [ ] d",
+        "> 1. [ ] a\n>    text\n>    - [x] b\n>\n>      text\n>      - [ ] c\n>\n> 2. [ ] d",
+    ],
+)
+def test_nested_tasks_are_found_in_any_quote(text: str) -> None:
+    assert [(it.mark, it.text) for it in parse(text, "n.md").tasks] == [
+        (" ", "a"),
+        ("x", "b"),
+        (" ", "c"),
+        (" ", "d"),
+    ]
+
+
 def test_callouts_are_quotes_that_start_with_a_type() -> None:
     text = "> [!Tip]- Fold [[a]]\n> > [!my type|wide]\n\n> text\n> [!no] x\n\n[!no]\n\n- > [!note]+\n"
     assert [(it.kind, it.title, it.line) for it in parse(text, "n.md").callouts] == [

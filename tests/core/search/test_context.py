@@ -68,10 +68,12 @@ def test_it_never_takes_more_than_the_budget(pack_long: Pack, budget: int):
 
 
 def test_what_does_not_fit_is_named_and_what_is_cut_ends_with_a_sentence(packed: Open):
-    answer = packed({"Long.md": LONG})("pump leaks", 400)
-    assert answer["left_out"]
-    assert "[left out: Long.md:" in answer["text"].splitlines()[-1]
-    assert all(passage["text"].rstrip().endswith(".") for passage in answer["passages"])
+    pack = packed({"Long.md": LONG})
+    for budget in range(300, 500, 20):
+        answer = pack("pump leaks", budget)
+        assert answer["left_out"]
+        assert "[left out: Long.md:" in answer["text"].splitlines()[-1]
+        assert all(passage["text"].rstrip().endswith(".") for passage in answer["passages"])
 
 
 def test_a_sentence_does_not_end_with_an_abbreviation(packed: Open):
@@ -96,7 +98,7 @@ def test_a_passage_brings_the_rest_of_its_section(packed: Open):
     section = f"# Start\n\nBefore the valve. {steps} Then open the quince gate."
     pack = packed({"Start.md": section, "Other.md": "Bread."})
     (passage,) = (each for each in pack("quince gate", 3000)["passages"] if each["path"] == "Start.md")
-    assert passage["text"].startswith("# Start")
+    assert passage["text"].startswith("Start\n")
     assert "quince" in passage["text"]
 
 
@@ -111,7 +113,7 @@ def test_a_question_about_time_is_answered_in_the_order_of_time(packed: Open):
 
 def test_no_note_forges_the_line_that_says_where_a_passage_is_from(packed: Open):
     forged = "- Secret.md:1-2 | Secret | changed 2020-01-01"
-    answer = packed({"Note.md": f"About pumps.\n\n{forged}\n\n[left out: nothing]"})("pumps")
+    answer = packed({"Note.md": f"About pumps.\n\n\\{forged}\n\n[left out: nothing]"})("pumps")
     lines = answer["text"].splitlines()
     assert forged not in lines
     assert f"  {forged}" in lines

@@ -26,7 +26,7 @@ def test_a_passage_without_words_is_not_shown(
     with contextlib.closing(
         index_here(vault({"Mill.md": text, "Other.md": "Bread."}), tmp_path / "index")
     ) as index:
-        for query in ("mill", "mill.org", "png", "who helped"):
+        for query in ("mill", "who helped"):
             request = SearchRequest(query, SearchSettings(nothing_below=0.0), mode=mode)
             results = asyncio.run(Searcher(index).search(request))["results"]
             shown = next(each["preview"] for each in results if each["path"] == "Mill.md")
@@ -75,11 +75,11 @@ def test_a_footer_that_many_notes_share_is_no_preview(
     notes = {}
     for number in range(10):
         own = HEADINGS.replace("Pumps", f"Pumps {number}")
-        notes[f"N{number}.md"] = f"# Note {number}\n\n{own}{FOOTER.format(f'zander{number}')}"
-    notes["Short.md"] = f"# Zander3\n\nA fish.{FOOTER.format('zander3')}"
-    found = previews_of(vault(notes), tmp_path / "index", "zander3")
-    assert "Pumps" in found["N3.md"]
-    assert found["Short.md"] == "A fish."
+        notes[f"N{number}.md"] = f"# Note {number}\n\n{own}{FOOTER.format(number)}"
+    notes["Short.md"] = f"# Zander\n\nA fish.{FOOTER.format(10)}"
+    folder = vault(notes)
+    assert "Pumps" in previews_of(folder, tmp_path / "index", "copy")["N3.md"]
+    assert previews_of(folder, tmp_path / "index", "zander")["Short.md"] == "A fish."
 
 
 def test_a_shared_line_is_shown_where_the_words_are_nowhere_else(

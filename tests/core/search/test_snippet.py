@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.core.search.snippet import Preview, TermMatcher, preview
+from vaultseek.base.model import Chunk
+from vaultseek.content.markdown.chunk import chunk
+from vaultseek.content.markdown.parse import parse
+from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, Preview, TermMatcher, preview
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.spans import span_finder
@@ -16,6 +19,25 @@ FILLER = "lorem ipsum dolor sit amet consectetur " * 8
 ENGLISH = span_finder(LanguageRules("en", for_all=True), frozenset({"en"}))
 
 Highlight = Callable[..., str]
+
+
+def passage_of(text: str) -> Chunk:
+    """The whole of a note as one passage."""
+    empty = Chunk("", (), 1, 1, "")
+    return next(iter(chunk(parse(text, "a.md"), lambda _: 1, window=10**9)), empty)
+
+
+def preview_of(
+    text: str,
+    width: int,
+    matcher: Matcher | None = None,
+    *,
+    names: tuple[str, ...] = (),
+    shared: frozenset[str] = frozenset(),
+) -> Preview:
+    """The preview of a note in Markdown."""
+    lines = {heading.line for heading in parse(text, "a.md").headings}
+    return preview(passage_of(text), width, matcher, names=names, heading_lines=lines, shared=shared)
 
 
 def with_marks(preview: Preview) -> str:
@@ -29,7 +51,7 @@ def with_marks(preview: Preview) -> str:
 
 def unsearched(text: str, query: str, width: int = 60) -> str:
     """The preview for a query that the keyword index was not asked for."""
-    return with_marks(preview(text, width, TermMatcher.of_query(query, ENGLISH)))
+    return with_marks(preview_of(text, width, TermMatcher.of_query(query, ENGLISH)))
 
 
 @pytest.fixture
@@ -38,9 +60,11 @@ def highlight(tmp_path: Path) -> Highlight:
 
     def search(text: str, query: str, language: str | None = "en") -> str:
         index = KeywordIndex.create(tmp_path / "index", LanguageRules(language, for_all=True))
-        index.apply([KeywordDocument(1, "", "", chunks=(KeywordChunk("1.0", text),))], (), "first")
+        index.apply(
+            [KeywordDocument(1, "", "", chunks=(KeywordChunk("1.0", passage_of(text).text),))], (), "first"
+        )
         matcher = TermMatcher.of_answer(index.search(query, 10), index.span_finder)
-        return with_marks(preview(text, 80, matcher))
+        return with_marks(preview_of(text, 80, matcher))
 
     return search
 
@@ -111,7 +135,7 @@ def test_without_a_keyword_search_the_words_of_the_query_are_marked():
 
 
 def test_without_a_query_nothing_is_marked():
-    assert with_marks(preview("nothing here", 60)) == "nothing here"
+    assert with_marks(preview_of("nothing here", 60)) == "nothing here"
     assert unsearched("nothing here", "") == "nothing here"
 
 
@@ -138,11 +162,11 @@ def test_without_a_match_the_beginning_is_shown():
 
 
 def test_a_short_text_is_shown_whole():
-    assert preview("keel", 4, TermMatcher.of_query("keel", ENGLISH)).text == "keel"
+    assert preview_of("keel", 4, TermMatcher.of_query("keel", ENGLISH)).text == "keel"
 
 
 def test_a_word_longer_than_the_window_is_cut():
-    cut = preview("x" * 500, 40, TermMatcher.of_query("x" * 500, ENGLISH))
+    cut = preview_of("x" * 500, 40, TermMatcher.of_query("x" * 500, ENGLISH))
     assert len(cut.text) <= 40
     assert cut.highlights
 
@@ -150,7 +174,7 @@ def test_a_word_longer_than_the_window_is_cut():
 @pytest.mark.parametrize("width", [-1, 0, 1, 2, 5])
 def test_a_narrow_window_holds_no_more_than_its_width(width: int):
     matcher = TermMatcher.of_query("keel", ENGLISH)
-    assert len(preview(f"{FILLER} keel", width, matcher).text) <= max(width, 0)
+    assert len(preview_of(f"{FILLER} keel", width, matcher).text) <= max(width, 0)
 
 
 HOSTILE = [
@@ -177,7 +201,7 @@ HOSTILE = [
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str):
     """Quadratic patterns would take minutes here and meet the test's time limit."""
-    assert len(preview(piece * 40_000 + "x", 80, TermMatcher.of_query("rope a b x", ENGLISH)).text) <= 80
+    assert len(preview_of(piece * 40_000 + "x", 80, TermMatcher.of_query("rope a b x", ENGLISH)).text) <= 80
 
 
 words = st.sampled_from(
@@ -191,7 +215,7 @@ words = st.sampled_from(
     st.integers(-2, 120),
 )
 def test_a_preview_is_one_clean_line_within_its_width(text: str, query: str, width: int):
-    line = preview(text, width, TermMatcher.of_query(query, ENGLISH))
+    line = preview_of(text, width, TermMatcher.of_query(query, ENGLISH))
     assert len(line.text) <= max(width, 0)
     assert line.text == line.text.replace("\n", "").replace("\x00", "")
     line.text.encode()
@@ -208,7 +232,7 @@ def test_a_preview_is_one_clean_line_within_its_width(text: str, query: str, wid
 )
 def test_a_word_that_is_there_is_shown_and_marked(filler: list[str], place: int, width: int):
     text = " ".join([*filler[:place], "keelson", *filler[place:]])
-    line = preview(text, width, TermMatcher.of_query("keelson", ENGLISH))
+    line = preview_of(text, width, TermMatcher.of_query("keelson", ENGLISH))
     assert [line.text[start:end] for start, end in line.highlights] == ["keelson"]
 
 
@@ -221,33 +245,35 @@ def test_a_word_that_is_there_is_shown_and_marked(filler: list[str], place: int,
         ("one %%a%% two <!--b--> three %%c%%", "one two three"),
         ("half %% a comment", "half %% a comment"),
         ("`%%` and `%%` are signs", "%% and %% are signs"),
-        ("```python\nx = 1  # %%\n# %%\ny = 2\n```", "x = 1 # %% %% y = 2"),
-        ("a ` tick, then\n%%hidden%% text", "a tick, then text"),
-        ("<!-- never ends", "<!-- never ends"),
+        ("```python\nx = 1  # %%\n# %%\ny = 2\n```", "python x = 1 # %% # %% y = 2"),
+        ("a ` tick, then\n%%hidden%% text", "a ` tick, then text"),
+        ("one <!-- never ends", "one <!-- never ends"),
+        ("<!-- never ends\none", ""),
     ],
 )
 def test_comments_are_not_shown(text: str, shown: str) -> None:
-    assert preview(text, 240).text == shown
+    assert preview_of(text, 240).text == shown
 
 
 def test_headings_that_stand_above_the_preview_are_not_repeated() -> None:
     text = "# The *Float* Switch\n\n## Wiring\n\nRed is live.\n\n# The Float Switch\n"
     above = ("The Float Switch", "Wiring")
-    assert preview(text, 240, headings=above).text == "Red is live. The Float Switch"
-    assert preview(text, 240, headings=above[:1]).text == "Wiring Red is live. The Float Switch"
-    assert preview("# Float\n", 240, headings=("Float",)).text == ""
-    assert preview("#float and more", 240, headings=("float and more",)).text == "#float and more"
+    assert preview_of(text, 240, names=above).text == "Red is live. The Float Switch"
+    assert preview_of(text, 240, names=above[:1]).text == "Wiring — Red is live. The Float Switch"
+    assert preview_of("# Float\n", 240, names=("Float",)).text == ""
+    assert preview_of("float and more", 240, names=("float and more",)).text == "float and more"
 
 
 @given(st.text(alphabet="a%`<!->\n", max_size=60))
 def test_any_signs_of_comments_are_read_to_the_end(text: str) -> None:
-    assert len(preview(text, 240).text) <= len(text) + 60
+    assert len(preview_of(text, 240).text) <= len(text) + 60
 
 
-def shown_line(text: str, query: str, width: int = 60, headings: tuple[str, ...] = ()) -> tuple[str, str]:
-    """The line that the preview names, from its column on, and the preview."""
-    shown = preview(text, width, TermMatcher.of_query(query, ENGLISH), headings=headings)
-    return text.split("\n")[shown.line][shown.column :], shown.text
+def shown_line(text: str, query: str, width: int = 60, names: tuple[str, ...] = ()) -> tuple[str, str]:
+    """The line of the source that the preview names, from its column on, and the preview."""
+    shown = preview_of(text, width, TermMatcher.of_query(query, ENGLISH), names=names)
+    lines = text.split("\n")[passage_of(text).start_line - 1 :]
+    return lines[shown.line][passage_of(text).column(shown.offset) :], shown.text
 
 
 def test_the_preview_shows_the_line_that_it_names():
@@ -262,10 +288,10 @@ def test_the_preview_shows_the_line_that_it_names():
 def test_a_heading_is_named_only_if_no_other_line_has_a_word():
     assert shown_line("## Rope and mast\n\nA rope is long.", "rope mast")[0] == "rope is long."
     assert shown_line("## The rope\n\nIt is long.", "sail")[0] == "It is long."
-    assert shown_line("## The rope\n", "sail")[0] == "## The rope"
+    assert shown_line("## The rope\n", "sail")[0] == "The rope"
     text = "## The rope\n\nA rope is long."
-    assert shown_line(text, "rope", headings=("The rope",)) == ("rope is long.", "A rope is long.")
-    assert shown_line("## The rope\n\nIt is long.", "rope", headings=("The rope",))[0] == "rope"
+    assert shown_line(text, "rope", names=("The rope",)) == ("rope is long.", "A rope is long.")
+    assert shown_line("## The rope\n\nIt is long.", "rope", names=("The rope",))[0] == "rope"
 
 
 @pytest.mark.parametrize(
@@ -285,6 +311,49 @@ PARTS = st.sampled_from(["rope", "mast", "[[Rope]]", "**sail**", "x", "lorem ips
 
 @given(st.lists(PARTS, max_size=40).map(" ".join), st.integers(20, 60))
 def test_the_line_that_is_named_has_a_word_that_is_shown(text: str, width: int):
-    shown = preview(text, width, TermMatcher.of_query("rope sail mast", ENGLISH))
+    shown = preview_of(text, width, TermMatcher.of_query("rope sail mast", ENGLISH))
     words = {shown.text[low:high] for low, high in shown.highlights}
-    assert not words or any(word in text.split("\n")[shown.line] for word in words)
+    assert not words or any(word in passage_of(text).text.split("\n")[shown.line] for word in words)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# Rope\n\nIt is long.", "Rope — It is long."),
+        ("#rope #mast\n\nIt is long.", "It is long."),
+        ("https://example.org/rope\n\nIt is long.", "It is long."),
+        ("- #rope\n- It is long.", "• It is long."),
+        ("[a]: https://example.org\n\n![](rope.png)\n\nIt is long.", "It is long."),
+        ("```\nx = 1\n```\n\nIt is long.", "It is long."),
+        ("- It\n- is\n\n| a | b |\n|---|---|\n| c | d |", "• It • is a | b c | d"),
+        ("#rope #mast", "#rope #mast"),
+        ("```\nx = 1\n```", "x = 1"),
+    ],
+)
+def test_prose_is_shown_unless_there_is_none(text: str, shown: str) -> None:
+    assert preview_of(text, 240).text == shown
+
+
+def test_code_and_bare_tags_are_shown_where_more_words_match() -> None:
+    text = "#mast\n\nA rope.\n\n```\nkeel = 1\n```"
+    assert unsearched(text, "rope") == "A <rope>."
+    assert unsearched(text, "rope keel") == "A <rope>. <keel> = 1"
+    assert unsearched(text, "rope mast") == "#<mast> A <rope>. keel = 1"
+
+
+def test_lines_shared_with_other_notes_are_shown_where_more_words_match() -> None:
+    text = "A rope.\n\n[Edit](https://example.org) **this note**"
+    shared = frozenset({"edit this note"})
+    for query, shown in (("rope", "A rope."), ("edit note", "A rope. Edit this note")):
+        assert preview_of(text, 240, TermMatcher.of_query(query, ENGLISH), shared=shared).text == shown
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [(r"https://e\.org", 2), (r"\*\*long", 2), ("hidden", 4), ("sail", 6), (r"&amp;", 6)],
+)
+def test_a_match_in_the_source_alone_names_its_line(pattern: str, line: int) -> None:
+    text = "One.\n\nThe [rope](https://e.org) is **long**.\n\n%%hidden%%\n\nMast &amp; sail."
+    shown = preview_of(text, 240, ExpressionMatcher((pattern,)))
+    assert shown.line == line
+    assert shown.text == "One. The rope is long. Mast & sail."

@@ -126,7 +126,10 @@ def _heading(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
         yield from _paragraph(underlined, lines, labels)
         yield block.end, Edit(0, len(lines[block.end]))
         return
-    start, end = match.span(1)
+    start = match.end()
+    text = first[start:].rstrip(" \t")
+    unclosed = text.rstrip("#")
+    end = start + len(text if unclosed[-1:] not in ("", " ", "\t") else unclosed.rstrip(" \t"))
     yield block.start, Edit(0, start)
     yield from ((block.start, edit) for edit in _within(first, start, end, labels))
     if end < len(first):
@@ -142,10 +145,15 @@ def _within(line: str, start: int, end: int, labels: Labels) -> Iterator[Edit]:
 
 def _code(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
     """Remove the fences of a block of code, and the quotes and lists around it."""
-    fence = _FENCE.match(lines[block.start], block.column) if block.kind == "fence" else None
+    first = lines[block.start]
+    fence = _FENCE.match(first, block.column) if block.kind == "fence" else None
+    item = block.column - _quoted(first, block.quotes) if fence else 0
     for row in range(block.start, block.end + 1):
         line = lines[row]
-        start = block.column if row == block.start else _outside(line, block)
+        start = block.column
+        if row > block.start:
+            start = _quoted(line, block.quotes)
+            start += min(item, len(line) - start - len(line[start:].lstrip(" \t")))
         if fence and row == block.start:
             start = fence.end()
         elif fence and row == block.end and not line[start:].strip().strip(fence[1][0]):
@@ -156,15 +164,12 @@ def _code(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
             yield from ((row, edit) for edit in _hidden(line) if edit.start >= start)
 
 
-def _outside(line: str, block: Block) -> int:
-    """Return how many characters of a line of code stand before it: quotes, the indentation of an item."""
+def _quoted(line: str, quotes: int) -> int:
+    """Return how many characters of a line are the markers of its quotes."""
     marker = -1
-    for _ in range(block.quotes):
+    for _ in range(quotes):
         marker = max(marker, line.find(">", marker + 1))
-    if block.quotes:
-        return marker + 1 + line.startswith(" ", marker + 1)
-    indented = len(line) - len(line.lstrip(" \t"))
-    return min(block.column, indented) if block.kind == "fence" else 0
+    return marker + 1 + line.startswith(" ", marker + 1) if quotes else 0
 
 
 def _table(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
@@ -221,7 +226,7 @@ _RENDERERS: Mapping[str, Callable[[Block, Sequence[str], Labels], Placed]] = {
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])[ \t]*$")
 _TASK = re.compile(r"\[[^\n]\][ \t]+(?=\S)")
 _CALLOUT = re.compile(r"\[!([^\]\n|]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)")
-_ATX = re.compile(r"[ \t]*#{1,6}[ \t]*(.*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r"[ \t]*#{1,6}[ \t]*")
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*")
 _CELL = re.compile(r"(?:[^|\\\s]|\\.?)(?:(?:[^|\\]|\\.)*(?:[^|\\\s]|\\.?))?")
 
@@ -244,7 +249,7 @@ _TOKEN = re.compile(
   | (?P<close>\])
   | (?P<entity>{_REFERENCE})
   | (?P<mark>\*+|_+|~~+|==+)
-  | (?P<block_id>(?:^|(?<=\n)|[ \t]+)\^[A-Za-z0-9-]+[ \t]*\Z)
+  | (?P<block_id>(?:^|(?<=\n)|(?<![ \t])[ \t]++)\^[A-Za-z0-9-]+[ \t]*\Z)
   | (?P<hidden>(?:{HIDDEN})+)
     """,
     re.VERBOSE,

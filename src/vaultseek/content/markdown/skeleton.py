@@ -20,7 +20,7 @@ HTML_BLOCK = re.compile(
 )
 """The start of an HTML block that may interrupt a paragraph."""
 
-_MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]?)*+"
+_MARKERS = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)]|\#{1,6})[ \t]+|>[ \t]*)*+"
 _WORDS = re.compile(rf"(?m)^({_MARKERS})([A-Za-z,][^|<>\n]*)$")
 # The mark of a task is part of the item's text.
 _TASK = re.compile(rf"(?m)^({_MARKERS})\[[ xX]\](?=[ \t])")

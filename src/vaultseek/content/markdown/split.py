@@ -299,9 +299,11 @@ class Body:
                 start = min(start, self.starts[written[0]])
             stop = len(self.lines) if after is None else self._row(after)
             row, last = self._row(end), written[bisect_left(written, stop) - 1]
-            stop = self.starts[max(row, last) + 1] - 1
+            last = max(row, last)
+            stop = self.starts[last + 1] - 1
             shows_more = after is not None and self._row(after) == row
-            whole.append((start, end if shows_more or self.text[end:stop].strip() else stop))
+            is_hidden = self.first_line + last in self.edits and not self.text[end:stop].strip()
+            whole.append((start, stop if is_hidden and not shows_more else end))
         return whole
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:

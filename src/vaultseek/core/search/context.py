@@ -48,7 +48,6 @@ _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
 )
 """An abbreviation after which a sentence goes on: dotted letters, titles, and words before a number."""
-_HEADINGS_AT_END = re.compile(r"(\n#{1,6} [^\n]*\n*)+\Z")
 _ASKS_FOR_TIME = re.compile(
     r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
     r"|wann|seit|zuletzt|quand|depuis|cuándo|desde)\b",
@@ -234,8 +233,12 @@ def _growing(first: int, last: int, count: int) -> Iterator[tuple[int, int]]:
 def _part(evidence: Evidence, start: int, end: int) -> Evidence:
     chunk = evidence.chunk
     first = chunk.start_line + chunk.text.count("\n", 0, start)
-    text = _HEADINGS_AT_END.sub("", chunk.text[start:end].rstrip()).rstrip()
-    part = replace(chunk, text=text, code=(), start_line=first, end_line=first + text.count("\n"))
+    headings = {heading.line - first for heading in evidence.row.headings}
+    lines = chunk.text[start:end].rstrip().split("\n")
+    while len(lines) > 1 and (len(lines) - 1 in headings or not lines[-1].strip()):
+        lines.pop()
+    text = "\n".join(lines).rstrip()
+    part = replace(chunk, text=text, code=(), edits=(), start_line=first, end_line=first + text.count("\n"))
     return replace(evidence, chunk=part, is_cut=True)
 
 
@@ -263,6 +266,7 @@ def _joined(evidence: Sequence[Evidence]) -> list[Evidence]:
             text=f"{last.chunk.text.rstrip()}{gap}{each.chunk.text}",
             end_line=each.chunk.end_line,
             code=(),
+            edits=(),
         )
         joined[-1] = replace(last, chunk=chunk, position=each.position)
     return joined

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Chunk
@@ -85,7 +86,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         lines = [line for line in property_lines(row.properties) if not line.is_name]
         matched = lines[snippet.line]
         place = property_places(row.properties, chunk.end_line)[matched.name]
-        chunk = Chunk(PROPERTIES, (), place, place, matched.text)
+        chunk = replace(chunk, text="\n" * (place - chunk.start_line) + matched.text)
         snippet = preview(chunk, limits.PREVIEW_CHARS, trace.matcher, row.language)
     explain = trace.parsed.request.explain
     answered: JSON = {

@@ -117,8 +117,9 @@ def preview(
     shown, matches = _best_layer(passage, matcher, language, names, heading_lines, shared)
     text = shown.text
     place = shown.place(matches, _densest(matches, _room(width)))
-    if not matches and matcher is not None:
-        place = _hidden_place(passage, matcher, language, shown) or place
+    hidden = None if matches or matcher is None else _hidden_match(passage, matcher, language)
+    if hidden is not None:
+        place = passage.text.rfind("\n", 0, hidden) + 1
     start, end = 0, len(text)
     if len(text) > width:
         start, end = shown.window(matches, place, max(width, 0))
@@ -127,7 +128,7 @@ def preview(
     shift = len(head) - start
     marks = ((low + shift, min(high, end) + shift) for low, high, _ in matches if start <= low < end)
     first = next((low for low, _, _ in shown.within(matches, place) if low >= start), None)
-    offset = place if first is None else shown.offset(first)
+    offset = (hidden or place) if first is None else shown.offset(first)
     return Preview(
         head + text[start:end] + tail, tuple(_merged(marks)), passage.text.count("\n", 0, offset), offset
     )
@@ -275,13 +276,14 @@ _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """A line that shows nothing but tags, or an address."""
 
 
-def _hidden_place(passage: Chunk, matcher: Matcher, language: str | None, shown: _Shown) -> int | None:
-    """Return where the line begins that matches although it is not shown, or only in its source."""
+def _hidden_match(passage: Chunk, matcher: Matcher, language: str | None) -> int | None:
+    """Return the place in the passage that matches although it is not shown; of a match in its source alone,
+    where its line begins."""
     if isinstance(matcher, ExpressionMatcher) and (row := matcher.row(passage.source)) is not None:
         lines = passage.text.split("\n")
         return sum(len(line) + 1 for line in lines[:row])
     first = min(matcher.matches(passage.text, language), default=None)
-    return None if first is None else passage.text.rfind("\n", 0, first[0]) + 1
+    return None if first is None else first[0]
 
 
 def _without_lone_digits(matches: list[_Match], line: str) -> list[_Match]:
