@@ -84,7 +84,7 @@ def test_properties_in_words_are_part_of_a_note() -> None:
 
 
 def test_long_properties_leave_room_for_the_text() -> None:
-    text = whole(properties="log: " + "many words of it " * 99).text
+    text = whole(properties=property_lines({"log": "many words of it " * 99})).text
     assert COUNT(text) < 254 / 4
     assert text.endswith("Fish live in the reef all year.")
 
