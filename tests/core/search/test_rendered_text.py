@@ -1,0 +1,93 @@
+"""Notes are found by what a reader sees; ``line:`` and expressions also find what is written."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from semantic_here import index_here
+from vaultseek.core.indexing.open_vault import OpenVault
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+from worlds import write_files
+
+NOTES = {
+    "Bold.md": "One **giant** stride.\n",
+    "Link.md": "The [velvet](https://e.org/hidden-address) hammer.\n",
+    "Wiki.md": "A [[Net|brass]] gasket.\n",
+    "Quotes.md": "She said don’t panic.\n\n# A sailor’s “heading”\n",
+    "Typed.md": "It's the sailor's knot.\n",
+    "Tags.md": "H<sub>2</sub>O and an **un**important point.\n",
+    "Entities.md": "# R&amp;D plan &ndash; K&ouml;ln\n\nCaf&eacute;&nbsp;chips.\n",
+    "Escapes.md": "Set my\\_very\\_own\\_setting, or C\\#.\n",
+    "Soft.md": "A her\u00adringbone on the co\u200bast.\n",
+    "Data.md": f"![chart](data:image/png;base64,{'QlAgQ1YgSFI/' * 9000}) of the year.\n",
+    "Tasks.md": "> [!todo] Yard\n> - [ ] keel\n>   - [ ] **rud**der\n",
+    "Comment.md": "Flour %%buy the other brand%% and water.\n",
+    "Property.md": '---\nteam: "[[Core|the core]] **crew**"\n---\nText.\n',
+    "Code.md": "```\nvalue = a[0] ** 2\n```\n",
+}
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenVault]:
+    folder = tmp_path_factory.mktemp("rendered")
+    with contextlib.closing(index_here(write_files(folder / "vault", NOTES), folder / "index")) as index:
+        yield index
+
+
+def paths(index: OpenVault, query: str) -> set[str]:
+    request = SearchRequest(query, SearchSettings(), mode="keyword")
+    return {result["path"] for result in asyncio.run(Searcher(index).search(request))["results"]}
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ('"giant stride"', {"Bold.md"}),
+        ('"velvet hammer"', {"Link.md"}),
+        ('"brass gasket"', {"Wiki.md"}),
+        ('"don\'t panic"', {"Quotes.md"}),
+        ('content:"don\'t panic"', {"Quotes.md"}),
+        ("line:(don't panic)", {"Quotes.md"}),
+        ('heading:"a sailor\'s \\"heading\\""', {"Quotes.md"}),
+        ('"sailor’s knot"', {"Typed.md"}),
+        ('content:"sailor’s knot"', {"Typed.md"}),
+        ("H2O", {"Tags.md"}),
+        ("unimportant", {"Tags.md"}),
+        ("café", {"Entities.md"}),
+        ('heading:"R&D plan – Köln"', {"Entities.md"}),
+        ("title:köln", {"Entities.md"}),
+        ("nbsp", set()),
+        ("my_very_own_setting", {"Escapes.md"}),
+        ("herringbone", {"Soft.md"}),
+        ('content:"herringbone on the coast"', {"Soft.md"}),
+        ("BP", set()),
+        ("chart", {"Data.md"}),
+        ("task-todo:rudder", {"Tasks.md"}),
+        ("task-todo:keel", {"Tasks.md"}),
+        ('"the core crew"', {"Property.md"}),
+        # as it is written
+        ("hidden-address", set()),
+        ('line:"hidden-address"', {"Link.md"}),
+        ("/hidden-address/", {"Link.md"}),
+        (r"/\*\*giant\*\*/", {"Bold.md"}),
+        ("/&eacute;/", {"Entities.md"}),
+        (r"/my\\_very/", {"Escapes.md"}),
+        ("buy", set()),
+        ("line:buy", {"Comment.md"}),
+        ("/%%buy/", {"Comment.md"}),
+        (r"/\[0\] \*\* 2/", {"Code.md"}),
+    ],
+)
+def test_a_note_is_found_by_what_a_reader_sees(opened: OpenVault, query: str, found: set[str]) -> None:
+    assert paths(opened, query) == found
+
+
+def test_the_titles_and_previews_are_what_a_reader_sees(opened: OpenVault) -> None:
+    request = SearchRequest("chips", SearchSettings(), mode="keyword")
+    (result,) = asyncio.run(Searcher(opened).search(request))["results"]
+    assert (result["title"], result["preview"]) == ("R&D plan – Köln", "Café chips.")
+    assert (result["line"], result["column"]) == (3, 18)
