@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import logging.handlers
+import sys
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
@@ -28,6 +29,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.inference.embed import HashingEncoder
 from vaultseek.semantic.inference.embed import embed as embed_texts
 from vaultseek.semantic.models.catalogue import find_model
+from vaultseek.semantic.worker import SemanticWorker, WorkerSettings
 from worlds import until
 
 Follow = Callable[..., VaultFollower]
@@ -134,6 +136,34 @@ async def test_h10_what_was_saved_is_found_by_the_search_after_a_comparison(foll
         (root / "saved.md").write_text(f"word{number}")
         await follower.rescan()
         assert len(hits_of(follower.vault.keyword_index.search(f"word{number}", 5))) == 1
+
+
+@pytest.mark.fault("A9")
+@pytest.mark.parametrize(
+    ("end", "cause"),
+    [
+        ("os.kill(os.getpid(), 11)", "signal 11"),
+        ("sys.exit('no such library')", "code 1: no such library"),
+        ("os.kill(os.getpid(), 4)", "this processor lacks instructions"),
+    ],
+)
+async def test_a9_who_waits_for_a_worker_that_dies_at_each_start_gets_its_cause(
+    follow, monkeypatch, end, cause
+):
+    monkeypatch.setattr(open_vault, "STALLED_SECONDS", 1.0)
+    command = (sys.executable, "-c", f"import os, sys, time; time.sleep(0.4); {end}")
+    settings = WorkerSettings(command=command, backoff_seconds=(0.01,), retry_seconds=0.01)
+    worker = SemanticWorker(find_model("hashing"), settings=settings)
+    follower = follow(worker=worker)
+    try:
+        await worker.start()
+        await follower.rescan()
+        async with asyncio.timeout(60):
+            with pytest.raises(WorkerUnavailable, match=cause):
+                await follower.wait_until_embedded()
+    finally:
+        await follower.close()
+        await worker.stop()
 
 
 class WrongWorker(WorkerHere):

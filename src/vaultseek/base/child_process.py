@@ -193,6 +193,23 @@ def starved_seconds(pid: int) -> float:
     return nanoseconds / 1e9
 
 
+def effort(pid: int) -> tuple[int, int, int] | None:
+    """Return what a process has done so far; None if the system does not say.
+
+    That is the seconds in which its threads ran or waited for a processor, and the pages and bytes that it
+    read from a disk. The seconds are whole, so that a timer in a process that hangs does not count.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        pages, ticks = int(fields[9]), int(fields[11]) + int(fields[12])
+    except (OSError, ValueError, IndexError):
+        return None
+    read = 0
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        read = int(Path(f"/proc/{pid}/io").read_bytes().split(b"\nread_bytes:")[1].split()[0])
+    return int(ticks / os.sysconf("SC_CLK_TCK") + starved_seconds(pid)), pages, read
+
+
 def peak_bytes() -> int:
     """Return the largest resident memory that this process had, in bytes."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -214,7 +231,8 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
     """Create private files, leave Ctrl-C to the parent, yield to searches, and die with the parent.
 
     The parent's process ID is the first argument of this process. ``memory`` bounds the address space in
-    bytes. A CPU timer ends the process; if memory runs out, the kernel kills it first.
+    bytes. A CPU timer ends the process; if memory runs out, the kernel kills it first. A crash leaves no core
+    dump, which would contain texts of notes.
     """
     os.umask(0o077)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -222,10 +240,11 @@ def apply_child_limits(niceness: int = 0, memory: int | None = None) -> None:
     os.nice(niceness)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_LIKELY_VICTIM)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory is not None:
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != int(sys.argv[1]):

@@ -161,7 +161,7 @@ class Backlog:
         """True while something is done that has limits of its own, and may show no progress for long."""
         vault, worker = self._vault, self._worker.state
         is_computing = self.waiting_reason() is None and worker.doing
-        is_starting = worker.status == "starting"
+        is_starting = worker.status == "starting" and not worker.in_vain
         return bool(
             is_computing or is_starting or vault.embedding.handout.current or vault.engine.is_indexing
         )

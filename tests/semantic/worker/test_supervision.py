@@ -293,6 +293,66 @@ async def test_a_model_that_cannot_be_used_is_not_tried_again_soon(workers: Any)
     assert (worker.state.status, worker.state.restarts) == ("broken", 0)
 
 
+async def test_a_processor_that_lacks_instructions_is_named_at_once(workers: Any) -> None:
+    worker = workers.fake("os.kill(os.getpid(), signal.SIGILL)", backoff_seconds=(0.0, 60.0))
+    with pytest.raises(WorkerUnavailable, match="processor lacks instructions") as raised:
+        await worker.embed(["x"])
+    assert "search by word works" in str(raised.value)
+    assert raised.value.cause == "model_unusable"
+    assert (worker.state.status, worker.state.restarts) == ("broken", 0)
+
+
+async def test_the_same_signal_at_work_is_a_crash(workers: Any) -> None:
+    worker = workers.fake("ready(); pipe.read(incoming); os.kill(os.getpid(), signal.SIGILL)")
+    with pytest.raises(WorkerUnavailable, match="signal 4"):
+        await worker.embed(["x"])
+    await worker.ready()
+
+
+@pytest.mark.fault("A9")
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGSEGV)", "sys.exit(1)"])
+async def test_starts_are_in_vain_until_a_child_is_ready(
+    workers: Any, tmp_path: Path, until: Any, end: str
+) -> None:
+    well = tmp_path / "well"
+    worker = workers.fake(f"if not os.path.exists({str(well)!r}): {end}\n" + SERVE, retry_seconds=0.05)
+    await worker.start()
+    assert not worker.state.in_vain, "the first start may take long"
+    await until(lambda: worker.state.restarts > 1)
+    assert worker.state.in_vain
+    again = [state.reason.text for state in workers.states if state.status == "starting"][1:]
+    assert all("again after a failed start: it" in text for text in again)
+    well.touch()
+    await worker.ready()
+    assert not worker.state.in_vain
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what a process does")
+async def test_a_start_gets_the_time_while_it_does_something(workers: Any) -> None:
+    worker = workers.fake(
+        "end = time.process_time() + 6\nwhile time.process_time() < end: pass\n" + SERVE, start_seconds=3.0
+    )
+    await worker.ready(60)
+    assert worker.state.restarts == 0
+
+
+async def test_a_start_that_never_ends_is_killed(workers: Any, until: Any) -> None:
+    worker = workers.fake("while True: pass", longest_start_seconds=0.5, backoff_seconds=(60.0,))
+    await worker.start()
+    await until(lambda: worker.state.reason.text == "it did not become ready in time")
+
+
+async def test_a_crash_leaves_no_core_dump(workers: Any, tmp_path: Path) -> None:
+    limit = tmp_path / "limit"
+    script = (
+        f"import resource; open({str(limit)!r}, 'w').write(str(resource.getrlimit(resource.RLIMIT_CORE)))"
+    )
+    start = "from vaultseek.base import child_process\nchild_process.apply_child_limits()\n"
+    worker = workers.fake(start + script + SERVE)
+    await worker.ready()
+    assert limit.read_text() == "(0, 0)"
+
+
 async def test_a_missing_program(workers: Any) -> None:
     worker = workers.real(command=("/no/such/python",), backoff_seconds=(0.0,))
     with pytest.raises(WorkerUnavailable, match="cannot be started"):

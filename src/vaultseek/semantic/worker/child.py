@@ -27,6 +27,9 @@ STARVED_SHARE = 0.1
 WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
+_NO_INSTRUCTIONS = (
+    "this processor lacks instructions that the model's libraries need (signal 4); search by word works"
+)
 _LAST_OUTPUT_SECONDS = 0.5
 _TAIL_BYTES = 2 * limits.KIB
 _OFFLINE = {
@@ -79,7 +82,7 @@ class ChildExit:
     """The end of a child: the reason, the requests that it left unanswered, and those it was working on.
 
     ``permanent``: the next child would end the same way. ``outside``: another program ended it. ``idle``: it
-    was ready and had no requests.
+    was ready and had no requests. ``unready``: it never became ready.
     """
 
     reason: str
@@ -88,6 +91,7 @@ class ChildExit:
     permanent: bool = False
     outside: bool = False
     idle: bool = False
+    unready: bool = False
 
 
 class Child:
@@ -325,12 +329,16 @@ class Child:
                 handler.handle(logging.makeLogRecord({"msg": data.decode("utf-8", "backslashreplace")}))
 
     def _finish(self, code: int) -> None:
+        unready = not self.ready.done()
+        if unready and code == -signal.SIGILL and self._reason is None:
+            self._reason, self._permanent = _NO_INSTRUCTIONS, True
         exit = ChildExit(
             self._reason or self._cause(code),
             list(self._pending.values()),
             self._current(),
             permanent=self._permanent,
             outside=self._reason is None and is_from_outside(code),
+            unready=unready,
         )
         self._pending.clear()
         self._watching.cancel()

@@ -59,7 +59,7 @@ class SemanticWorker:
             self._supervisor.start,
             self._supervisor.stop,
         )
-        self._reranker = LoadedReranker(self._settings.start_seconds)
+        self._reranker = LoadedReranker(self._settings.longest_start_seconds)
         self._kept_reranker: str | None = None
         self._preparing: asyncio.Task[None] | None = None
 

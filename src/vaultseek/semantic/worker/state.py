@@ -19,6 +19,9 @@ from vaultseek.semantic.worker.child import COMMAND
 from vaultseek.semantic.worker.pipe import Frame
 
 WORKER_START_SECONDS = 120.0
+"""Seconds in which a start does nothing after which it counts as hung."""
+WORKER_LONGEST_START_SECONDS = 1_200.0
+"""Maximum duration of a start, and of loading a reranker. An import takes minutes from a slow disk."""
 WORKER_QUERY_SECONDS = 10.0
 """A query that runs longer in the worker counts as hung, and the worker is killed."""
 WORKER_STORE_SECONDS = 120.0
@@ -32,7 +35,8 @@ Status = Literal["down", "starting", "ready", "broken"]
 @dataclass(frozen=True, slots=True)
 class WorkerState:
     """State of the worker. ``reason`` is None when it is ready. In words: ``doing`` is its current work,
-    ``computing`` its way of computing vectors, and ``sends`` the text that it sends, and to which server."""
+    ``computing`` its way of computing vectors, and ``sends`` the text that it sends, and to which server.
+    ``in_vain`` is true while it is started again and again without success."""
 
     status: Status
     reason: Reason | None = None
@@ -44,6 +48,7 @@ class WorkerState:
     doing: str = ""
     computing: str | None = None
     sends: str | None = None
+    in_vain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class WorkerSettings:
     """Time without a request after which the child ends until the next one; None keeps it."""
     command: Sequence[str] = COMMAND
     start_seconds: float = WORKER_START_SECONDS
+    longest_start_seconds: float = WORKER_LONGEST_START_SECONDS
     answer_seconds: float = WORKER_QUERY_SECONDS
     embed_seconds: float = limits.EMBED_SECONDS
     store_seconds: float = WORKER_STORE_SECONDS

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vaultseek.base.child_process import CRASH_KILLS
+from vaultseek.base.child_process import CRASH_KILLS, effort
 from vaultseek.base.model import JSON, Reason
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
@@ -25,6 +25,8 @@ from vaultseek.semantic.worker.child import Child, ChildExit, WorkerRequest
 from vaultseek.semantic.worker.state import Status, WorkerSettings, WorkerState
 
 WORKER_BREAKER_FAILURES = 5
+START_CHECK_SECONDS = 1.0
+"""Interval at which a start is checked for progress."""
 WORKER_STORE_CRASHES = 2
 """Worker crashes on one store operation before the store is treated as corrupt."""
 
@@ -51,6 +53,8 @@ class Supervisor:
         self._hello: JSON = {}
         self._spawned = 0
         self._failures = 0
+        self._failed_start: str | None = None
+        """Why the last child ended before it was ready; None once one was ready."""
         self._stopped = False
         self._is_asleep = False
         """True after a child was ended because it was idle; the status is still "ready"."""
@@ -80,6 +84,7 @@ class Supervisor:
             doing=doing,
             computing=child.computing if child else None,
             sends=sent_text(self._model.service, self._settings.reranker),
+            in_vain=self._failed_start is not None or self._failures >= WORKER_BREAKER_FAILURES,
         )
 
     @property
@@ -108,7 +113,7 @@ class Supervisor:
 
     async def stop(self) -> None:
         """Stop the child; pending requests fail. After that only `start` starts one, no request does."""
-        self._stopped, self._is_asleep = True, False
+        self._stopped, self._is_asleep, self._failed_start = True, False, None
         supervising, self._supervising = self._supervising, None
         if supervising is None:
             return
@@ -167,7 +172,9 @@ class Supervisor:
                     self._is_asleep = False
                     continue
             except WorkerUnavailable as error:
-                exit = ChildExit(str(error))
+                exit = ChildExit(str(error), unready=True)
+            if exit.unready:
+                self._failed_start = exit.reason
             log.warning("the semantic worker is down: %s", exit.reason)
             self._failures = WORKER_BREAKER_FAILURES if exit.permanent else self._failures + 1
             broken = self._failures >= WORKER_BREAKER_FAILURES
@@ -190,7 +197,8 @@ class Supervisor:
                     await self._wanted.wait()
 
     async def _run_child(self) -> ChildExit:
-        self._set_status("starting", _LOADING)
+        again = f"the model is being loaded again after a failed start: {self._failed_start}"
+        self._set_status("starting", Reason("loading", again) if self._failed_start else _LOADING)
         self._spawned += 1
         hello = {
             "model": self._model.name,
@@ -200,18 +208,33 @@ class Supervisor:
         }
         child = await Child.spawn(hello, self._on_exit, command=self._settings.command, log=self._log)
         self._child = child
-        ends: list[asyncio.Future[Any]] = [child.ready, child.exited]
-        await asyncio.wait(ends, timeout=self._settings.start_seconds, return_when="FIRST_COMPLETED")
-        if not child.ready.done():
-            child.kill("it did not become ready in time")
-        elif not child.ready.cancelled():
+        await self._await_start(child)
+        if child.ready.done() and not child.ready.cancelled():
             self._hello = child.hello
+            self._failed_start = None
             self._set_status("ready", None)
             await asyncio.wait({child.exited}, timeout=self._settings.stable_seconds)
             if not child.exited.done():
                 self._failures = 0
             await self._end_when_idle(child)
         return await asyncio.shield(child.exited)
+
+    async def _await_start(self, child: Child) -> None:
+        """Return when the child is ready or has exited; kill it if it does nothing or takes too long."""
+        quiet, longest = self._settings.start_seconds, self._settings.longest_start_seconds
+        ends: list[asyncio.Future[Any]] = [child.ready, child.exited]
+        now = asyncio.get_running_loop().time
+        began = moved = now()
+        done = effort(child.pid)
+        while not any(end.done() for end in ends):
+            pause = min(START_CHECK_SECONDS, quiet, longest)
+            await asyncio.wait(ends, timeout=pause, return_when="FIRST_COMPLETED")
+            before, done = done, effort(child.pid)
+            if done is None or done != before:
+                moved = now()
+            if now() - moved > quiet or now() - began > longest:
+                child.kill("it did not become ready in time")
+                await asyncio.wait({child.exited})
 
     async def _end_when_idle(self, child: Child) -> None:
         """Return when the child has exited, which is ended if it is idle for as long as the settings say."""
