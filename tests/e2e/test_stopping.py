@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -40,6 +41,20 @@ def test_a_daemon_that_is_busy_for_ever_is_stopped(daemon, vault, eventually, pl
     ended(process)
     daemon.run("index", "--wait", "--vault", str(root))
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
+
+
+def test_l9_silent_connections_keep_nobody_from_stopping_it(daemon):
+    assert daemon.run("start").returncode == 0
+    address = daemon.json("status")["daemon"]["socket"]
+    silent = []
+    for _ in range(200):
+        silent.append(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+        silent[-1].connect(address)
+    process = psutil.Process(daemon.pid())
+    assert daemon.run("stop").returncode == 0
+    ended(process)
+    for each in silent:
+        each.close()
 
 
 @pytest.mark.fault("A13", "A14")

@@ -250,6 +250,10 @@ SLOW_READER_SECONDS = 10.0
 """Time for a client to read RECEIVE_BYTES."""
 HTTP_CLIENTS = 64
 """Connections of one HTTP server at the same time."""
+HTTP_REFUSED = 256
+"""More connections whose requests are answered with status 503."""
+HTTP_REFUSED_SECONDS = 1.0
+"""Time that such a connection has for its request."""
 HTTP_HEAD_BYTES = 16 * KIB
 """Largest head of an HTTP request."""
 HTTP_REQUEST_SECONDS = 10.0

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -32,6 +33,8 @@ class FolderWatch:
         hints = Hints(asyncio.get_running_loop(), lambda path: os.path.lexists(root / path))
         self.next_batch, self.request_rescan = hints.next_batch, hints.request_rescan
         self._watcher = Watcher(root, hints.add, hints.request_rescan)
+        self._watching = threading.Lock()
+        self._is_stopped = False
         self._missing_since: float | None = None
         self._poll_reason: str | None = None
         self._scan_seconds = 0.0
@@ -44,8 +47,9 @@ class FolderWatch:
         self._poll_reason = self._watcher.poll_reason
 
     async def stop(self) -> None:
-        """Stop watching; returns when the threads have ended."""
-        await asyncio.to_thread(self._watcher.stop)
+        """Stop watching for good; returns when the threads have ended, those of a start in progress, too."""
+        self._is_stopped = True
+        await asyncio.to_thread(self._restart)
 
     def record_scan(self, began: float) -> None:
         """Record the duration of a rescan that ``began`` at that time and has just ended."""
@@ -107,8 +111,14 @@ class FolderWatch:
             self.request_rescan("other folders are watched than before")
 
     async def _watch_again(self) -> None:
-        await self.stop()
-        await asyncio.to_thread(self._watcher.start)
+        await asyncio.to_thread(self._restart)
+
+    def _restart(self) -> None:
+        # A thread goes on if the task that waits for it is cancelled.
+        with self._watching:
+            self._watcher.stop()
+            if not self._is_stopped:
+                self._watcher.start()
 
     def _may_enter(self, folder: str) -> bool:
         return os.access(self._root / folder, os.R_OK | os.X_OK)

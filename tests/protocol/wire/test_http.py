@@ -15,9 +15,12 @@ from worlds import until
 
 PATIENCE = 20.0
 LARGE = b"x" * (16 << 20)
+released = asyncio.Event()
 
 
 async def app(scope, receive, send):
+    if scope["path"] == "/slow":
+        await released.wait()
     body = LARGE if scope["path"] == "/large" else b"fine"
     headers = [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -95,8 +98,9 @@ async def test_a_thousand_half_requests_keep_nobody_out(door):
         if number % 100 == 0:
             assert b"fine" in await door.ask()
     assert b"fine" in await door.ask()
-    open_still = [each for each in halves if not each.at_eof() and not each.exception()]
-    assert len(open_still) <= limits.HTTP_CLIENTS
+    await until(
+        lambda: sum(not each.at_eof() and not each.exception() for each in halves) < limits.HTTP_CLIENTS
+    )
 
 
 @pytest.mark.fault("K5")
@@ -146,3 +150,19 @@ async def test_requests_one_after_the_other_share_a_connection(door):
         async with asyncio.timeout(PATIENCE):
             assert b"200" in await reader.readuntil(b"\r\n\r\n")
             assert await reader.readexactly(4) == b"fine"
+
+
+async def test_l9_a_crowd_of_requests_gets_answers_and_no_resets(door, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(limits, "HTTP_REFUSED_SECONDS", PATIENCE)
+    asked = [asyncio.create_task(door.ask("/slow")) for _ in range(200)]
+    await until(lambda: sum(each.done() for each in asked) == 200 - limits.HTTP_CLIENTS)
+    released.set()
+    answers = await asyncio.gather(*asked)
+    statuses = [answer[9:12] for answer in answers]
+    assert statuses.count(b"200") == limits.HTTP_CLIENTS
+    assert statuses.count(b"503") == 200 - limits.HTTP_CLIENTS
+    assert (
+        b'{"error": {"code": "busy", "message": "too many requests at once; try again"}}'
+        in answers[statuses.index(b"503")]
+    )
+    assert b"fine" in await door.ask()

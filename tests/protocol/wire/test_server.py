@@ -656,16 +656,20 @@ async def test_a_handler_may_be_called_by_notification(wire):
     assert said == [(None, {"a": 1})]
 
 
-async def test_one_client_too_many_gets_an_error(wire, until):
-    server = await wire.start({"echo": echo}, clients=3)
+async def test_one_client_too_many_gets_an_error_while_all_others_wait_for_answers(wire, until):
+    gate = Gate()
+    server = await wire.start({"echo": echo, "gate": gate}, clients=3)
     clients = [await wire.client() for _ in range(3)]
-    await until(lambda: len(server.clients) == 3)
+    for client in clients:
+        await client.ask(1, "gate")
+    await until(lambda: gate.begun == 3)
     extra = [await wire.client() for _ in range(50)]
     for client in extra:
         assert code(await client.read()) == "busy"
         assert await client.read() is None
-    await clients[0].ask(1, "echo")
-    assert (await clients[0].read())["result"] == {}
+    gate.opened.set()
+    for client in clients:
+        assert (await client.read())["id"] == 1
     clients[1].close()
     await until(lambda: len(server.clients) == 2)
     client = await wire.client()
@@ -673,11 +677,45 @@ async def test_one_client_too_many_gets_an_error(wire, until):
     assert (await client.read())["result"] == {}
 
 
+async def test_l9_silent_connections_make_room_for_others(wire, until):
+    async def subscribe(params, context):
+        context.on_disconnect(lambda: None)
+        return {}
+
+    gate = Gate()
+    server = await wire.start({"echo": echo, "gate": gate, "subscribe": subscribe}, clients=5)
+    waiting, subscribed, earlier, later = [await wire.client() for _ in range(4)]
+    await waiting.ask(1, "gate")
+    await until(lambda: gate.begun)
+    for client, method in ((subscribed, "subscribe"), (earlier, "echo"), (later, "echo")):
+        await client.ask(1, method)
+        await client.read()
+    for _ in range(200):
+        silent = await wire.client()
+        await until(lambda: len(server.clients) == 5)
+    await later.ask(2, "echo")
+    assert (await later.read())["id"] == 2, "clients that said something stay"
+    client = await wire.client()
+    await client.ask(1, "subscribe")
+    assert (await client.read())["result"] == {}
+    assert await silent.read() is None, "it never said anything"
+    for left in (earlier, later):
+        client = await wire.client()
+        await client.ask(1, "subscribe")
+        assert (await client.read())["result"] == {}
+        assert await left.read() is None, "the one that has been silent for longest"
+    await subscribed.ask(2, "echo")
+    assert (await subscribed.read())["result"] == {}, "it is to be notified"
+    gate.opened.set()
+    assert (await waiting.read())["id"] == 1
+
+
 @pytest.mark.fault("F8")
 async def test_a_thousand_connections_do_not_keep_the_first_from_being_served(wire, until):
     server = await wire.start({"echo": echo}, clients=8)
     first = await wire.client()
-    await until(lambda: server.clients)
+    await first.ask(0, "echo")
+    await first.read()
     for _ in range(20):
         crowd = [await wire.client() for _ in range(50)]
         await first.ask(1, "echo")

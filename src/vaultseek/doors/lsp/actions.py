@@ -1,6 +1,5 @@
 """Code actions: create a missing note, repair or insert a link, link a mention, show related notes."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -17,6 +16,7 @@ from vaultseek.doors.lsp.blocks import edit_of_id
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import can_do, replacing
+from vaultseek.doors.lsp.guard import Change, adding_links, changes_link, prose_lines
 from vaultseek.doors.lsp.missing import MISSING, insertions
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
@@ -61,12 +61,12 @@ async def resolve(session: Session, action: types.CodeAction) -> types.CodeActio
         if (document := await session.document(uri)) is not None:
             spot, text = document
             mentions = [
-                edit
+                change
                 for first, lines in _parts(text)
-                for _, _, note, edit in await _links_of_mentions(session, spot, text, first, lines)
+                for _, note, change in await _links_of_mentions(session, spot, text, first, lines)
                 if note["path"] == data["path"]
             ]
-            action.edit = replacing(session, uri, text, mentions)
+            action.edit = replacing(session, uri, text, adding_links(text, mentions))
     return action
 
 
@@ -97,7 +97,8 @@ async def _repairs(
             title, edit = made
             kind = types.CodeActionKind.QuickFix
             actions.append(types.CodeAction(title, kind=kind, edit=edit, is_preferred=True))
-        actions += (_change(session, uri, text, target.link, *new) for new in _better(session, spot, target))
+        better = (_change(session, uri, text, target.link, *new) for new in _better(session, spot, target))
+        actions += filter(None, better)
     return actions
 
 
@@ -145,7 +146,7 @@ def _better(session: Session, spot: Spot, target: Target) -> Iterator[tuple[str,
 
 def _change(
     session: Session, uri: str, text: Text, link: Link, title: str, target: str, is_fragment: bool
-) -> types.CodeAction:
+) -> types.CodeAction | None:
     written = link.written or link.place or Place(link.line, 0, 0)
     old = text.line(written.line)[written.start : written.end]
     markdown = not in_brackets(written, text.lines)
@@ -153,8 +154,10 @@ def _change(
     if markdown and not is_fragment and not is_markdown(target) and is_markdown(old.split("#")[0]):
         target += ".md"
     new = change(old, target, markdown=markdown, quote=quote_before(link, text.lines))
-    edit = types.TextEdit(text.range(written), new)
-    edits = replacing(session, uri, text, [edit])
+    changed = Change(written, new)
+    if not changes_link(text, changed):
+        return None
+    edits = replacing(session, uri, text, [changed])
     return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edits)
 
 
@@ -166,18 +169,21 @@ async def _mentions(
 ) -> list[types.CodeAction]:
     first, start = text.place(at.start)
     last, end = text.place(at.end)
-    lines = _prose(text)[first - 1 : last]
+    lines = prose("\n".join(prose_lines(text))).split("\n")[first - 1 : last]
     if not any(line.strip(" \t\0") for line in lines):
         return []
     resolvable = "edit" in (session.can("text_document.code_action.resolve_support.properties") or ())
     actions = []
-    for place, name, note, edit in await _links_of_mentions(session, spot, text, first, lines):
+    for name, note, change in await _links_of_mentions(session, spot, text, first, lines):
+        place = change.place
         if (place.line, place.end) < (first, start) or (place.line, place.start) > (last, end):
+            continue
+        if not adding_links(text, [change]):
             continue
         one = types.CodeAction(
             f"Link {printable(name)} to {printable(note['path'])}",
             kind=types.CodeActionKind.RefactorRewrite,
-            edit=replacing(session, uri, text, [edit]),
+            edit=replacing(session, uri, text, [change]),
         )
         every = types.CodeAction(
             f"Link every mention of {printable(note['title'])} in this note",
@@ -190,8 +196,8 @@ async def _mentions(
 
 async def _links_of_mentions(
     session: Session, spot: Spot, text: Text, first: int, lines: Sequence[str]
-) -> list[tuple[Place, str, JSON, types.TextEdit]]:
-    """Return place, name and note of each mention in the lines from ``first`` on, and the edit to a link."""
+) -> list[tuple[str, JSON, Change]]:
+    """Return name and note of each mention in the lines from ``first`` on, and the change to a link."""
     answer = await session.ask("links/mentioned", spot.root, source=spot.path, lines=list(lines))
     found = []
     for mention in answer["mentions"]:
@@ -199,7 +205,7 @@ async def _links_of_mentions(
         place = Place(first + mention["line"] - 1, mention["column"] - 1, mention["end_column"] - 1)
         for note in mention["notes"]:
             link = _as_link(text, place.line, name, note, answer["markdown"])
-            found.append((place, name, note, types.TextEdit(text.range(place), link)))
+            found.append((name, note, Change(place, link)))
     return found
 
 
@@ -211,32 +217,13 @@ def _parts(text: Text) -> Iterable[tuple[int, list[str]]]:
     """Yield the prose of a note in parts: first line and lines."""
     first, size = 1, 0
     lines: list[str] = []
-    for number, line in enumerate(_prose(text), 1):
+    for number, line in enumerate(prose("\n".join(prose_lines(text))).split("\n"), 1):
         if lines and size + len(line) > PART_CHARS:
             yield first, lines
             first, lines, size = number, [], 0
         lines.append(line)
         size += len(line) + 1
     yield first, lines
-
-
-def _prose(text: Text) -> list[str]:
-    """Return the lines of a text as far as a name in them may become a link."""
-    note = text.note
-    hidden = set(range(1, note.body_line))
-    for block in note.code_blocks:
-        hidden.update(range(block.line, block.end_line + 1))
-    for span in note.spans:
-        if span.kind in _NO_PROSE:
-            hidden.update(range(span.start_line, span.end_line + 1))
-    lines = [
-        "" if number in hidden or _HEADING.match(line) else line for number, line in enumerate(text.lines, 1)
-    ]
-    return prose("\n".join(lines)).split("\n")
-
-
-_NO_PROSE = {"heading", "html", "math", "code"}
-_HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 def _as_link(text: Text, line: int, name: str, note: JSON, markdown: bool) -> str:

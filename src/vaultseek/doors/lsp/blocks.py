@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from lsprotocol import types
 
+from vaultseek.base.model import Place
 from vaultseek.base.text import fold, one_line, printable, remove_hidden
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.query.facts import LIST_ITEM
 from vaultseek.core.notes.anchors import Blocks
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
+from vaultseek.doors.lsp.guard import Change, adds_id, lines_in_comments
 from vaultseek.doors.lsp.session import Session, Spot
 
 INSERT_ID = "vaultseek.insertBlockId"
@@ -40,6 +42,7 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
     blocks = Blocks(note)
     known = {line for block in note.blocks for line in (block.line, blocks.first_line(block.line))}
     ids = {fold(block.id) for block in note.blocks}
+    commented = lines_in_comments(text)
     untried: dict[str, Iterator[str]] = {}
     for span in note.spans:
         if span.kind in ("heading", "list", "other") or span.start_line in known:
@@ -50,6 +53,8 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
             last = next(below, last + 1) - 1
         while last > span.start_line and not text.line(last).strip():
             last -= 1
+        if last in commented:
+            continue
         lines = "\n".join(text.lines[span.start_line - 1 : last])
         id = next(id for id in untried.setdefault(lines, _ids(lines)) if id not in ids)
         ids.add(id)
@@ -65,17 +70,17 @@ def _ends_in_text(item: str) -> bool:
     return any(block.id == "id" for block in parse(f"{dedent(item)} ^id", "").blocks)
 
 
-def insertion(text: Text, block: Block) -> types.TextEdit:
-    """Return the edit that gives a block its id."""
-    end = text.position(block.end_line, len(text.line(block.end_line).rstrip()))
-    return types.TextEdit(types.Range(end, text.whole_line(block.end_line).end), block.inserted)
+def insertion(text: Text, block: Block) -> Change:
+    """Return the change that gives a block its id, in place of blanks at its end."""
+    line = text.line(block.end_line)
+    return Change(Place(block.end_line, len(line.rstrip()), len(line)), block.inserted)
 
 
 def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.WorkspaceEdit] | None:
     """Return the title and the edit that give the note at ``spot`` the missing ``id``; None for any other."""
     text = session.text(spot.uri(spot.path), spot)
     block = next((block for block in blocks_without_id(text) if block.id == fold(id)), None) if text else None
-    if text is None or block is None:
+    if text is None or block is None or not adds_id(text, insertion(text, block), block.id):
         return None
     title = f"Insert ^{block.id} in {printable(spot.path)}: {block.words}"
     return title, replacing(session, spot.uri(spot.path), text, [insertion(text, block)])

@@ -4,14 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from lsprotocol import types
-from pygls.uris import from_fs_path
 
 from vaultseek.base.model import JSON
 from vaultseek.base.text import one_line
 from vaultseek.doors.lsp.blocks import INSERT_ID, edit_of_id
 from vaultseek.doors.lsp.missing import MISSING, missing_links
 from vaultseek.doors.lsp.session import Session, Spot
-from vaultseek.doors.lsp.symbols import search_workspace
+from vaultseek.doors.lsp.symbols import search_workspace, vaults_of
 from vaultseek.errors import UsageError
 
 CHOICES = 9
@@ -51,13 +50,14 @@ class Commands:
         query = _text(arguments, 0, "query")
         limit = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else 20
         results = await search_workspace(self._session, query, max(1, min(limit, 200)))
-        return [_located(result, result) for result in results]
+        vaults = await vaults_of(self._session, results)
+        return [_located(result, vaults[result["vault_path"]]) for result in results]
 
     async def related(self, *arguments: Any) -> list[JSON]:
         """Return the notes most like the document, and let the user open one."""
         spot = await self._spot(arguments, 0)
         answer = await self._session.ask("note/related", spot.root, note=spot.path, limit=CHOICES)
-        results = [_located(result, answer) for result in answer["results"]]
+        results = [_located(result, spot) for result in answer["results"]]
         await self._offer("Related notes", results)
         return results
 
@@ -65,7 +65,7 @@ class Commands:
         """Return the links to the document, and let the user open one."""
         spot = await self._spot(arguments, 0)
         answer = await self._session.ask("links/backlinks", spot.root, note=spot.path)
-        results = [_located(link, answer) for link in answer["links"]]
+        results = [_located(link, spot) for link in answer["links"]]
         await self._offer("Backlinks", results)
         return results
 
@@ -73,7 +73,7 @@ class Commands:
         """Return notes that the document could link, and let the user open one."""
         spot = await self._spot(arguments, 0)
         links, _ = await missing_links(self._session, spot)
-        results = [_located(item, {"vault_path": spot.root}) for item in links]
+        results = [_located(item, spot) for item in links]
         await self._offer("Missing links", results)
         return results
 
@@ -110,6 +110,5 @@ def _text(arguments: Sequence[Any], number: int, name: str) -> str:
     return str(arguments[number])
 
 
-def _located(result: JSON, answer: JSON) -> JSON:
-    root = result.get("vault_path") or answer["vault_path"]
-    return {**result, "uri": from_fs_path(f"{root}/{result['path']}")}
+def _located(result: JSON, vault: Spot) -> JSON:
+    return {**result, "uri": vault.uri(str(result["path"]))}

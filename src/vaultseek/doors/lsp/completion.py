@@ -273,7 +273,7 @@ def _blocks(session: Session, text: Text, typed: str, *, line: int = 0, uri: str
                 "path": text.path,
                 "insert": types.Command("Insert the id", INSERT_ID, arguments=[uri, block.id])
                 if uri
-                else insertion(text, block),
+                else types.TextEdit(text.range(insertion(text, block).place), block.inserted),
             }
             for block in blocks_without_id(text)
             if not block.line <= line <= block.end_line

@@ -52,7 +52,7 @@ async def pull_all(
     reports: list[types.WorkspaceDocumentDiagnosticReport] = []
     reported = set()
     for root in await session.roots() if session.options.diagnostics else ():
-        spot = Spot(root, "", root)
+        spot = await session.spot_of_vault(root)
         answer = await session.ask("vault/problems", root)
         by_path: dict[str, list[JSON]] = {}
         for problem in answer["problems"]:

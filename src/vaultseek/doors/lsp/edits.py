@@ -10,6 +10,7 @@ from vaultseek.base.model import Place
 from vaultseek.base.text import remove_hidden
 from vaultseek.core.notes.rename import Edit
 from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.guard import Change
 from vaultseek.doors.lsp.session import Session, Spot
 
 FileOperation = types.CreateFile | types.RenameFile
@@ -52,8 +53,9 @@ def workspace_edit(
     return _proposed(session, changes, operations)
 
 
-def replacing(session: Session, uri: str, text: Text, edits: Sequence[types.TextEdit]) -> types.WorkspaceEdit:
-    """Return edits of one document, whose ranges are those of ``text``."""
+def replacing(session: Session, uri: str, text: Text, changes: Sequence[Change]) -> types.WorkspaceEdit:
+    """Return the edit that makes changes of one document, which has this ``text``."""
+    edits = [types.TextEdit(text.range(change.place), change.new) for change in changes]
     return _proposed(session, {uri: (text, edits)})
 
 

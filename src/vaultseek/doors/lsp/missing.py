@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from vaultseek.base.model import JSON
+from vaultseek.base.model import JSON, Place
 from vaultseek.base.text import count, printable
 from vaultseek.content.markdown.spelling import destination
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
+from vaultseek.doors.lsp.guard import Change, adding_links, takes_link
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.errors import NotFound
 
@@ -49,19 +50,20 @@ async def insertions(
     session: Session, spot: Spot, uri: str, text: Text, at: types.Range
 ) -> list[types.CodeAction]:
     """Return actions that insert a link at the cursor, or behind the selection."""
-    links, markdown = await missing_links(session, spot)
     line, column = text.place(at.end)
-    place = text.position(line, column)
+    if not takes_link(text, line, column):
+        return []
+    links, markdown = await missing_links(session, spot)
     actions = []
     for item in links[:INSERTED]:
         link, title = str(item["link"]), re.sub(r"([\[\]\\])", r"\\\1", item["title"])
         written = f"[{title}]({destination(link)})" if markdown else f"[[{link}]]"
-        edit = types.TextEdit(types.Range(place, place), written)
-        actions.append(
-            types.CodeAction(
-                f"Insert a link to {printable(item['path'])}",
-                kind=types.CodeActionKind.RefactorRewrite,
-                edit=replacing(session, uri, text, [edit]),
+        if changes := adding_links(text, [Change(Place(line, column, column), written)]):
+            actions.append(
+                types.CodeAction(
+                    f"Insert a link to {printable(item['path'])}",
+                    kind=types.CodeActionKind.RefactorRewrite,
+                    edit=replacing(session, uri, text, changes),
+                )
             )
-        )
     return actions

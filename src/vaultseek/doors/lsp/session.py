@@ -118,6 +118,19 @@ class Session:
         shown = folder.removesuffix(f"/{path}".rpartition("/")[0])
         return Spot(root, path, shown if _real(shown) == root else root)
 
+    async def spot_of_vault(self, root: str) -> Spot:
+        """Return the folder of a vault, as the client names it: maybe through a symbolic link."""
+        for folder in self.folders():
+            real = _real(folder)
+            if f"{root}/".startswith(f"{real}/"):
+                return Spot(root, "", folder + root[len(real) :])
+            inner = real[len(root) :] if f"{real}/".startswith(f"{root}/") else ""
+            if inner and folder.endswith(inner) and _real(folder.removesuffix(inner)) == root:
+                return Spot(root, "", folder.removesuffix(inner))
+        spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]
+        shown = (spot.shown for spot in spots if spot and spot.root == root)
+        return Spot(root, "", next(shown, root))
+
     async def spot_of_draft(self, uri: str) -> Spot | None:
         """Return a place for a document without a file, as if it were a note of the only open vault."""
         if uri.startswith("file:"):

@@ -31,7 +31,11 @@ async def search_symbols(
     query = params.query.strip()
     results = await search_workspace(session, query or RECENT_NOTES, RESULTS, typing=bool(query))
     prefix = query if session.client.startswith(COMPARING_CLIENTS) else ""
-    return [_symbol(session, result, number, prefix) for number, result in enumerate(results, 1)]
+    vaults = await vaults_of(session, results)
+    return [
+        _symbol(session, vaults[result["vault_path"]].beside(result["path"]), result, number, prefix)
+        for number, result in enumerate(results, 1)
+    ]
 
 
 async def search_workspace(session: Session, query: str, limit: int, **more: Any) -> list[JSON]:
@@ -50,9 +54,12 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
     return results[:limit]
 
 
-def _symbol(session: Session, result: JSON, number: int, prefix: str) -> types.SymbolInformation:
-    root = str(result["vault_path"])
-    spot = Spot(root, str(result["path"]), root)
+async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
+    """Return the folders of the vaults that results are in, as the client names them."""
+    return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
+
+
+def _symbol(session: Session, spot: Spot, result: JSON, number: int, prefix: str) -> types.SymbolInformation:
     headings = [heading for heading in result.get("heading_path") or () if heading != result["title"]]
     name = " › ".join([str(result["title"]), *headings])
     if prefix:

@@ -7,6 +7,7 @@ none for the size of headers.
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -27,7 +28,8 @@ class BoundedProtocol(H11Protocol):
     """One HTTP connection, which ends if the client takes too long for whatever it has to do next.
 
     If there are too many, the one that has waited longest for a request makes room for a new one, so that
-    nobody can keep others out by saying nothing.
+    nobody can keep others out by saying nothing. A request that it sends all the same gets status 503: in a
+    crowd, the requests of many connections have arrived and are only not read yet.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -35,20 +37,27 @@ class BoundedProtocol(H11Protocol):
         self._number = next(_numbers)
         self._sending: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
+        self._is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See `asyncio.Protocol`, as for all of the following."""
         super().connection_made(transport)
         self._await_request()
-        if len(self.connections) > limits.HTTP_CLIENTS:
-            waiting = [
-                each
-                for each in self.connections
-                if isinstance(each, BoundedProtocol)
-                and not each._is_answering
-                and not each.transport.is_closing()
-            ]
-            min(waiting, key=lambda each: each._number).transport.abort()
+        served: list[BoundedProtocol] = []
+        refused: list[BoundedProtocol] = []
+        for each in self.connections:
+            if isinstance(each, BoundedProtocol) and not each.transport.is_closing():
+                (refused if each._is_refused else served).append(each)
+        if len(served) > limits.HTTP_CLIENTS:
+            waiting = [each for each in served if not each._is_answering]
+            min(waiting, key=lambda each: each._number)._refuse()
+        if len(refused) >= limits.HTTP_REFUSED:
+            min(refused, key=lambda each: each._number).transport.abort()
+
+    def _refuse(self) -> None:
+        self._is_refused, self.app = True, _busy
+        _stop(self._sending)
+        self._sending = self.loop.call_later(limits.HTTP_REFUSED_SECONDS, self.transport.abort)
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
@@ -87,6 +96,16 @@ class BoundedProtocol(H11Protocol):
 def _stop(timer: asyncio.TimerHandle | None) -> None:
     if timer is not None:
         timer.cancel()
+
+
+async def _busy(scope: Any, receive: Any, send: Any) -> None:
+    """Answer any request with status 503, as an application."""
+    error = {"code": "busy", "message": "too many requests at once; try again"}
+    body = json.dumps({"error": error}).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body)), "retry-after": "1"}
+    pairs = [(name.encode(), value.encode()) for name, value in {**headers, "connection": "close"}.items()]
+    await send({"type": "http.response.start", "status": 503, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})
 
 
 GRACE_SECONDS = 2

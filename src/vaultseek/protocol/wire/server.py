@@ -55,12 +55,13 @@ class Server:
         self._sessions: dict[Session, asyncio.Task[None]] = {}
         self._accepting: set[asyncio.Task[None]] = set()
         self._refused_before = False
+        self._made_room_before = False
         self._closed = asyncio.Event()
 
     @property
     def clients(self) -> tuple[ClientInfo, ...]:
         """The connected clients."""
-        return tuple(session.client for session in self._sessions)
+        return tuple(session.client for session in self._sessions if not session.is_leaving)
 
     async def serve(self, listening: socket.socket, accept: Accept | None = None) -> None:
         """Accept clients until cancelled, which sessions survive, or until ``close`` is done.
@@ -103,9 +104,14 @@ class Server:
     ) -> None:
         """Start a session for a connection, unless there are too many clients.
 
+        If the user has too many, the one that has been silent for longest makes room, so that no program
+        keeps the user's others out by saying nothing.
+
         ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``;
         ``grant`` and ``principal`` are those of `ClientInfo`.
         """
+        if not principal:
+            self._make_room()
         if refusal := self._refusal(principal):
             with contextlib.suppress(OSError):
                 connection.setblocking(False)
@@ -132,6 +138,17 @@ class Server:
             return Busy(f"{self._bounds.clients} clients are connected already; close one or try again")
         return None
 
+    def _make_room(self) -> None:
+        own = [each for each in self._sessions if not (each.client.principal or each.is_leaving)]
+        if len(own) < self._bounds.clients:
+            return
+        silent = [session for session in own if not session.is_waiting]
+        if silent:
+            min(silent, key=lambda session: session.claim).leave()
+            if not self._made_room_before:
+                log.warning("there are %d clients; the one silent for longest was disconnected", len(own))
+            self._made_room_before = True
+
     async def _accept(self, listening: socket.socket, accept: Accept) -> None:
         loop = asyncio.get_running_loop()
         while True:
@@ -145,6 +162,8 @@ class Server:
                 await asyncio.sleep(ACCEPT_RETRY_SECONDS)
             else:
                 accept(connection)
+                # A crowd must not starve those that are here, and those that leave have to be gone.
+                await asyncio.sleep(0)
 
     def _accept_local(self, connection: socket.socket) -> None:
         if self._is_admitted(connection):

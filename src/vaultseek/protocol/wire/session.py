@@ -59,6 +59,31 @@ class Session(Connection):
         self._callbacks: list[Callable[[], None]] = []
         self._closing: VaultseekError | None = None
         self._closed = asyncio.Event()
+        self._messages = 0
+        self._heard = asyncio.get_running_loop().time()
+
+    @property
+    def is_waiting(self) -> bool:
+        """True while the client waits for an answer."""
+        return self._requests.has_unanswered
+
+    @property
+    def is_leaving(self) -> bool:
+        """True once the session ends."""
+        return self.disconnected or self._closed.is_set()
+
+    @property
+    def claim(self) -> tuple[bool, bool, float]:
+        """How much a client that waits for nothing needs its place; the smallest value leaves first.
+
+        A client that never sent a message leaves first, then one without notifications, then the one that
+        has been silent for longest.
+        """
+        return self._messages > 0, bool(self._callbacks), self._heard
+
+    def leave(self) -> None:
+        """Disconnect the client."""
+        self._closed.set()
 
     async def run(self) -> None:
         """Serve the client until it disconnects, breaks a frame or does not read; then cancel its work."""
@@ -115,6 +140,8 @@ class Session(Connection):
                 body = frames.next()
                 if body is not None:
                     started = None
+                    self._messages += 1
+                    self._heard = asyncio.get_running_loop().time()
                     self._handle(body)
                     if not await self._ready_to_read():
                         return None
