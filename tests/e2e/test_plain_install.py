@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-from plain_install import FOUND, MOST_BYTES, Installation, plain_installation
+from plain_install import FOUND, MOST_BYTES, PROJECT, Installation, plain_installation
 
 pytestmark = [pytest.mark.long, pytest.mark.model, pytest.mark.timeout(1200)]
 LEFT_OUT = {"torch", "transformers", "sentence_transformers", "scipy", "llama_index_core", "ir_measures"}
@@ -41,7 +41,8 @@ def test_what_it_lacks_is_named_with_the_command_that_adds_it(
 ) -> None:
     said = installation.run(*command)
     assert (said.returncode, said.stdout) == (2, "")
-    assert f"run `pip install 'vaultseek[{extra}]'`" in said.stderr
+    assert f"needs the extra {extra}; add it with `" in said.stderr
+    assert said.stderr.rstrip().endswith(f"bin/python -m pip install '{PROJECT}[{extra}]'`")
 
 
 def test_the_components_for_llamaindex_name_their_extra(installation: Installation) -> None:
@@ -51,4 +52,4 @@ def test_the_components_for_llamaindex_name_their_extra(installation: Installati
         text=True,
         check=False,
     )
-    assert said.stderr.rstrip().endswith("run `pip install 'vaultseek[llama]'`")
+    assert said.stderr.rstrip().endswith(f"-m pip install '{PROJECT}[llama]'`")

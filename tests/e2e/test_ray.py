@@ -30,7 +30,7 @@ from vaultseek.store.ledger import Ledger
 from worlds import write_files
 
 NEEDS_RAY = pytest.mark.skipif(
-    importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'vaultseek[ray]'"
+    importlib.util.find_spec("ray") is None, reason="the extra ray is not installed"
 )
 pytestmark = [NEEDS_RAY, pytest.mark.long]
 WORDS = ["pump", "valve", "anchor", "rust", "switch", "copper", "chain", "bilge", "quartz", "boiler", "sail"]

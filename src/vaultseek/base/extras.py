@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shlex
 import sys
 from pathlib import Path
 
@@ -33,15 +34,57 @@ def require_extra(name: str, what: str) -> None:
 
 
 def missing_extra(name: str, what: str) -> str:
-    """Return the message that ``what`` needs the extra, with the command that installs it."""
-    return f"{what} needs an extra that is not installed; run `{install_command(name)}`"
+    """Return the message that ``what`` needs the extra, with the command that adds it."""
+    return f"{what} needs the extra {name}; add it with `{install_command(name)}`"
 
 
 def install_command(name: str) -> str:
-    """Return the command that adds the extra to this installation, made by uv, pipx or pip."""
-    requirement = f"'vaultseek[{name}]'"
-    if (Path(sys.prefix) / "uv-receipt.toml").is_file():
-        return f"uv pip install --python {sys.prefix} {requirement}"
-    if (Path(sys.prefix) / "pipx_metadata.json").is_file():
-        return f"pipx runpip vaultseek install {requirement}"
-    return f"pip install {requirement}"
+    """Return the command that adds an extra to this installation, made by uv, pipx or pip.
+
+    It installs what vaultseek was installed from, with the extras that are there. uv and pipx record that, so
+    the next update keeps them.
+    """
+    names = [each for each in MODULES if has_extra(each) and each != name]
+    options, requirement = _requirement(",".join([*names, name]))
+    tool, environment = _tool()
+    again = "--force " if tool == "pipx" else ""
+    return f"{tool} install {environment}{again}{options}{shlex.quote(requirement)}"
+
+
+def uninstall_command() -> str:
+    """Return the command that removes this installation."""
+    tool, environment = _tool()
+    return f"{tool} uninstall {environment}vaultseek"
+
+
+def _tool() -> tuple[str, str]:
+    """Return the tool that installed vaultseek, and the option by which it finds the environment."""
+    folder = Path(sys.prefix)
+    if (folder / "uv-receipt.toml").is_file():
+        return "uv tool", ""
+    if (folder / "pipx_metadata.json").is_file():
+        return "pipx", ""
+    if importlib.util.find_spec("pip") is None:
+        return "uv pip", f"--python {shlex.quote(sys.prefix)} "
+    return f"{shlex.quote(sys.executable)} -m pip", ""
+
+
+def _requirement(extras: str) -> tuple[str, str]:
+    """Return the options of an installer and the requirement: vaultseek from where it came, with extras."""
+    import json
+    from importlib.metadata import distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    origin = json.loads(distribution("vaultseek").read_text("direct_url.json") or "{}")
+    if not origin:
+        return "", f"vaultseek[{extras}]"
+    address = urlsplit(origin["url"])
+    if address.scheme == "file":
+        option = "-e " if origin.get("dir_info", {}).get("editable") else ""
+        return option, f"{url2pathname(address.path)}[{extras}]"
+    repository = origin.get("vcs_info")
+    if repository is None:
+        return "", f"vaultseek[{extras}] @ {origin['url']}"
+    revision = f"@{repository['requested_revision']}" if "requested_revision" in repository else ""
+    return "", f"vaultseek[{extras}] @ {repository['vcs']}+{origin['url']}{revision}"

@@ -78,10 +78,10 @@ class IndexSettings(Section):
     """A larger note is found by name and path only, and reported as a problem."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
     """Kinds of files that are read beside notes; of others only the names are known. "ocr" reads pictures and
-    scanned PDFs, which is slow and needs the extra vaultseek[ocr]; "session" the logs of coding agents."""
+    scanned PDFs, which is slow and needs the extra ocr; "session" the logs of coding agents."""
     backend: EngineKind = "embedded"
     """The engine that proposes what matches: "embedded" is part of vaultseek; "postgres" is a server of
-    PostgreSQL with pgvector, by the extra vaultseek[postgres]."""
+    PostgreSQL with pgvector, by the extra postgres."""
     uri: str = ""
     """Address of the engine: "postgresql://db.example/notes". The text of notes is then sent there."""
     token_variable: str = ""

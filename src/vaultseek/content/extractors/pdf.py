@@ -29,7 +29,8 @@ _SCREEN_DOTS = 2.0
 SCREEN_PIXELS = 6_000_000
 """Pixels of the largest page that is drawn for a screen."""
 NEED_OCR = (
-    "has no text, only pictures of it; to read them, install vaultseek[ocr] and list ocr in [index] kinds"
+    "has no text, only pictures of it; to read them, list ocr in [index] kinds, and add the extra ocr with "
+    "the command that `vaultseek doctor` names"
 )
 
 
@@ -58,7 +59,7 @@ def read(data: bytes, path: str, *, ocr: bool = False) -> Note:
     if pages > PDF_PAGES:
         made.problem("too_many_pages", f"more than {PDF_PAGES:,} pages; the first ones are searched")
     if scanned and ocr and not has_extra("ocr"):
-        made.problem("no_ocr", picture.not_installed())
+        made.problem("no_ocr", picture.NOT_INSTALLED)
     elif len(scanned) > OCR_PAGES and ocr:
         made.problem("too_many_pages", f"more than {OCR_PAGES} scanned pages; the first ones are searched")
     if scanned and not ocr:

@@ -4,11 +4,16 @@ import io
 from functools import cache
 from typing import Any
 
-from vaultseek.base.extras import has_extra, install_command
+from vaultseek.base.extras import has_extra
 from vaultseek.base.limits import OCR_PIXELS
 from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
+NOT_INSTALLED = (
+    "reading pictures needs the extra ocr; add it with the command that `vaultseek doctor` names, "
+    "or take ocr out of [index] kinds"
+)
+"""Problem of a picture that is not read without the extra."""
 CERTAINTY = 0.5
 """Certainty below which a line of text is left out."""
 
@@ -16,7 +21,7 @@ CERTAINTY = 0.5
 def read(data: bytes, path: str) -> Note:
     """Read the text in a picture."""
     if not has_extra("ocr"):
-        return named_only(path, "no_ocr", not_installed())
+        return named_only(path, "no_ocr", NOT_INSTALLED)
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -31,11 +36,6 @@ def read(data: bytes, path: str) -> Note:
     made = Composition(path)
     made.paragraph(recognize(pixels))
     return made.note()
-
-
-def not_installed() -> str:
-    """Return the problem of a picture that is not read without the extra, and how to solve it."""
-    return f"reading pictures needs `{install_command('ocr')}`; run it, or take ocr out of [index] kinds"
 
 
 def recognize(pixels: Any) -> str:

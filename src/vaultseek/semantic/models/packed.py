@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vaultseek.base import limits
-from vaultseek.base.extras import install_command
+from vaultseek.base.extras import missing_extra
 from vaultseek.errors import ConfigError
 from vaultseek.semantic.models.directories import package_path
 
@@ -50,8 +50,7 @@ class PackedModel:
         """Return the file, which may have been changed. Raises `ConfigError` if it is not installed."""
         file = package_path(self.package, self.file_name)
         if file is None:
-            command = install_command(self.extra)
-            raise ConfigError(f"the model {self.name} is not installed; run `{command}`")
+            raise ConfigError(missing_extra(self.extra, f"the model {self.name}"))
         return file
 
 

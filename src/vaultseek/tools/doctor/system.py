@@ -47,11 +47,12 @@ def check_python() -> Iterator[Finding]:
 
 
 def _extras() -> str:
-    """Return which extras are installed, and the command that adds the others."""
+    """Return which extras are installed, and the command that adds another one."""
     present = [name for name in MODULES if has_extra(name)]
     absent = [name for name in MODULES if name not in present]
     message = ", ".join(present) or "none"
-    return f"{message}; to add others, run `{install_command(','.join(absent))}`" if absent else message
+    another = f"to add EXTRA ({', '.join(absent)}), run `{install_command('EXTRA')}`"
+    return f"{message}; {another}" if absent else message
 
 
 def check_directories() -> Iterator[Finding]:

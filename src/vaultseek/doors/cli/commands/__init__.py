@@ -27,7 +27,7 @@ _GROUPS = {
     "Links": ("links", "neighbors", "unlinked", "broken-links", "orphans", "graph", "duplicates"),
     "Vaults and their index": ("vault", "index", "status", "compact", "inspect"),
     "Browser, editors and agents": ("ui", "lsp", "mcp", "skill", "complete", "completion"),
-    "Set up and measure": ("config", "models", "doctor", "evaluate", "start", "stop", "service"),
+    "Set up and measure": ("config", "models", "doctor", "evaluate", "start", "stop", "service", "uninstall"),
     "For administrators": ("serve", "team", "backend"),
 }
 """The commands in the order of the help."""

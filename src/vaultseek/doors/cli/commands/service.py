@@ -76,18 +76,13 @@ def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> N
 @shared_options
 def remove() -> None:
     """Stop the service and delete its files. Indexes, logs and settings stay."""
-    manager = service_manager()
-    files = [file for file in manager.files if is_ours(file)]
+    files = remove_service()
     if not files:
-        print(f"the service is not installed: vaultseek has no files in {clean(manager.folder)}")
+        folder = service_manager().folder
+        print(f"the service is not installed: vaultseek has no files in {clean(folder)}")
         return
-    for command in manager.stop:
-        try_run(command)
     for file in files:
-        file.unlink(missing_ok=True)
         print(f"deleted {clean(file)}")
-    for command in manager.after_removal:
-        try_run(command)
     print("the daemon is no longer a service; indexes, logs and settings are unchanged")
     print("to start it by hand: vaultseek start; to install the service again: vaultseek service install")
 
@@ -99,7 +94,7 @@ def status(invocation: Invocation) -> int:
     from vaultseek.protocol.wire import reach
 
     manager = service_manager()
-    files = [file for file in manager.files if is_ours(file)]
+    files = installed_files()
     if not files:
         print("not installed; to install it: vaultseek service install")
     for file in files:
@@ -211,6 +206,24 @@ class Manager:
 def service_manager() -> Manager:
     """Return the service manager of this platform."""
     return _launchd() if sys.platform == "darwin" else _systemd()
+
+
+def installed_files() -> list[Path]:
+    """Return the files of the service that `vaultseek service install` wrote."""
+    return [file for file in service_manager().files if is_ours(file)]
+
+
+def remove_service() -> list[Path]:
+    """Stop the service and delete its files; return them."""
+    manager = service_manager()
+    if files := installed_files():
+        for command in manager.stop:
+            try_run(command)
+        for file in files:
+            file.unlink(missing_ok=True)
+        for command in manager.after_removal:
+            try_run(command)
+    return files
 
 
 def check_reachable(manager: Manager) -> None:

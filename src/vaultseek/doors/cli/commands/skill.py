@@ -68,6 +68,16 @@ def skill_files(home: Path) -> list[Path]:
     return [home / folder / "vaultseek" / "SKILL.md" for folder in folders]
 
 
+def installed_skills(home: Path) -> list[Path]:
+    """Return the files of the skill that were written into ``home``, by any version."""
+    places = [home / folder / "vaultseek" / "SKILL.md" for _, folder in AGENTS]
+    return [place for place in places if not place.is_symlink() and _is_ours(_content(place) or "")]
+
+
+def _is_ours(text: str) -> bool:
+    return text.startswith("---\nname: vaultseek\n")
+
+
 def _content(place: Path) -> str | None:
     try:
         return place.read_text("utf-8")

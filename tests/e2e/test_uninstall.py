@@ -1,0 +1,21 @@
+"""Removing vaultseek under a running daemon."""
+
+from pathlib import Path
+
+import psutil
+
+
+def test_a_running_daemon_is_stopped_and_leaves_only_the_notes(daemon, vault):
+    root = daemon.indexed(vault({"Secret.md": "# Secret\n\nxylophone\n"}))
+    pid = daemon.pid()
+    shown = daemon.run("uninstall", input="n\n")
+    assert shown.returncode == 0, shown.stderr
+    assert "to remove: the daemon, which is stopped first\n" in shown.stdout
+    assert daemon.pid() == pid
+    done = daemon.run("uninstall", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f"not touched: the notes in {root}\n" in done.stdout
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    for name in ("CONFIG", "DATA", "STATE"):
+        assert not Path(daemon.environment[f"XDG_{name}_HOME"], "vaultseek").exists()
+    assert [file.name for file in root.iterdir()] == ["Secret.md"]
