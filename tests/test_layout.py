@@ -33,7 +33,6 @@ ENGINES = {
     "markdown_it": {"doors/ui/notation.py", "doors/ui/rendering.py"},
     "nh3": {"doors/ui/rendering.py"},
     "pygls": {
-        "doors/lsp/commands.py",
         "doors/lsp/documents.py",
         "doors/lsp/renaming.py",
         "doors/lsp/server.py",

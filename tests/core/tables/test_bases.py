@@ -241,7 +241,7 @@ def test_l2_a_table_looks_at_the_clock_every_few_patterns(vault):
     )
     checks: list[bool] = []
     budget = Budget(cancelled=lambda: checks.append(True) or False)
-    rows = evaluate(base, base.views[0], vault.all(), vault, Surroundings(NOW, budget)).rows
+    rows = evaluate(base, base.views[0], vault.all(), vault, Surroundings(NOW, budget))["rows"]
     assert len(checks) >= len(rows) * 12 // 4
 
 

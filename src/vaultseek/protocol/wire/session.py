@@ -74,7 +74,7 @@ class Session(Connection):
 
     @property
     def claim(self) -> tuple[bool, bool, float]:
-        """How much a client that waits for nothing needs its place; the smallest value leaves first.
+        """The order in which clients that wait for nothing leave; the smallest value leaves first.
 
         A client that never sent a message leaves first, then one without notifications, then the one that
         has been silent for longest.

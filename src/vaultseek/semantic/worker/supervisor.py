@@ -54,7 +54,7 @@ class Supervisor:
         self._spawned = 0
         self._failures = 0
         self._failed_start: str | None = None
-        """Why the last child ended before it was ready; None once one was ready."""
+        """The reason why the last child ended before it was ready; None once one was ready."""
         self._stopped = False
         self._is_asleep = False
         """True after a child was ended because it was idle; the status is still "ready"."""
