@@ -25,7 +25,7 @@ from vaultseek.content.markdown.parse import parse
         ("# Leek soup #recipe/soup", "Leek soup", "heading"),
         ("# #draft Plan for #2027 and C#", "Plan for #2027 and C#", "heading"),
         ("# #draft", "#draft", "heading"),
-        ("# First\n# Second", "First", "heading"),
+        ("# First\n# Second", "Day one", "name"),
         ("\n\nOver\ntwo lines\n===", "Over two lines", "heading"),
         ("<!-- c\n\nc -->\n%%\nc\n%%\n%% c %%\n\n[a]: b.md\n\n# T", "T", "heading"),
         ("---\na: b\n---\n\n<!-- c -->\n# T", "T", "heading"),
