@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 PROJECT = Path(__file__).parents[1]
 PAGE = PROJECT / "docs" / "llamaindex.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-TEA = "---\ntags: [drinks]\n---\n# Tea\n\n" + "Green tea. " * 60 + "\n\n# Coffee\n\n" + "Ground fine. " * 60
+TEA = "---\ntags: [drinks]\n---\n# Tea\n\n" + "Green tea. " * 60 + "\n\n## Coffee\n\n" + "Ground fine. " * 60
 
 
 def words(text: str) -> int:
@@ -63,7 +63,7 @@ def test_nodes_are_the_passages_of_the_daemon(llama):
     nodes = llama.Parser(count=words, window=100).get_nodes_from_documents([document])
     expected = chunk(parse(TEA, "Drinks.md"), words, 100)
     assert [(node.node_id, node.text) for node in nodes] == [(found.id, found.text) for found in expected]
-    assert {node.metadata["heading"] for node in nodes} == {"Tea", "Coffee"}
+    assert {node.metadata["heading"] for node in nodes} == {"Tea", "Tea > Coffee"}
     first = nodes[0]
     assert (first.metadata["title"], first.metadata["tags"], first.metadata["source"]) == (
         "Tea",
@@ -84,7 +84,7 @@ def test_documents_without_a_path_have_passages_of_their_own(llama):
 
 def test_the_bundled_model_counts_unless_told_otherwise(llama):
     (node,) = llama.Parser().get_nodes_from_documents([llama.Document(text="# Tea\n\nGreen.")])
-    assert node.text == "# Tea\n\nGreen."
+    assert node.text == "Tea\n\nGreen."
 
 
 @pytest.mark.shared_daemon

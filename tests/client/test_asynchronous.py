@@ -114,11 +114,15 @@ async def test_without_a_daemon_the_message_says_what_to_do(wire):
 
 
 async def test_too_many_clients_is_reported(wire):
-    await wire.start({"echo": echo}, clients=1)
+    hang = Hang()
+    await wire.start({"echo": echo, "hang": hang}, clients=1)
     async with AsyncClient(wire.path) as first:
+        waiting = asyncio.create_task(first.call("hang"))  # a client that waits for nothing would make room
+        await hang.begun.wait()
         with pytest.raises(Busy):
             await AsyncClient(wire.path).call("echo")
         assert await first.call("echo") == {}
+        waiting.cancel()
 
 
 async def test_requests_and_answers_are_checked_unless_told_otherwise(wire):

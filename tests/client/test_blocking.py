@@ -279,11 +279,21 @@ def test_shutdown_is_never_repeated(listening):
 
 
 def test_too_many_clients_is_reported(daemon):
-    daemon.start(clients=1)
-    with Client() as first:
+    begun = threading.Event()
+
+    async def waits(params, context):
+        begun.set()
+        await asyncio.Event().wait()
+
+    daemon.start({"waits": waits}, clients=1)
+    with Client() as first:  # a client that waits for nothing would make room
+        calling = threading.Thread(target=lambda: pytest.raises(Unavailable, first.call, "waits"))
+        calling.start()
+        assert begun.wait(10)
         with pytest.raises(Busy):
             Client()
-        assert first.call("echo") == {}
+        daemon.stop()
+        calling.join(10)
 
 
 def test_a_daemon_that_hangs_up_at_once_is_reported(listening):
