@@ -285,9 +285,13 @@ def test_too_many_clients_is_reported(daemon):
         begun.set()
         await asyncio.Event().wait()
 
+    def call(client):
+        with pytest.raises(Unavailable):
+            client.call("waits")
+
     daemon.start({"waits": waits}, clients=1)
     with Client() as first:  # a client that waits for nothing would make room
-        calling = threading.Thread(target=lambda: pytest.raises(Unavailable, first.call, "waits"))
+        calling = threading.Thread(target=call, args=(first,))
         calling.start()
         assert begun.wait(10)
         with pytest.raises(Busy):
