@@ -1,6 +1,7 @@
 """The language server: pygls' own client, the real command, a real daemon, every feature."""
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -589,6 +590,41 @@ async def test_each_note_belongs_to_the_vault_that_the_daemon_sees(served, tmp_p
         assert not await here.client.text_document_document_link_async(
             types.DocumentLinkParams(document(stray.as_uri()))
         )
+
+
+@pytest.mark.parametrize("folder", ["", "sub", ".."])
+async def test_l10_every_address_is_the_one_that_the_editor_knows(served, tmp_path, folder):
+    (tmp_path / "above").mkdir()
+    shown = tmp_path / "above" / "notes"
+    shown.symlink_to(served.root)
+    workspace = {"": shown, "sub": shown / "sub", "..": tmp_path / "above"}[folder]
+    async with editor(
+        served.daemon.environment, shown, folders=[workspace], options={"codeLens": True}
+    ) as here:
+        uri = here.open("Garden.md")
+        note, at = document(uri), types.Position(4, 20)
+        client, answers = here.client, {}
+        answers["links"] = await client.text_document_document_link_async(types.DocumentLinkParams(note))
+        answers["definition"] = await client.text_document_definition_async(types.DefinitionParams(note, at))
+        for method, params in (
+            ("references", types.ReferenceParams(types.ReferenceContext(True), note, types.Position(2, 32))),
+            ("rename", types.RenameParams(note, types.Position(2, 32), "Pomp")),
+            ("code_lens", types.CodeLensParams(note)),
+        ):
+            answers[method] = await getattr(client, f"text_document_{method}_async")(params)
+        answers["symbols"] = await client.workspace_symbol_async(types.WorkspaceSymbolParams("bilge"))
+        answers["notes"] = await client.workspace_symbol_async(types.WorkspaceSymbolParams(""))
+        answers["problems"] = await client.workspace_diagnostic_async(types.WorkspaceDiagnosticParams([]))
+        answers["create"] = (await actions_at(here, "Garden.md", 3, 8))["Create nowhere.md"]
+        moved = types.RenameFilesParams([types.FileRename(here.uri("Pump.md"), here.uri("Pomp.md"))])
+        answers["moved"] = await client.workspace_will_rename_files_async(moved)
+        run = client.workspace_execute_command_async
+        for name, argument in (("search", "bilge"), ("related", uri), ("backlinks", here.uri("Pump.md"))):
+            answers[name] = await run(types.ExecuteCommandParams(f"vaultseek.{name}", arguments=[argument]))
+    for name, answer in answers.items():
+        addresses = re.findall(r"file://[^'\"#]*", str(answer))
+        assert addresses, name
+        assert {each for each in addresses if not each.startswith(shown.as_uri())} == set(), name
 
 
 async def test_without_a_daemon_that_may_be_started_the_editor_is_told_and_works(tmp_path, daemon):

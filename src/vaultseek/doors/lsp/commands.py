@@ -51,7 +51,7 @@ class Commands:
         limit = arguments[1] if len(arguments) > 1 and isinstance(arguments[1], int) else 20
         results = await search_workspace(self._session, query, max(1, min(limit, 200)))
         vaults = await vaults_of(self._session, results)
-        return [_located(result, vaults[result["vault_path"]]) for result in results]
+        return [_located(result, vaults[str(result["vault_path"])]) for result in results]
 
     async def related(self, *arguments: Any) -> list[JSON]:
         """Return the notes most like the document, and let the user open one."""

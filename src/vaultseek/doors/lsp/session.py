@@ -136,7 +136,7 @@ class Session:
         if uri.startswith("file:"):
             return None
         roots = await self.roots() if any(self.folders()) else []
-        return Spot(roots[0], DRAFT, roots[0]) if len(roots) == 1 else None
+        return (await self.spot_of_vault(roots[0])).beside(DRAFT) if len(roots) == 1 else None
 
     async def roots(self) -> list[str]:
         """Return the vaults of the workspace folders, else of the open documents; none means all vaults."""

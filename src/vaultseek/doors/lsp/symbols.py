@@ -33,7 +33,9 @@ async def search_symbols(
     prefix = query if session.client.startswith(COMPARING_CLIENTS) else ""
     vaults = await vaults_of(session, results)
     return [
-        _symbol(session, vaults[result["vault_path"]].beside(result["path"]), result, number, prefix)
+        _symbol(
+            session, vaults[str(result["vault_path"])].beside(str(result["path"])), result, number, prefix
+        )
         for number, result in enumerate(results, 1)
     ]
 
