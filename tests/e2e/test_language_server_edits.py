@@ -64,7 +64,7 @@ PIECES = (
     "Valve]]",
     "",
 )
-NOTES = 10
+NOTES = 9
 HIDDEN = re.compile(r"%%.*?%%|`[^`\n]+`|\$\$.*?\$\$|<!--.*?-->|<div>.*?</div>|(?<!<)https?://\S+", re.DOTALL)
 
 

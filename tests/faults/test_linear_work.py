@@ -10,6 +10,7 @@ import pytest
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
+from vaultseek.base.model import Place
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.core.graph.overview import overview
 from vaultseek.core.graph.structure import Structure
@@ -21,6 +22,7 @@ from vaultseek.core.notes.rename import Vault, rename_heading
 from vaultseek.core.notes.targets import problems
 from vaultseek.doors.lsp.blocks import blocks_without_id
 from vaultseek.doors.lsp.documents import Text
+from vaultseek.doors.lsp.guard import Change, Guard
 from vaultseek.doors.lsp.labels import undefined
 from vaultseek.doors.lsp.symbols import sections
 from work import GROWTH, LINEAR, growth
@@ -84,6 +86,9 @@ SHOWN: dict[str, Callable[[Text], Any]] = {
     ],
     "labels": undefined,
     "blocks without an id": lambda text: list(blocks_without_id(text)),
+    "links at the end of all lines": lambda text: Guard(text).adding_links(
+        [Change(Place(number, len(line), len(line)), "[[x]]") for number, line in enumerate(text.lines, 1)]
+    ),
 }
 """What the language server asks of a whole note."""
 

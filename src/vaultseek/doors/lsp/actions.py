@@ -16,13 +16,15 @@ from vaultseek.doors.lsp.blocks import edit_of_id
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import can_do, replacing
-from vaultseek.doors.lsp.guard import Change, adding_links, changes_link, prose_lines
+from vaultseek.doors.lsp.guard import Change, Guard, prose_lines
 from vaultseek.doors.lsp.missing import MISSING, insertions
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.doors.lsp.targets import Target, targets
 
 PARTS_OFFERED = 3
 """Headings or blocks of the note that a link leads to."""
+MENTIONS_OFFERED = 20
+"""Mentions of a selection that are offered."""
 LINES_READ = 20
 """Lines of a selection in which mentions are looked for."""
 RELATED = "vaultseek.related"
@@ -66,7 +68,7 @@ async def resolve(session: Session, action: types.CodeAction) -> types.CodeActio
                 for _, note, change in await _links_of_mentions(session, spot, text, first, lines)
                 if note["path"] == data["path"]
             ]
-            action.edit = replacing(session, uri, text, adding_links(text, mentions))
+            action.edit = replacing(session, uri, text, Guard(text).adding_links(mentions))
     return action
 
 
@@ -155,7 +157,7 @@ def _change(
         target += ".md"
     new = change(old, target, markdown=markdown, quote=quote_before(link, text.lines))
     changed = Change(written, new)
-    if not changes_link(text, changed):
+    if not Guard(text).changes_link(changed):
         return None
     edits = replacing(session, uri, text, [changed])
     return types.CodeAction(title, kind=types.CodeActionKind.QuickFix, edit=edits)
@@ -173,12 +175,13 @@ async def _mentions(
     if not any(line.strip(" \t\0") for line in lines):
         return []
     resolvable = "edit" in (session.can("text_document.code_action.resolve_support.properties") or ())
-    actions = []
+    actions: list[types.CodeAction] = []
+    guard = Guard(text)
     for name, note, change in await _links_of_mentions(session, spot, text, first, lines):
         place = change.place
         if (place.line, place.end) < (first, start) or (place.line, place.start) > (last, end):
             continue
-        if not adding_links(text, [change]):
+        if len(actions) >= 2 * MENTIONS_OFFERED or not guard.adding_links([change]):
             continue
         one = types.CodeAction(
             f"Link {printable(name)} to {printable(note['path'])}",

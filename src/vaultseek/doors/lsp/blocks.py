@@ -15,7 +15,7 @@ from vaultseek.content.query.facts import LIST_ITEM
 from vaultseek.core.notes.anchors import Blocks
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
-from vaultseek.doors.lsp.guard import Change, adds_id, lines_in_comments
+from vaultseek.doors.lsp.guard import Change, Guard, lines_in_comments
 from vaultseek.doors.lsp.session import Session, Spot
 
 INSERT_ID = "vaultseek.insertBlockId"
@@ -80,7 +80,7 @@ def edit_of_id(session: Session, spot: Spot, id: str) -> tuple[str, types.Worksp
     """Return the title and the edit that give the note at ``spot`` the missing ``id``; None for any other."""
     text = session.text(spot.uri(spot.path), spot)
     block = next((block for block in blocks_without_id(text) if block.id == fold(id)), None) if text else None
-    if text is None or block is None or not adds_id(text, insertion(text, block), block.id):
+    if text is None or block is None or not Guard(text).adds_id(insertion(text, block), block.id):
         return None
     title = f"Insert ^{block.id} in {printable(spot.path)}: {block.words}"
     return title, replacing(session, spot.uri(spot.path), text, [insertion(text, block)])

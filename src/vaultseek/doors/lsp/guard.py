@@ -5,7 +5,8 @@ Each edit is tried on the blocks around it, and what is read there before and af
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -29,27 +30,142 @@ class Change(NamedTuple):
     new: str
 
 
+class _Trial(NamedTuple):
+    """The blocks around some changes, read before and after, and where each change starts in them then."""
+
+    before: Note
+    after: Note
+    starts: Sequence[tuple[int, int]]
+
+
+class Guard:
+    """Tries changes of one text."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._blocks = [span for span in text.note.spans if span.kind != "list_item"]
+        self._sizes = list(accumulate((len(line) + 1 for line in text.lines), initial=0))
+
+    def takes_link(self, line: int, column: int) -> bool:
+        """True in running text: not in code, a link, a tag, a formula, a comment or a heading."""
+        text = self._text
+        places = [*(link.place for link in text.note.links), *(tag.place for tag in text.note.placed_tags)]
+        if any(place and place.line == line and place.start < column < place.end for place in places):
+            return False
+        lines = prose_lines(text)
+        if text.line(line) and not lines[line - 1]:
+            return False
+        at = sum(len(each) + 1 for each in lines[: line - 1]) + column
+        # A link right behind a bare address would be part of it for other programs.
+        return not any(
+            piece.start() < at < piece.end() + piece[0].startswith("http")
+            for piece in NO_PROSE.finditer("\n".join(lines))
+        )
+
+    def adding_links(self, changes: Sequence[Change]) -> list[Change]:
+        """Return those of the changes that each add a link and change nothing else, also together."""
+        return [change for group in self._groups(changes) for change in self._adding(group)]
+
+    def adds_id(self, change: Change, id: str) -> bool:
+        """True if a change gives a block an id and changes nothing else."""
+        trial = self._tried([change])
+        if trial is None:
+            return False
+        before, after = trial.before, trial.after
+        return (
+            sorted(_ids(after)) == sorted([*_ids(before), id])
+            and _keys(after.links) == _keys(before.links)
+            and _is_same(before, after)
+        )
+
+    def changes_link(self, change: Change) -> bool:
+        """True if a change gives a link another target and changes nothing else."""
+        trial = self._tried([change])
+        if trial is None:
+            return False
+        before, after = trial.before, trial.after
+        if len(before.links) != len(after.links) or _ids(before) != _ids(after):
+            return False
+        start = trial.starts[0]
+        return _is_same(before, after) and all(
+            _key(old) == _key(new)
+            or (_is_written_at(start, old) and (old.kind, old.alias) == (new.kind, new.alias))
+            for old, new in zip(before.links, after.links, strict=True)
+        )
+
+    def _adding(self, changes: Sequence[Change]) -> Sequence[Change]:
+        if self._adds_links(changes):
+            return changes
+        alone = [change for change in changes[:TRIED_ALONE] if self._adds_links([change])]
+        return alone if len(changes) > 1 and self._adds_links(alone) else []
+
+    def _adds_links(self, changes: Sequence[Change]) -> bool:
+        trial = self._tried(changes) if changes else None
+        if trial is None:
+            return False
+        before, after = trial.before, trial.after
+        starts = set(trial.starts)
+        added: list[Link] = []
+        kept: list[Link] = []
+        for link in after.links:
+            is_new = link.place is not None and (link.place.line, link.place.start) in starts
+            (added if is_new else kept).append(link)
+        return (
+            len(added) == len(changes)
+            and all(link.kind != "embed" for link in added)
+            and _keys(kept) == _keys(before.links)
+            and _ids(before) == _ids(after)
+            and _is_same(before, after)
+        )
+
+    def _groups(self, changes: Sequence[Change]) -> Iterator[list[Change]]:
+        """Yield the changes in groups that are near enough to be tried together."""
+        group: list[Change] = []
+        for change in sorted(changes):
+            if group and self._size(*self._around(group[0].place.line, change.place.line)) > TRIED_CHARS:
+                yield group
+                group = []
+            group.append(change)
+        if group:
+            yield group
+
+    def _tried(self, changes: Sequence[Change]) -> _Trial | None:
+        changes = sorted(changes)
+        first, last = self._around(changes[0].place.line, changes[-1].place.line)
+        if self._size(first, last) > TRIED_CHARS:
+            return None
+        # Of blocks in the body, the first one must not be read as frontmatter.
+        head = [] if last < self._text.note.body_line else [""]
+        lines = self._text.lines[first - 1 : last]
+        changed, starts, shifts = list(lines), [], [0] * len(lines)
+        for (line, start, end), new in changes:
+            row = line - first
+            start, end = start + shifts[row], end + shifts[row]
+            changed[row] = changed[row][:start] + new + changed[row][end:]
+            shifts[row] += len(new) - (end - start)
+            starts.append((row + 1 + len(head), start))
+        before, after = ("\n".join([*head, *each]) for each in (lines, changed))
+        return _Trial(parse(before, ""), parse(after, ""), starts)
+
+    def _around(self, low: int, high: int) -> tuple[int, int]:
+        """Return the first and the last line of the blocks that lines are in, with the blocks beside them."""
+        body, blocks = self._text.note.body_line, self._blocks
+        if high < body:
+            return 1, body - 1
+        first = bisect_right(blocks, low, key=attrgetter("start_line")) - 2
+        last = bisect_right(blocks, high, key=attrgetter("start_line"))
+        start = blocks[first].start_line if first >= 0 else body
+        end = blocks[last].end_line if last < len(blocks) else len(self._text.lines)
+        return min(start, low), max(end, high)
+
+    def _size(self, first: int, last: int) -> int:
+        return self._sizes[min(last, len(self._sizes) - 1)] - self._sizes[first - 1]
+
+
 def prose_lines(text: Text) -> list[str]:
     """Return the lines of a note, empty where no part of a line can become a link."""
     hidden = _hidden_lines(text)
     return ["" if number in hidden else line for number, line in enumerate(text.lines, 1)]
-
-
-def takes_link(text: Text, line: int, column: int) -> bool:
-    """True if a place is in running text, not in code, a link, a tag, a formula, a comment or a heading."""
-    note = text.note
-    places = [*(link.place for link in note.links), *(tag.place for tag in note.placed_tags)]
-    if any(place and place.line == line and place.start < column < place.end for place in places):
-        return False
-    lines = prose_lines(text)
-    if text.line(line) and not lines[line - 1]:
-        return False
-    at = sum(len(each) + 1 for each in lines[: line - 1]) + column
-    # A link right behind a bare address would be part of it for other programs.
-    return not any(
-        piece.start() < at < piece.end() + piece[0].startswith("http")
-        for piece in NO_PROSE.finditer("\n".join(lines))
-    )
 
 
 def lines_in_comments(text: Text) -> set[int]:
@@ -66,42 +182,6 @@ def lines_in_comments(text: Text) -> set[int]:
     return found
 
 
-def adding_links(text: Text, changes: Sequence[Change]) -> list[Change]:
-    """Return those of the changes that each add a link and change nothing else, also together."""
-    return [change for group in _groups(text, changes) for change in _adding(text, group)]
-
-
-def adds_id(text: Text, change: Change, id: str) -> bool:
-    """True if a change gives a block an id and changes nothing else."""
-    trial = _tried(text, [change])
-    if trial is None:
-        return False
-    before, after = trial.before, trial.after
-    added = sorted([*(block.id for block in before.blocks), id])
-    return (
-        sorted(block.id for block in after.blocks) == added
-        and [_key(link) for link in after.links] == [_key(link) for link in before.links]
-        and _is_same(before, after)
-    )
-
-
-def changes_link(text: Text, change: Change) -> bool:
-    """True if a change gives a link another target and changes nothing else."""
-    trial = _tried(text, [change])
-    if trial is None:
-        return False
-    before, after = trial.before, trial.after
-    if len(before.links) != len(after.links) or not _is_same(before, after):
-        return False
-    start = trial.starts[0]
-    return all(
-        (old.kind, old.alias, old.property) == (new.kind, new.alias, new.property)
-        if old.written and (old.written.line, old.written.start) == start
-        else _key(old) == _key(new)
-        for old, new in zip(before.links, after.links, strict=True)
-    ) and [block.id for block in before.blocks] == [block.id for block in after.blocks]
-
-
 def _hidden_lines(text: Text) -> set[int]:
     note = text.note
     hidden = set(range(1, note.body_line))
@@ -114,93 +194,20 @@ def _hidden_lines(text: Text) -> set[int]:
     return hidden
 
 
-# -- trying
-
-
-class _Trial(NamedTuple):
-    """The blocks around some changes, read before and after, and where each change starts in them then."""
-
-    before: Note
-    after: Note
-    starts: Sequence[tuple[int, int]]
-
-
-def _adding(text: Text, changes: Sequence[Change]) -> Sequence[Change]:
-    if _adds_links(text, changes):
-        return changes
-    alone = [change for change in changes[:TRIED_ALONE] if _adds_links(text, [change])]
-    return alone if len(changes) > 1 and _adds_links(text, alone) else []
-
-
-def _adds_links(text: Text, changes: Sequence[Change]) -> bool:
-    trial = _tried(text, changes) if changes else None
-    if trial is None:
-        return False
-    before, after = trial.before, trial.after
-    starts = set(trial.starts)
-    added = [each for each in after.links if each.place and (each.place.line, each.place.start) in starts]
-    kept = [_key(link) for link in after.links if link not in added]
-    return (
-        len(added) == len(changes)
-        and all(link.kind != "embed" for link in added)
-        and kept == [_key(link) for link in before.links]
-        and [block.id for block in before.blocks] == [block.id for block in after.blocks]
-        and _is_same(before, after)
-    )
-
-
-def _groups(text: Text, changes: Sequence[Change]) -> Iterator[list[Change]]:
-    """Yield the changes in groups that are near enough to be tried together."""
-    group: list[Change] = []
-    for change in sorted(changes):
-        if group and _size(text, [*group, change]) > TRIED_CHARS:
-            yield group
-            group = []
-        group.append(change)
-    if group:
-        yield group
-
-
-def _size(text: Text, changes: Sequence[Change]) -> int:
-    first, last = _around(text, changes)
-    return sum(len(text.line(number)) + 1 for number in range(first, last + 1))
-
-
-def _tried(text: Text, changes: Sequence[Change]) -> _Trial | None:
-    first, last = _around(text, changes)
-    lines = list(text.lines[first - 1 : last])
-    if sum(map(len, lines)) > TRIED_CHARS:
-        return None
-    # Of blocks in the body, the first one must not be read as frontmatter.
-    head = [] if last < text.note.body_line else [""]
-    changed, starts = list(lines), []
-    shifts = dict.fromkeys(range(len(lines)), 0)
-    for (line, start, end), new in sorted(changes):
-        row = line - first
-        start, end = start + shifts[row], end + shifts[row]
-        changed[row] = changed[row][:start] + new + changed[row][end:]
-        shifts[row] += len(new) - (end - start)
-        starts.append((row + 1 + len(head), start))
-    before, after = ("\n".join([*head, *each]) for each in (lines, changed))
-    return _Trial(parse(before, ""), parse(after, ""), starts)
-
-
-def _around(text: Text, changes: Sequence[Change]) -> tuple[int, int]:
-    """Return the first and the last line of the blocks that changes are in, with those beside them."""
-    low, high = min(changes).place.line, max(changes).place.line
-    body = text.note.body_line
-    if high < body:
-        return 1, body - 1
-    blocks = [span for span in text.note.spans if span.kind != "list_item"]
-    first = bisect_right(blocks, low, key=attrgetter("start_line")) - 2
-    last = bisect_right(blocks, high, key=attrgetter("start_line"))
-    start = blocks[first].start_line if first >= 0 else body
-    end = blocks[last].end_line if last < len(blocks) else len(text.lines)
-    return min(start, low), max(end, high)
-
-
 def _key(link: Link) -> tuple[Any, ...]:
     return link.kind, link.target, link.heading, link.block, link.alias, link.property
+
+
+def _keys(links: Iterable[Link]) -> list[tuple[Any, ...]]:
+    return [_key(link) for link in links]
+
+
+def _is_written_at(start: tuple[int, int], link: Link) -> bool:
+    return link.written is not None and (link.written.line, link.written.start) == start
+
+
+def _ids(note: Note) -> list[str]:
+    return [block.id for block in note.blocks]
 
 
 def _is_same(before: Note, after: Note) -> bool:

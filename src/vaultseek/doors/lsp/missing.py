@@ -11,7 +11,7 @@ from vaultseek.base.text import count, printable
 from vaultseek.content.markdown.spelling import destination
 from vaultseek.doors.lsp.documents import Text
 from vaultseek.doors.lsp.edits import replacing
-from vaultseek.doors.lsp.guard import Change, adding_links, takes_link
+from vaultseek.doors.lsp.guard import Change, Guard
 from vaultseek.doors.lsp.session import Session, Spot
 from vaultseek.errors import NotFound
 
@@ -51,14 +51,15 @@ async def insertions(
 ) -> list[types.CodeAction]:
     """Return actions that insert a link at the cursor, or behind the selection."""
     line, column = text.place(at.end)
-    if not takes_link(text, line, column):
+    guard = Guard(text)
+    if not guard.takes_link(line, column):
         return []
     links, markdown = await missing_links(session, spot)
     actions = []
     for item in links[:INSERTED]:
         link, title = str(item["link"]), re.sub(r"([\[\]\\])", r"\\\1", item["title"])
         written = f"[{title}]({destination(link)})" if markdown else f"[[{link}]]"
-        if changes := adding_links(text, [Change(Place(line, column, column), written)]):
+        if changes := guard.adding_links([Change(Place(line, column, column), written)]):
             actions.append(
                 types.CodeAction(
                     f"Insert a link to {printable(item['path'])}",
