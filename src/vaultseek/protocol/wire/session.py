@@ -69,8 +69,8 @@ class Session(Connection):
 
     @property
     def is_leaving(self) -> bool:
-        """True once the session ends."""
-        return self.disconnected or self._closed.is_set()
+        """True once the client was made to leave."""
+        return self._closed.is_set()
 
     @property
     def claim(self) -> tuple[bool, bool, float]:
