@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from html.parser import HTMLParser
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import yaml
@@ -104,8 +104,18 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
-def read_links(path: str, text: str) -> dict[int, str]:
-    """Return the targets of the links in a file, without fragments, by the numbers of the links."""
+class Found(NamedTuple):
+    """A link as a reader understands it, decoded: the target, and the fragment without its sign."""
+
+    target: str
+    fragment: str = ""
+
+
+FoundLinks = dict[int, Found]
+
+
+def read_links(path: str, text: str) -> FoundLinks:
+    """Return the links in a file by their numbers."""
     suffix = path.rpartition(".")[2]
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if suffix == "md":
@@ -114,9 +124,9 @@ def read_links(path: str, text: str) -> dict[int, str]:
     if suffix in ("canvas", "excalidraw"):
         return _of_nodes(json.loads(text))
     if suffix == "org":
-        return {int(number): target for target, number in _ORG.findall(text)}
+        return {int(number): Found(target) for target, number in _ORG.findall(text)}
     if suffix == "base":
-        return {int(number): target for number, target in _BASE.findall(text)}
+        return {int(number): Found(target) for number, target in _BASE.findall(text)}
     if suffix == "html":
         page = _Page()
         page.feed(text)
@@ -134,8 +144,45 @@ def _parted(text: str) -> tuple[str, str]:
     return (match[1], text[match.end() :]) if match else ("", text)
 
 
-def _of_properties(front: str) -> dict[int, str]:
-    links = {}
+def headings(text: str) -> list[tuple[int, str]]:
+    """Return the level and the text of each heading of a note outside quotes and lists."""
+    tokens = _markdown().parse(_parted(text.removeprefix("\ufeff").replace("\r\n", "\n"))[1])
+    return [
+        (int(token.tag[1:]), tokens[at + 1].content)
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0
+    ]
+
+
+def find_heading(fragment: str, headings: Sequence[tuple[int, str]]) -> int | None:
+    """Return the number of the heading that a fragment leads to, which may name those above it."""
+
+    def find(parts: Sequence[str], start: int, end: int) -> int | None:
+        plain = [at for at in range(start, end) if plain_heading(headings[at][1]) == plain_heading(parts[0])]
+        for at in sorted(plain, key=lambda at: fold(headings[at][1]).split() != fold(parts[0]).split()):
+            below = (each for each in range(at + 1, end) if headings[each][0] <= headings[at][0])
+            found = at if len(parts) == 1 else find(parts[1:], at + 1, next(below, end))
+            if found is not None:
+                return found
+        return None
+
+    whole = find([fragment], 0, len(headings))
+    return find(fragment.split("#"), 0, len(headings)) if whole is None else whole
+
+
+def plain_heading(text: str) -> str:
+    """Return a heading without punctuation, unless it is all there is."""
+    signs = (" " if is_sign(sign) else sign for sign in fold(text))
+    return " ".join("".join(signs).split()) or " ".join(fold(text).split())
+
+
+def is_sign(sign: str) -> bool:
+    """True for a sign that does not tell headings apart."""
+    return not sign.isalnum() and (sign.isascii() or unicodedata.category(sign)[0] == "P")
+
+
+def _of_properties(front: str) -> FoundLinks:
+    links: FoundLinks = {}
     for key, value in (yaml.safe_load(front) or {}).items():
         values = value if isinstance(value, list) else [value]
         inner = [each for item in values for each in (item.values() if isinstance(item, dict) else [item])]
@@ -143,14 +190,18 @@ def _of_properties(front: str) -> dict[int, str]:
             if not (re.fullmatch("p[0-9]+", str(key)) and isinstance(each, str)):
                 continue
             if match := _PROPERTY.fullmatch(each.strip()):
-                links[int(key[1:])] = match[1].strip()
+                links[int(key[1:])] = _found(match[1], match[2])
             else:
                 links |= _of_markdown(each.strip())
     return links
 
 
-def _of_markdown(body: str) -> dict[int, str]:
-    links: dict[int, str] = {}
+def _found(target: str, fragment: str | None) -> Found:
+    return Found(target.strip(), (fragment or "").removeprefix("#").strip())
+
+
+def _of_markdown(body: str) -> FoundLinks:
+    links: FoundLinks = {}
     # A link in double brackets is read before code, as in Obsidian: a name may contain a backtick.
     body = re.sub(r"q\d+:!?\[\[[^\n]*?\]\]", lambda link: link[0].replace("`", "\ue002"), body)
     for token in _markdown().parse(body):
@@ -160,9 +211,11 @@ def _of_markdown(body: str) -> dict[int, str]:
         eaten = "".join(child.content for child in children if child.type == "code_inline")
         for match in _WIKI.finditer(token.content):
             if "[[" not in eaten.replace("[[decoy]]", ""):
-                links[int(match[1])] = match[2].strip().replace("\ue002", "`")
+                inside = (each and each.replace("\ue002", "`") for each in match.groups()[1:])
+                links[int(match[1])] = _found(*inside)
         for number, address in _addresses(children):
-            links[number] = unquote(address.partition("#")[0])
+            target, _, fragment = address.partition("#")
+            links[number] = Found(unquote(target), unquote(fragment))
     return links
 
 
@@ -181,15 +234,15 @@ def _addresses(children: Sequence[Token]) -> Iterator[tuple[int, str]]:
             opened[-1] = opened[-1][0], opened[-1][1] + child.content
 
 
-def _of_nodes(drawing: Any) -> dict[int, str]:
-    links = {}
+def _of_nodes(drawing: Any) -> FoundLinks:
+    links: FoundLinks = {}
     for node in drawing.get("nodes") or drawing.get("elements"):
         number = re.fullmatch(r"n(\d+)", node["id"])
         for name in ("file", "background"):
             if number and name in node:
-                links[int(number[1])] = node[name]
+                links[int(number[1])] = Found(node[name], node.get("subpath", "").removeprefix("#"))
         if number and "link" in node and (match := _PROPERTY.fullmatch(node["link"])):
-            links[int(number[1])] = match[1]
+            links[int(number[1])] = Found(match[1])
         if "text" in node:
             links |= _of_markdown(node["text"])
     return links
@@ -198,7 +251,7 @@ def _of_nodes(drawing: Any) -> dict[int, str]:
 class _Page(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
-        self.links: dict[int, str] = {}
+        self.links: FoundLinks = {}
         self.address = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -206,4 +259,4 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if match := re.search(r"t(\d+)", data):
-            self.links[int(match[1])] = unquote(self.address.partition("#")[0])
+            self.links[int(match[1])] = Found(unquote(self.address.partition("#")[0]))

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from yaml import YAMLError
 
-from other_reader import Reader, fold, is_path, page, properties, read_links
+from other_reader import Found, Reader, fold, is_path, page, properties, read_links
 from vaultseek.core.notes.rename import Edit
 
 FOLDERS = ("", "", "x", "y/x", "a b", "Ünit", "it's (1)", "100%", "[wip] c#")
@@ -123,10 +123,11 @@ class Judge:
                 yield f"{file.path}: named, but all of its links follow"
 
     def _lost(
-        self, file: Written, links: Mapping[int, str], new: Mapping[str, str], after: Reader
+        self, file: Written, links: Mapping[int, Found], new: Mapping[str, str], after: Reader
     ) -> Iterator[str]:
-        for number, target in self.links[file.path].items():
-            goal, now = self.reader.find(target, file.path), links.get(number)
+        for number, (target, fragment) in self.links[file.path].items():
+            goal = self.reader.find(target, file.path)
+            now, fragment_now = links.get(number, (None, fragment))
             if goal is None:
                 is_right = now == target
             elif now is None or after.find(now, new[file.path]) != new[goal]:
@@ -139,7 +140,7 @@ class Judge:
                 stays = leads and (new[file.path], new[goal]) == (file.path, goal)
                 is_right = was <= self._manner(file, number, now, new[file.path], new[goal])
                 is_right = is_right and (now == target or not stays)
-            if not is_right:
+            if not is_right or fragment_now != fragment:
                 yield f"{file.path}: link {number} to {target!r}, which is {goal!r}, has become {now!r}"
 
     def _manner(self, file: Written, number: int, target: str, source: str, goal: str) -> set[str]:
@@ -231,6 +232,10 @@ class Maker:
         is_free = len({fold(path) for path in after}) == len(made.files)
         return moves if (is_free and after.keys() != made.files.keys()) or len(moves) == 2 else {}
 
+    def of_file(self, path: str, files: Mapping[str, Sequence[str]], written: Written) -> "Links":
+        """Return the source of the links of one file."""
+        return Links(self, path, files, written)
+
     def _add(self, files: dict[str, tuple[str, ...]], path: str) -> bool:
         free = fold(path) not in map(fold, files) and len(path.encode()) < 200
         if free:
@@ -242,7 +247,7 @@ class Maker:
     def _file(self, path: str, files: Mapping[str, Sequence[str]]) -> Written:
         pick, suffix = self.random, path.rpartition(".")[2]
         written = Written(path, "", end=pick.choice(["\n", "\n", "\r\n"]), mark=pick.random() < 0.1)
-        links = _Links(self, path, files, written)
+        links = self.of_file(path, files, written)
         if suffix in ("canvas", "excalidraw"):
             written.mark = False
             written.end = "\n"
@@ -276,7 +281,7 @@ def moved(files: Mapping[str, Any], moves: Mapping[str, str]) -> dict[str, Any]:
     return {new(path): value for path, value in files.items()}
 
 
-class _Links:
+class Links:
     """The links of one file."""
 
     def __init__(self, maker: Maker, path: str, files: Mapping[str, Sequence[str]], written: Written) -> None:
@@ -413,12 +418,16 @@ class _Links:
         front += [self.property() for _ in range(self.pick.randint(0, 3))]
         head = "---\n" + "\n".join(front) + "\n---\n" if front else ""
         if not drawing:
-            return f"{head}{self.body(5)}\n# {HEADING}\n\nlast ^b1\n"
+            return f"{head}{self.body(5)}\n{self.headings()}\nlast ^b1\n"
         texts = f"{self.inline()} ^e1\n\nplain ^e2\n\n"
         n = self.number()
         files = f"## Embedded Files\nabc: q{n}:[[{self.wikilink()}]]\n\n"
         code = '```json\n{"text": "[[decoy]]"}\n```\n'
         return f"{head}\n# Excalidraw Data\n\n## Text Elements\n{texts}{files}%%\n## Drawing\n{code}%%\n"
+
+    def headings(self) -> str:
+        """Return the headings that links lead to."""
+        return f"# {HEADING}\n"
 
     def property(self) -> str:
         """Return a property with a link."""
@@ -466,9 +475,7 @@ class _Links:
             n = self.number()
             kind = pick.randrange(5)
             if kind < 2:
-                nodes.append({"id": f"n{n}", "type": "file", "file": self.slot(self.goal()), **place})
-                if pick.random() < 0.3:
-                    nodes[-1]["subpath"] = f"#{HEADING}"
+                nodes.append({"id": f"n{n}", "type": "file", **self.card(), **place})
             elif kind == 2:
                 name = {"backgroundStyle": "cover", "label": "G"}
                 picture = next((path for path in self.files if path.lower().endswith(".png")), "gone.png")
@@ -482,6 +489,11 @@ class _Links:
         ends = [node["id"] for node in nodes]
         edges = [{"id": "e", "fromNode": ends[0], "toNode": ends[-1], "label": "[[decoy]]"}]
         return self._dumped({"nodes": nodes, "edges": edges})
+
+    def card(self) -> dict[str, str]:
+        """Return the fields of a card that shows a file."""
+        part = {"subpath": f"#{HEADING}"} if self.pick.random() < 0.3 else {}
+        return {"file": self.slot(self.goal()), **part}
 
     def _dumped(self, value: Any) -> str:
         ascii_only = self.pick.random() < 0.5

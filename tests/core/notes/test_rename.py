@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import Names
+from vaultseek.content.markdown.spelling import linkable_heading
 from vaultseek.core.notes.rename import (
     Edit,
     Vault,
@@ -365,6 +366,61 @@ def test_a_file_is_named_if_one_of_its_links_does_not_follow(world):
         after = applied(texts, rename_notes(moves, place))
         assert all(text in after[path] for path, text in new.items())
         assert place.left == left
+
+
+def test_links_to_a_heading_follow_when_a_link_in_it_does(world):
+    texts = {
+        "Ana.md": "",
+        "n.md": "First [[Ana]]\nand [b](Ana.md)\n===\n## With [[Ana|A]]\n[[#With Ana A]]\n# Ana\n[[#Ana]]\n",
+        "a/t.md": "[[n#First Ana and b Ana md#With Ana A|x]] [x](../n.md#with-anaa) [[n#Ana]]\n"
+        "[[n#First Ana and b Ana md]]\n",
+        "m.canvas": canvas("[[n#With Ana A]]", "n.md", "#With Ana A"),
+    }
+    place = vault_of(world(texts))
+    after = applied(texts, rename_notes({"Ana.md": "Bo Li.md", "n.md": "x/o.md"}, place))
+    assert after == {
+        "Ana.md": "",
+        "n.md": "First [[Bo Li]]\nand [b](../Bo%20Li.md)\n===\n## With [[Bo Li|A]]\n[[#With Bo Li A]]\n"
+        "# Ana\n[[#Ana]]\n",
+        "a/t.md": "[[o#First Bo Li and b (../Bo%20Li.md)#With Bo Li A|x]] "
+        "[x](../x/o.md#with-anaa) [[o#Ana]]\n"
+        "[[o#First Bo Li and b (../Bo%20Li.md)]]\n",
+        "m.canvas": canvas("[[o#With Bo Li A]]", "x/o.md", "#With Bo Li A"),
+    }
+    assert place.left == []
+
+
+def test_links_to_a_heading_follow_when_a_tag_or_another_heading_in_it_does(world):
+    texts = {
+        "n.md": "# Plan #work\n## Of [[t#Old]]\n[[#Plan work]] [x](#plan-work)\n",
+        "t.md": "# Old\n## See [[n#Of t Old]]\n[[n#Plan work#Of t Old]] [[#See n Of t Old]]\n",
+    }
+    here = world(texts)
+    after = applied(texts, rename_tag("work", "job", vault_of(here)))
+    assert after == {path: text.replace("work", "job") for path, text in texts.items()}
+    after = applied(texts, rename_heading(here.note("t.md"), "Old", "New", vault_of(here)))
+    assert after == {path: text.replace("Old", "New") for path, text in texts.items()}
+
+
+def test_a_note_is_named_if_one_of_its_tags_is_not_renamed(world):
+    texts = {"a.md": '---\ntags: [tea, "te\\u0061"]\n---\n#tea\n', "b.md": "---\ntags: [tea]\n---\n#tea\n"}
+    place = vault_of(world(texts))
+    after = applied(texts, rename_tag("tea", "chai", place))
+    assert after == {path: text.replace("tea", "chai") for path, text in texts.items()}
+    assert place.left == ["a.md"]
+
+
+@pytest.mark.parametrize("text", ["C #", "- C", "1. C", "> C", "# C", "```"])
+@pytest.mark.parametrize("heading", ["# Old", "# Old #", "Old\n==="])
+def test_a_heading_gets_its_new_text_or_is_refused(world, heading, text):
+    texts = {"a.md": f"{heading}\n\n[[#Old]]\n"}
+    here = world(texts)
+    edits = []
+    with suppress(UsageError):
+        edits = rename_heading(here.note("a.md"), "Old", text, vault_of(here))
+    after = parse(applied(texts, edits)["a.md"], "a.md")
+    assert [each.text for each in after.headings] == [text if edits else "Old"]
+    assert [link.heading for link in after.links] == [linkable_heading(text) if edits else "Old"]
 
 
 def test_the_links_of_an_org_file_follow(world):

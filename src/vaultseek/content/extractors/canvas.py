@@ -180,6 +180,11 @@ class Written(NamedTuple):
         """The value without escapes."""
         return str(json.loads(f'"{self.raw}"'))
 
+    def escaped(self, text: str) -> str:
+        """Return another text as it is written here, in ASCII if this value is."""
+        in_ascii = self.raw.isascii() and "\\u" in self.raw
+        return json.dumps(text, ensure_ascii=in_ascii)[1:-1]
+
     @property
     def whole(self) -> Place:
         """The place of the value in the file."""
@@ -203,8 +208,3 @@ def written_fields(lines: Sequence[str]) -> Iterator[Written]:
         counted = match.start(2)
         start = text.rfind("\n", 0, counted) + 1
         yield Written(match[1], number + 1, counted - start, match[2])
-
-
-def escaped(text: str) -> str:
-    """Return a text as it is written between quotation marks."""
-    return json.dumps(text, ensure_ascii=False)[1:-1]

@@ -92,7 +92,7 @@ def _frontmatter_of(document: Document, body_line: int, lines: Sequence[str]) ->
         properties,
         body_line,
         _title(document),
-        tuple(_tags(properties)),
+        tuple(frontmatter_tags(properties)),
         tuple(_aliases(properties)),
         tuple(_links(document.scalars, lines[1 : body_line - 2])),
     )
@@ -129,7 +129,8 @@ def placed_tags(note: Note) -> Iterator[PlacedTag]:
                     break
 
 
-def _tags(properties: JSON) -> Iterable[str]:
+def frontmatter_tags(properties: JSON) -> Iterable[str]:
+    """Yield the tags in properties, as often as they are there."""
     for value in _values(properties, *TAG_PROPERTIES):
         listed = isinstance(value, list)
         for text in value if listed else (value,):

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 from urllib.parse import unquote
@@ -108,11 +109,16 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
     if markdown:
         path = _markdown_path(written)
         old = unquote(written[len(path) + 1 :])
-        new = _slug(fragment) if old == _slug(old) else destination(fragment)
+        new = (_slug(fragment) if old == _slug(old) else "") or destination(fragment)
         return f"{path}#{in_quotes(new, quote)}"
     path, _, rest = written.partition("#")
     end = _ALIAS.search(rest)
     return f"{path}#{in_quotes(fragment, quote)}{rest[end.start() :] if end else ''}"
+
+
+def with_target(written: str, moved: str) -> str:
+    """Return the text of a link's target with the path of another text, ``moved``; the fragment stays."""
+    return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 
 def destination(target: str) -> str:
@@ -156,7 +162,15 @@ def _markdown_path(written: str) -> str:
 
 
 def _slug(text: str) -> str:
-    return re.sub(r"[^\w\- ]", "", text.casefold()).strip().replace(" ", "-")
+    """Return a heading as other programs write it in Markdown links; "" if that has not the same words."""
+    text = text.casefold()
+    slug = "".join(sign for sign in text if sign in "-_ " or not _is_punctuation(sign)).strip()
+    words = "".join(" " if _is_punctuation(sign) else sign for sign in text).split()
+    return slug.replace(" ", "-") if re.findall(r"[^-_\s]+", slug) == words else ""
+
+
+def _is_punctuation(sign: str) -> bool:
+    return not sign.isalnum() and (sign.isascii() or unicodedata.category(sign).startswith("P"))
 
 
 def _bare(path: str, *, suffix: bool) -> str:

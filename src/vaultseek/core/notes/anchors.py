@@ -8,7 +8,7 @@ from unicodedata import category
 
 from vaultseek.base.model import BlockId, Heading, Note, PlacedTag, Span
 from vaultseek.base.text import fold
-from vaultseek.content.markdown.frontmatter import placed_tags
+from vaultseek.content.markdown.frontmatter import frontmatter_tags, placed_tags
 from vaultseek.content.query.facts import LIST_ITEM
 
 
@@ -225,8 +225,16 @@ def _is_punctuation(sign: str) -> bool:
 
 def tag_places(note: Note, tag: str) -> Iterator[PlacedTag]:
     """Yield where a note has ``tag`` or one nested under it, in order."""
-    wanted = fold(tag)
     for placed in (*placed_tags(note), *note.placed_tags):
-        folded = fold(placed.tag)
-        if folded == wanted or folded.startswith(f"{wanted}/"):
+        if _is_below(placed.tag, tag):
             yield placed
+
+
+def has_unplaced_tag(note: Note, tag: str) -> bool:
+    """True if ``tag``, or one nested under it, is in a note's frontmatter where its place is not known."""
+    written = sum(_is_below(each, tag) for each in frontmatter_tags(note.frontmatter))
+    return written > sum(_is_below(placed.tag, tag) for placed in placed_tags(note))
+
+
+def _is_below(tag: str, above: str) -> bool:
+    return f"{fold(tag)}/".startswith(f"{fold(above)}/")

@@ -7,10 +7,11 @@ from functools import partial
 from itertools import groupby, pairwise
 from mimetypes import guess_type
 from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 
 from vaultseek.base.model import JSON, Heading, Link, Note, Place
 from vaultseek.base.text import fold, fold_case, quote
-from vaultseek.content.extractors.canvas import FILE_FIELDS, Written, escaped, written_fields
+from vaultseek.content.extractors.canvas import FILE_FIELDS, Written, written_fields
 from vaultseek.content.extractors.composition import link_target
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.files.read import read_note
@@ -27,8 +28,9 @@ from vaultseek.content.markdown.spelling import (
     moved_target,
     rewritten,
     with_fragment,
+    with_target,
 )
-from vaultseek.core.notes.anchors import Anchors, plain_name, tag_places
+from vaultseek.core.notes.anchors import Anchors, has_unplaced_tag, plain_name, tag_places
 from vaultseek.errors import NotFound, UsageError
 from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
 
@@ -73,6 +75,11 @@ class Vault:
         self.names = names
         self.left: list[str] = []
         self._root = root
+
+    def leave(self, path: str) -> None:
+        """Note that a link or tag of this file does not follow."""
+        if path not in self.left:
+            self.left.append(path)
 
     def lines(self, path: str) -> Sequence[str] | None:
         """Return the lines of a text file; None if it cannot be read now."""
@@ -135,7 +142,8 @@ def rename_notes(moves: Mapping[str, str], vault: Vault) -> list[Edit]:
     links = {_key(link): link for link in vault.ledger.links.by_keys(sorted(keys))}
     links |= {_key(link): link for link in vault.ledger.links.from_notes(ids)}
     targets = Moves(moves, vault.names, after, portable=vault.portable)
-    return list(_edits(links.values(), vault, targets))
+    edits = list(_edits(links.values(), vault, targets))
+    return with_links_to_headings(edits, vault)
 
 
 class Moves:
@@ -183,7 +191,7 @@ def _edits(links: Iterable[LinkRow], vault: Vault, targets: Moves) -> Iterator[E
     for source, rows in groupby(by_place, key=lambda row: row.source):
         edits = [*_edits_of(source, [row.link for row in rows], vault, targets)]
         if None in edits:
-            vault.left.append(source)
+            vault.leave(source)
         yield from (edit for edit in edits if edit)
 
 
@@ -217,7 +225,7 @@ def _read_edits(
         if field.field in FILE_FIELDS:
             found.add(link_target(field.text))
             if (new := targets.file(field.text, path)) != field.text:
-                yield Edit(path, field.whole, field.raw, escaped(new))
+                yield Edit(path, field.whole, field.raw, field.escaped(new))
     if kind_of(path) == "org":
         from vaultseek.content.extractors import org  # needed for few vaults, so not imported at once
 
@@ -252,7 +260,7 @@ def _in_card(field: Written, edit: Edit) -> Edit:
     """Return the edit of a card's text after an empty line as one of its canvas."""
     place = field.place(edit.place._replace(line=edit.place.line - 1))
     old = field.raw[place.start - field.start : place.end - field.start]
-    return Edit(edit.path, place, old, escaped(edit.new))
+    return Edit(edit.path, place, old, field.escaped(edit.new))
 
 
 def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
@@ -347,63 +355,148 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
     Raises NotFound if the note has no such heading, and UsageError if the heading has several lines.
     """
     own = parse("\n".join(vault.lines(row.path) or ()) if is_markdown(row.path) else "", row.path)
-    anchors = Anchors(own.headings)
-    chain = anchors.chain(heading)
+    chain = Anchors(own.headings).chain(heading)
     if chain is None:
         raise NotFound(f"{quote(row.path)} has no heading {quote(heading)}; save the note, or choose another")
-    at = chain[-1]
-    edits = [
-        heading_edit(own, own.headings[at], text),
-        *heading_links(own, row.path, anchors, at, text, _leading(own, row.path, vault)),
-    ]
-    sources = {
-        link.source
-        for link in vault.ledger.links.to_paths([row.path])
-        if link.link.heading is not None and _renamed_fragment(link.link.heading, anchors, at, text)
-    }
-    for source in sorted(sources - {row.path}):
-        of_source = [
-            put(edit)
-            for note, put in vault.notes(source)
-            for edit in heading_links(note, row.path, anchors, at, text, _leading(note, row.path, vault))
-        ]
+    edit = heading_edit(own, chain[-1], text)
+    return with_links_to_headings([edit], vault, {row.path: {chain[-1]: text}})
+
+
+def with_links_to_headings(
+    edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
+) -> list[Edit]:
+    """Return the edits, with those of links to the headings that they change: a heading may contain a link.
+
+    ``texts`` are new texts of headings, by path and number, besides those that follow from the edits.
+    """
+    by_path: dict[str, dict[Place, Edit]] = {}
+    for edit in edits:
+        by_path.setdefault(edit.path, {})[edit.place] = edit
+    done: dict[str, set[int]] = {}
+    waiting = dict.fromkeys(by_path)
+    while waiting:
+        path, _ = waiting.popitem()
+        note, changed = _changed_headings(path, by_path[path], texts.get(path, {}), vault)
+        if changed.keys() <= done.get(path, set()):
+            continue
+        done[path] = set(changed)  # once: two headings may link to each other
+        for edit in _links_to_headings(note, changed, vault):
+            of_path = by_path.setdefault(edit.path, {})
+            if texts and any(_is_inside(edit, each) for each in edits):
+                continue  # a link of the heading whose whole text is new
+            moved = of_path.get(edit.place)
+            # The target comes from the move, the fragment from the heading.
+            new = edit.new if moved is None else with_target(edit.new, moved.new)
+            of_path[edit.place] = replace(edit, new=new)
+            waiting[edit.path] = None
+    return [edit for of_path in by_path.values() for edit in of_path.values()]
+
+
+def _is_inside(edit: Edit, other: Edit) -> bool:
+    (line, start, end), place = edit.place, other.place
+    same_line = (edit.path, line) == (other.path, place.line)
+    return same_line and place != edit.place and place.start <= start and end <= place.end
+
+
+def _changed_headings(
+    path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
+) -> tuple[Note, dict[int, str]]:
+    """Return a note, and by number the headings that links name differently after these edits.
+
+    ``texts`` are new texts that are known.
+    """
+    row = vault.ledger.notes.by_path(path) if is_markdown(path) else None
+    headings = row.headings if row else ()
+    lines = {place.line for place in edits}
+    if not texts and not any(lines & set(_lines_of(heading)) for heading in headings):
+        return Note(path, ""), {}
+    note = parse("\n".join(vault.lines(path) or ()), path)
+    after = parse(_edited(note.lines, edits.values()), path)
+    pairs = enumerate(zip(note.headings, after.headings, strict=False))
+    changed = {at: new.text for at, (old, new) in pairs if plain_name(old.text) != plain_name(new.text)}
+    return note, {**changed, **texts}
+
+
+def _lines_of(heading: Heading) -> range:
+    return range(heading.line, heading.line + heading.text.count("\n") + 1)
+
+
+def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Iterator[Edit]:
+    """Yield the edits of all links to headings of a note, by number, that get these texts."""
+    path, anchors = own.path, Anchors(own.headings)
+    yield from heading_links(own, path, anchors, texts, _leading(own, path, vault))
+    wanted: dict[str, set[str]] = {}
+    for row in vault.ledger.links.to_paths([path]):
+        fragment = row.link.heading
+        if row.source != path and fragment and renamed_fragment(fragment, anchors, texts) is not None:
+            wanted.setdefault(row.source, set()).add(fold(fragment))
+    for source, fragments in sorted(wanted.items()):
+        found = set()
+        for note, put in vault.notes(source):
+            leading = _leading(note, path, vault)
+            found |= {
+                fold(link.heading or "") for link in note.links if link.place in leading and link.written
+            }
+            yield from map(put, heading_links(note, path, anchors, texts, leading))
         for file, part in pairwise(_fields(source, vault.lines(source) or ())):
             if (file.field, part.field) != ("file", "subpath"):
                 continue
-            new = _renamed_fragment(part.text.removeprefix("#"), anchors, at, text)
-            if new is not None and vault.names.resolve(file.text, source).path == row.path:
-                of_source.append(Edit(source, part.whole, part.raw, escaped(f"#{new}")))
-        if not of_source:
-            vault.left.append(source)
-        edits += of_source
-    return edits
+            fragment = part.text.removeprefix("#")
+            found.add(fold(fragment))
+            new = renamed_fragment(fragment, anchors, texts)
+            if new is not None and vault.names.resolve(file.text, source).path == path:
+                yield Edit(source, part.whole, part.raw, part.escaped(f"#{new}"))
+        if not found.issuperset(fragments):
+            vault.leave(source)
 
 
 def _leading(note: Note, path: str, vault: Vault) -> set[Place | None]:
     return {link.place for link in note.links if vault.names.resolve_link(link, note.path).path == path}
 
 
-def heading_edit(note: Note, heading: Heading, text: str) -> Edit:
-    """Return the edit of the heading itself. Raises UsageError for one of several lines."""
-    line, old = note.lines[heading.line - 1], heading.text
-    if "\n" in old:
-        raise UsageError(f"the heading {quote(old.splitlines()[0])} has several lines; write it in one")
-    if not old:
-        start = line.index("#") + heading.level
-        return Edit(note.path, Place(heading.line, start, start), old, f" {text}")
-    start = max(0, line.rfind(old))
-    return Edit(note.path, Place(heading.line, start, start + len(old)), old, text)
+def heading_place(note: Note, heading: Heading) -> Place:
+    """Return the place of a heading's text. Raises UsageError for one of several lines."""
+    line, text = note.lines[heading.line - 1], heading.text
+    if "\n" in text:
+        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it in one")
+    start = max(0, line.rfind(text)) if text else line.index("#") + heading.level
+    return Place(heading.line, start, start + len(text))
+
+
+def heading_edit(note: Note, at: int, text: str) -> Edit:
+    """Return the edit of the heading number ``at`` itself.
+
+    Raises UsageError for a heading of several lines, and for a text that is not read as this heading's.
+    """
+    heading = note.headings[at]
+    place = heading_place(note, heading)
+    edit = Edit(note.path, place, heading.text, text if heading.text else f" {text}")
+    read = [each.text for each in parse(_edited(note.lines, [edit]), note.path).headings]
+    wanted = [text if number == at else each.text for number, each in enumerate(note.headings)]
+    if read != wanted or not linkable_heading(text):
+        raise UsageError(
+            f"{quote(text)} cannot be the text of this heading; leave out signs of Markdown at its ends"
+        )
+    return edit
+
+
+def _edited(lines: Sequence[str], edits: Iterable[Edit]) -> str:
+    changed = list(lines)
+    for edit in sorted(edits, key=lambda edit: edit.place, reverse=True):
+        number, start, end = edit.place
+        line = changed[number - 1]
+        changed[number - 1] = line[:start] + edit.new + line[end:]
+    return "\n".join(changed)
 
 
 def heading_links(
     note: Note,
     path: str,
     anchors: Anchors,
-    at: int,
-    text: str,
+    texts: Mapping[int, str],
     leading: Collection[Place | None] = (),
 ) -> Iterator[Edit]:
-    """Yield the edits of a note's links to the heading number ``at`` of the note at ``path``.
+    """Yield the edits of a note's links to those headings of the note at ``path`` that get these texts.
 
     ``leading`` are the places of the links that lead to that note; those without a target lead to their own.
     """
@@ -413,7 +506,7 @@ def heading_links(
             continue
         if link.place not in leading and (link.target or note.path != path):
             continue
-        fragment = _renamed_fragment(link.heading, anchors, at, text)
+        fragment = renamed_fragment(link.heading, anchors, texts)
         if fragment is not None:
             seen.add(link.written)
             line, start, end = link.written
@@ -423,15 +516,14 @@ def heading_links(
             yield Edit(note.path, link.written, old, new)
 
 
-def _renamed_fragment(fragment: str, anchors: Anchors, at: int, text: str) -> str | None:
-    name = linkable_heading(text)
-    if anchors.nested([fragment]) == [at]:
-        return None if plain_name(fragment) == plain_name(name) and fragment == name else name
-    parts = fragment.split("#")
-    chain = anchors.nested(parts) or []
-    if at not in chain:
-        return None
-    return "#".join(name if index == at else part for part, index in zip(parts, chain, strict=True))
+def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) -> str | None:
+    """Return a link's fragment once headings have these texts, by number; None if it stays."""
+    for parts in ([fragment], fragment.split("#")):
+        if chain := anchors.nested(parts):
+            named = zip(parts, chain, strict=True)
+            new = "#".join(linkable_heading(texts[at]) if at in texts else part for part, at in named)
+            return None if new == fragment or texts.keys().isdisjoint(chain) else new
+    return None
 
 
 # -- tags
@@ -445,11 +537,11 @@ def rename_tag(old: str, new: str, vault: Vault) -> list[Edit]:
     rows = vault.ledger.notes.by_id(ids)
     edits: list[Edit] = []
     for path in sorted(row.path for row in rows.values()):
-        of_file = [put(edit) for note, put in vault.notes(path) for edit in tag_edits(note, old, new)]
-        if not of_file:
-            vault.left.append(path)
-        edits += of_file
-    return edits
+        notes = list(vault.notes(path))
+        if not notes or any(has_unplaced_tag(note, old) for note, _ in notes):
+            vault.leave(path)
+        edits += [put(edit) for note, put in notes for edit in tag_edits(note, old, new)]
+    return with_links_to_headings(edits, vault)
 
 
 def tag_edits(note: Note, old: str, new: str) -> Iterator[Edit]:

@@ -16,6 +16,7 @@ from vaultseek.core.notes.rename import (
     file_name,
     heading_edit,
     heading_links,
+    heading_place,
     link_edit,
     tag_edits,
 )
@@ -84,8 +85,8 @@ async def _at(session: Session, spot: Spot, text: Text, position: types.Position
     if link := link_at(text.note, line, column):
         return await _of_link(session, spot, text, link, column)
     if heading := heading_at(text.note, line):
-        edit = heading_edit(text.note, heading, "")
-        return Renamed(edit.place, heading.text, spot.path, heading=heading)
+        place = heading_place(text.note, heading)
+        return Renamed(place, heading.text, spot.path, heading=heading)
     return None
 
 
@@ -126,10 +127,10 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
 
 
 async def _edits_of_moves(session: Session, spot: Spot, moves: Sequence[JSON]) -> list[Edit]:
-    """Return the daemon's edits; those of open notes are made from the editor's text instead."""
-    open_texts = await session.open_texts(spot.root)
-    edits = await proposed_edits(session, spot, open_texts, moves=list(moves))
-    for path, (_, text) in open_texts.items():
+    """Return the daemon's edits; those of notes with unsaved changes are made from the editor's text."""
+    changed = await session.changed_texts(spot.root)
+    edits = await proposed_edits(session, spot, changed, moves=list(moves))
+    for path, text in changed.items():
         links = [as_written(link, text.lines) for link in text.note.links]
         by_place: dict[Place | None, Edit | None] = {}
         for target in await targets(session, spot.beside(path), links, moves=moves):
@@ -147,10 +148,9 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
     own = session.text_of(spot, wanted.path)
     if heading is None or own is None:
         raise NotFound("the heading is gone; put the cursor on one")
-    texts = {path: text for path, (_, text) in (await session.open_texts(spot.root)).items()}
-    texts[wanted.path] = own
+    texts = await session.changed_texts(spot.root) | {wanted.path: own}
     at = own.note.headings.index(heading)
-    edits = [heading_edit(own.note, heading, new)]
+    edits = [heading_edit(own.note, at, new)]
     if own.anchors.heading(heading.text) == heading:
         with suppress(NotFound):  # it is not saved yet: nothing links there
             asked = {"note": wanted.path, "heading": heading.text, "to": new}
@@ -159,15 +159,15 @@ async def _rename_heading(session: Session, spot: Spot, wanted: Renamed, new: st
         links = [link for link in text.note.links if link.heading]
         found = await targets(session, spot.beside(path), links)
         leading = {target.link.place for target in found if target.path == wanted.path}
-        edits += heading_links(text.note, wanted.path, own.anchors, at, new, leading=leading)
+        edits += heading_links(text.note, wanted.path, own.anchors, {at: new}, leading=leading)
     distinct = {(edit.path, edit.place): edit for edit in edits}
     return workspace_edit(session, spot, distinct.values())
 
 
 async def _rename_tag(session: Session, spot: Spot, old: str, new: str) -> types.WorkspaceEdit:
-    open_texts = await session.open_texts(spot.root)
-    edits = await proposed_edits(session, spot, open_texts, tag=old, to=new)
+    changed = await session.changed_texts(spot.root)
+    edits = await proposed_edits(session, spot, changed, tag=old, to=new)
     new = new.lstrip("#").strip("/")
-    for _, text in open_texts.values():
+    for text in changed.values():
         edits += tag_edits(text.note, old, new)
     return workspace_edit(session, spot, edits)

@@ -209,6 +209,16 @@ class Session:
         texts = await self.open_texts(root)
         return {path: text for path, (_, text) in texts.items() if not _is_on_disk(root, path)}
 
+    async def changed_texts(self, root: str) -> dict[str, Text]:
+        """Return the open notes of a vault whose text differs from that on disk, by path."""
+        codec = self.workspace.position_codec
+        changed = {}
+        for path, (_, text) in (await self.open_texts(root)).items():
+            saved = text_on_disk(root, path, codec)
+            if saved is None or saved.source != text.source:
+                changed[path] = text
+        return changed
+
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
         """Return the open notes of a vault by path: address and text of each."""
         texts = {}
