@@ -1,6 +1,8 @@
 """Renames through the language server, with the edits applied and the links followed by another reader."""
 
+import json
 import re
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -111,6 +113,27 @@ async def test_what_was_saved_a_moment_ago_follows(daemon, served):
             apply(root, await rename(here, f"{new}.md", heading, new))
             here.close(f"{new}.md")
             assert dangling(root) == []
+
+
+@pytest.mark.fault("K11")
+def test_l11_a_canvas_that_was_saved_a_moment_ago_follows(daemon, served):
+    names = ("Pump", "Valve", "Seal", "Cap")
+    root = served({"Pump.md": "# Pump\n"})
+    socket = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock"
+    with Client(socket) as client:
+        for turn, (old, new) in enumerate(pairwise(names)):
+            nodes = [
+                {"id": "a", "type": "file", "file": f"{old}.md"},
+                {"id": "b", "type": "text", "text": "#tea"},
+            ]
+            write_files(root, {f"{turn}.canvas": json.dumps({"nodes": nodes})})
+            write_files(root, {f"{turn}.org": f"[[file:{old}.md]]\n", f"{turn}.pdf": b"%PDF-"})
+            moves = [{"old": f"{old}.md", "new": f"x/{old}.md"}]
+            edits = client.propose_rename(moves=moves, vault=str(root))["edits"]
+            assert {f"{turn}.canvas", f"{turn}.org"} <= {edit["path"] for edit in edits}
+            edits = client.propose_rename(tag="tea", to="chai", vault=str(root))["edits"]
+            assert len(edits) == turn + 1
+            (root / f"{old}.md").rename(root / f"{new}.md")
 
 
 @pytest.mark.fault("K11")

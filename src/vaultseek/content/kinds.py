@@ -28,6 +28,8 @@ _BY_EXTENSION: Mapping[str, Kind] = {
     **dict.fromkeys(_IMAGES, "image"),
 }
 _DRAWING = ".excalidraw.md"
+LINKING_TURN = 1
+"""Files of a later turn, PDFs and pictures, have no links of the vault."""
 _TURNS: Mapping[Kind, int] = {"note": 0, "pdf": 2, "image": 3}
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from vaultseek.base.limits import EXTRACTION_RETRY_SECONDS
 from vaultseek.content.files.diff import Changes
-from vaultseek.content.kinds import is_markdown, turn
+from vaultseek.content.kinds import LINKING_TURN, is_markdown, turn
+from vaultseek.daemon.scans import Extent
 
 PART_SECONDS = 1.0
 """Time that reading a part should take, because a note that is saved meanwhile waits for it."""
@@ -29,6 +30,13 @@ class FileQueue:
 
     def __bool__(self) -> bool:
         return bool(self._paths or self._later)
+
+    def extent(self) -> Extent:
+        """Return the files of which none waits; one that is retried later counts only for all."""
+        if not self:
+            return Extent.ALL
+        first = next(iter(self._paths), None)
+        return Extent.LINKING if first is None or turn(first) > LINKING_TURN else Extent.NOTES
 
     def progress(self, done: int = 0, total: int = 0) -> tuple[int, int]:
         """Return (files read, all files), given ``done`` of ``total`` in the part that is being read."""

@@ -18,7 +18,7 @@ from vaultseek.daemon.activity import ActivityReporter, ChangedNotes
 from vaultseek.daemon.files import FilePreparation, FileQueue
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.maintenance import Maintenance
-from vaultseek.daemon.scans import EMBED_POLL_SECONDS, Backlog, Scans
+from vaultseek.daemon.scans import EMBED_POLL_SECONDS, Backlog, Extent, Scans
 from vaultseek.daemon.tasks import Work, pause_after
 from vaultseek.errors import Cancelled, Unavailable, VaultMissing
 
@@ -103,13 +103,14 @@ class FolderSource:
         """Return how long the vault's folder has been missing."""
         return self._watch.missing_seconds
 
-    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+    async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
         """Return when everything that was on disk at the moment of the call is indexed.
 
-        With ``accept_loss`` notes are removed from the index even if most of them are gone; without ``files``
-        only notes are waited for, and no engine. Raises VaultMissing or Unavailable.
+        With ``accept_loss`` notes are removed from the index even if most of them are gone. Files beyond the
+        ``extent`` are not waited for, and without all of them no engine. Raises VaultMissing or Unavailable.
         """
-        await self._scans.wait_for_next(self._request_rescan, accept_loss=accept_loss, files=files)
+        await self._scans.wait_for_next(self._request_rescan, accept_loss=accept_loss, extent=extent)
+        files = extent is Extent.ALL
         if files:
             await self._load_graph()
         while files and not self._vault.engine.is_synced:
@@ -185,8 +186,8 @@ class FolderSource:
             return
         self._files.record_duration(time.monotonic() - began)
         self._failures = 0
-        if not self._files:
-            await self._finish_scan(HintBatch(frozenset(), "all files are read"))
+        if self._files.extent() is not Extent.NOTES:
+            await self._finish_scan(HintBatch(frozenset(), "files are read"))
 
     async def _load(self) -> bool:
         try:
@@ -300,7 +301,7 @@ class FolderSource:
 
     async def _finish_scan(self, batch: HintBatch) -> None:
         if batch.rescan_reason is not None:
-            await self._scans.finish(files=not self._files)
+            await self._scans.finish(self._files.extent())
 
 
 _NOT_INDEXING = ("vault_missing", "disk_full", "failing")

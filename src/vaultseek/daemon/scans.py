@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from enum import IntEnum
 
 from vaultseek.base.model import Reason
 from vaultseek.core.indexing.open_vault import Advance, OpenVault
@@ -12,6 +13,14 @@ from vaultseek.semantic.worker import SemanticWorker
 
 FIRST_SCAN_SECONDS = 0.8
 """Longest wait of searches for the first scan of a new vault, from when it was opened."""
+
+
+class Extent(IntEnum):
+    """The files of a scan: the notes, all but PDFs and pictures, or every file."""
+
+    NOTES = 0
+    LINKING = 1
+    ALL = 2
 
 
 class Scans:
@@ -25,8 +34,9 @@ class Scans:
         """True if a client has confirmed that missing notes were deleted, until the next scan."""
         self._was_indexed = was_indexed
         self._opened = time.monotonic()
-        self._begun = self._noted = int(is_done)
-        self._done = int(is_done)
+        self._begun = int(is_done)
+        self._ended_scans = [self._begun] * len(Extent)
+        """The last scan all of whose files are indexed, for each extent."""
         self.ending: VaultseekError | None = None
         """The error of clients that wait when the vault is closed, if there is more to say than that."""
         self._is_closed = False
@@ -35,18 +45,16 @@ class Scans:
     @property
     def is_new(self) -> bool:
         """True if the vault has no index yet that covers its folder."""
-        return not self._was_indexed and not self._done
+        return not self._was_indexed and not self._ended_scans[Extent.ALL]
 
     def begin(self) -> None:
         """Note that a scan begins: it sees everything that is on disk now."""
         self._begun += 1
 
-    async def finish(self, *, files: bool = True) -> None:
-        """Note that everything which the last scan found is indexed, or all notes if not the other files."""
+    async def finish(self, extent: Extent = Extent.ALL) -> None:
+        """Note that what the last scan found is indexed up to this extent."""
         async with self._ended:
-            self._noted = self._begun
-            if files:
-                self._done = self._begun
+            self._ended_scans[: extent + 1] = [self._begun] * (extent + 1)
             self._ended.notify_all()
 
     async def close(self) -> None:
@@ -61,19 +69,17 @@ class Scans:
             raise self.ending or Unavailable(f"{name} was closed meanwhile; try again")
 
     async def wait_for_next(
-        self, request: Callable[[], None], *, accept_loss: bool, files: bool = True
+        self, request: Callable[[], None], *, accept_loss: bool, extent: Extent = Extent.ALL
     ) -> None:
         """Call ``request`` to ask for a scan, and return when one that begins from now on has ended.
 
-        Without ``files`` only notes are waited for.
+        Files beyond the ``extent`` are not waited for.
         """
         async with self._ended:
             self.accepts_loss |= accept_loss
             target = self._begun + 1
             request()
-            await self._ended.wait_for(
-                lambda: self._is_closed or (self._done if files else self._noted) >= target
-            )
+            await self._ended.wait_for(lambda: self._is_closed or self._ended_scans[extent] >= target)
 
     async def wait_if_new(self) -> None:
         """Wait a moment for the first scan of a vault without an index; a long one is not waited for."""
@@ -83,13 +89,13 @@ class Scans:
 
     async def wait_for_first(self, seconds: float) -> bool:
         """Wait up to ``seconds`` for the first scan since the vault was opened; true if it is done."""
-        if self._done:
+        if self._ended_scans[Extent.ALL]:
             return True
         async with self._ended:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    await self._ended.wait_for(lambda: self._done > 0)
-        return self._done > 0
+                    await self._ended.wait_for(lambda: self._ended_scans[Extent.ALL] > 0)
+        return self._ended_scans[Extent.ALL] > 0
 
 
 EMBED_POLL_SECONDS = 0.05

@@ -14,7 +14,7 @@ from vaultseek.base.model import Reason
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.status import Activity
 from vaultseek.daemon.activity import ActivityReporter
-from vaultseek.daemon.scans import Scans
+from vaultseek.daemon.scans import Extent, Scans
 from vaultseek.daemon.tasks import Work
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 
@@ -55,7 +55,7 @@ class PausedSource(Source):
         """Return that the vault is paused."""
         return self._vault.options.paused_reason
 
-    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+    async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
         """Raise Unavailable."""
         raise Unavailable(self._vault.options.paused_reason.text, "paused")
 
@@ -103,7 +103,7 @@ class ReplicaSource(Source):
                 await embedding.open()
             await asyncio.sleep(REFRESH_SECONDS)
 
-    async def rescan(self, *, accept_loss: bool = False, files: bool = True) -> None:
+    async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
         """Show what is new in the shard, or report why that fails."""
         vault, replica, reporter = self._vault, self._replica, self._reporter
         try:

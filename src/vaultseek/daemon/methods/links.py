@@ -16,6 +16,7 @@ from vaultseek.core.notes.new_links import Manner, manner_of
 from vaultseek.core.notes.targets import LinkTargets, problem_message
 from vaultseek.core.search.name_mentions import named_in
 from vaultseek.daemon.methods.access import VaultHandlers, find_note, folder_of, whole
+from vaultseek.daemon.scans import Extent
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages import params
@@ -24,7 +25,7 @@ from vaultseek.store.ledger import NoteRow
 
 async def _resolve(follower: SeenFollower, call: params.ResolveParams) -> JSON:
     if call.wait:
-        await whole(follower).rescan(files=False)
+        await whole(follower).rescan(extent=Extent.NOTES)
     await follower.wait_if_new()
     return await asyncio.to_thread(_resolved, call, follower)
 
@@ -36,7 +37,7 @@ async def _mentioned(follower: SeenFollower, call: params.MentionedParams) -> JS
 async def _rename(follower: SeenFollower, call: params.RenameParams) -> JSON:
     follower = whole(follower)
     folder_of(follower.vault, "renaming")
-    await follower.rescan(files=False)  # a link that was saved a moment ago has to follow, too
+    await follower.rescan(extent=Extent.LINKING)  # a link that was saved a moment ago has to follow, too
     row = None if call.note is None else await find_note(call.note, follower)
     return await asyncio.to_thread(_proposed, call, follower.vault, row)
 
