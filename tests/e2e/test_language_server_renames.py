@@ -119,8 +119,7 @@ async def test_what_was_saved_a_moment_ago_follows(daemon, served):
 def test_l11_a_canvas_that_was_saved_a_moment_ago_follows(daemon, served):
     names = ("Pump", "Valve", "Seal", "Cap")
     root = served({"Pump.md": "# Pump\n"})
-    socket = Path(daemon.environment["XDG_RUNTIME_DIR"]) / "vaultseek" / "daemon.sock"
-    with Client(socket) as client:
+    with Client(daemon.socket) as client:
         for turn, (old, new) in enumerate(pairwise(names)):
             nodes = [
                 {"id": "a", "type": "file", "file": f"{old}.md"},

@@ -408,7 +408,11 @@ def _changed_headings(
     row = vault.ledger.notes.by_path(path) if is_markdown(path) else None
     headings = row.headings if row else ()
     lines = {place.line for place in edits}
-    if not texts and not any(lines & set(_lines_of(heading)) for heading in headings):
+    is_changed = texts or (
+        any(lines & set(_lines_of(heading)) for heading in headings)
+        and any(row.link.heading for row in vault.ledger.links.to_paths([path]))
+    )
+    if not is_changed:  # parsing takes much longer than looking for links to headings
         return Note(path, ""), {}
     note = parse("\n".join(vault.lines(path) or ()), path)
     after = parse(_edited(note.lines, edits.values()), path)
