@@ -31,8 +31,7 @@ CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
     "passage share (semantic)": (formula, "SEMANTIC_PASSAGE_SHARE", (0.5, 0.7)),
     "softness (semantic)": (formula, "SEMANTIC_SOFTNESS", (1.0, 3.0)),
     "ranks per deviation": (formula, "RANKS_PER_DEVIATION", (2.0, 4.0)),
-    "affinity bandwidth": (formula, "AFFINITY_BANDWIDTH", (0.05, 0.1)),
-    "regularized notes": (formula, "REGULARIZED_NOTES", (7, 15)),
+    "whole query": (formula, "WHOLE_QUERY", (0.8, 0.97)),
     "k1": (bm25f, "K1", (0.9, 1.6)),
     "b of the body": (bm25f, "body", (0.35, 0.75)),
 }

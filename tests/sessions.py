@@ -45,7 +45,7 @@ _UNSTABLE = [
     # Processors round products differently; only the order matters.
     (re.compile(r" [█▉▊▋▌▍▎▏·]{8} +\d+%$"), " <certainty>"),
     (
-        re.compile(r"^ *(lane|keyword|semantic|graph|company|recency|best|score|confidence)\b +[-\d.x=/r].*"),
+        re.compile(r"^ *(lane|keyword|semantic|graph|recency|best|score|confidence)\b +[-\d.x=/r].*"),
         r"\1 <figures>",
     ),
     # The age after the place may or may not leave room for the tags.

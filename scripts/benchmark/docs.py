@@ -18,7 +18,6 @@ STAGES = (
     ("semantic", "semantic lane (with the way to the worker and back)", "43 to 70"),
     ("embed", "– of this, embedding the query", "8"),
     ("neighbours", "– of this, the nearest vectors", "9"),
-    ("company", "vectors of the best notes", "2 to 5"),
     ("fuse", "fusion, links, ranking", "9 to 22"),
     ("passages", "passages and snippets", "2 to 11"),
     ("over the socket", "**the whole search**", "**65**"),

@@ -69,10 +69,6 @@ class SearchSettings(Section):
     """The constant k of RRF; a smaller one favours the top of each lane."""
     rrf_ranks: Literal["score", "integer"] = "score"
     """Fractional ranks that keep the distances between scores, or the plain ranks 1, 2, 3."""
-    rrf_min_score: float = Field(default=0.0, ge=0.0, le=1.0)
-    """Raw RRF score below which a result is dropped; 0, the default, keeps all, because this score says which
-    place a note has and not how well it matches: the first is the same for a good and for a hopeless query.
-    ``min_confidence`` and ``nothing_below`` go by the match."""
     keyword_weight: Weight = 1.0
     """Weight of the keyword lane; setting it turns adaptive off. ``rrf_keyword_weight`` and
     ``rrf_bm25_weight`` are other names for it."""
@@ -90,10 +86,6 @@ class SearchSettings(Section):
     """Choose the weights for each query by the profile, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
     """Choice of the weights: by what the words match, by the query's length, or fixed."""
-    company: float = Field(default=0.2, ge=0.0, le=0.9)
-    """Share of a note's score that comes from the candidates most similar to it."""
-    top_k_factor: float = Field(default=2.0, ge=1.0, le=20.0)
-    """Each lane contributes max(200, top_k_factor * limit) candidates."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Confidence below which a result is dropped; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)

@@ -109,7 +109,7 @@ def test_a_question_in_another_language_is_answered_by_the_second_space(world):
     )
 
 
-def test_company_is_judged_in_the_space_that_answers(world):
+def test_the_vectors_of_notes_are_in_the_space_that_answers(world):
     world = world()
     world.index(RUSSIAN)
     notes = world.vault.ledger.notes.ids()

@@ -40,11 +40,26 @@ def test_a_note_answers_if_a_passage_or_the_whole_of_it_means_the_query():
     assert by_both > max(by_passage, by_note)
 
 
-def test_words_are_trusted_as_far_as_their_score_does_not_arise_by_chance():
-    assert formula.keyword_trust(math.log(1000), 1000) == 1.0
-    assert formula.keyword_trust(99.0, 1000) == formula.MOST_TRUST
-    assert formula.keyword_trust(math.log(1000) / 2, 1000) == pytest.approx(0.5)
-    assert formula.keyword_trust(0.0, 0) == 0.0
+def test_words_are_certain_as_far_as_they_are_rare_and_most_of_the_query():
+    assert formula.rarity(math.log(1000), 1000) == 1.0
+    assert formula.rarity(math.log(1000) / 2, 1000) == pytest.approx(0.5)
+    assert formula.rarity(0.0, 0) == 0.0
+    assert formula.certainty(1.0, 0.4) < formula.certainty(1.0, 1.0) == 1.0
+    assert formula.keyword_trust(99.0) == formula.MOST_TRUST
+
+
+def test_notes_with_the_whole_query_are_certain_if_they_are_few():
+    one, two, half = (formula.certainty_of_few(count, 1000) for count in (1, 2, 500))
+    assert one == formula.MOST_TRUST > two > 1.0
+    assert half < 0.2
+    assert formula.certainty_of_few(1000, 1000) == formula.certainty_of_few(0, 1000) == 0.0
+
+
+def test_meaning_counts_as_far_as_its_best_note_stands_out():
+    flat = np.linspace(0.3, 0.4, 30)
+    assert formula.distinction(flat) < 0.8 < formula.distinction(np.append(flat, 0.8)) == 1.0
+    assert formula.distinction(np.array([0.5, 0.5, 0.5])) == formula.distinction(np.array([0.5])) == 1.0
+    assert formula.semantic_trust(1.0, 0.5) == 0.5
 
 
 def test_a_few_words_by_chance_add_little_to_the_meaning_and_certain_ones_add_up():
@@ -66,6 +81,12 @@ def test_the_unit_of_a_score_by_word_does_not_depend_on_the_other_scores():
     assert formula.keyword_scale([*many, 1.0], 1000) == Scale(unit, 2.0)
 
 
+def test_the_best_score_of_few_notes_with_the_whole_query_is_worth_as_much_however_low_it_is():
+    long_note = formula.keyword_scale([0.5, 0.0], 1000, 1.25)
+    assert 0.5 / long_note.deviation == pytest.approx(1.25 * formula.CERTAIN_DEVIATIONS)
+    assert formula.keyword_scale([99.0], 1000, 1.25) == formula.keyword_scale([99.0], 1000)
+
+
 def test_an_interpolated_rank_keeps_the_distance():
     scale = Scale(2.0, 0.0)
     assert formula.interpolated_rank(10.0, 10.0, scale) == 1.0
@@ -79,14 +100,6 @@ def test_min_max_normalisation():
     assert formula.normalized(1.0, 10.0, 2.0) == 0.0
     assert formula.normalized(3.0, 3.0, 3.0) == 1.0
     assert 0.0 <= formula.normalized(1e308, 1.7e308, -1.7e308) <= 1.0
-
-
-def test_affinity_falls_by_e_for_each_bandwidth():
-    near, far = 0.8, 0.8 - formula.AFFINITY_BANDWIDTH
-    cosines = np.array([[-np.inf, near, far], [near, -np.inf, 0.1], [far, 0.1, -np.inf]])
-    weights = formula.affinities(cosines)
-    assert weights[0].tolist() == [0.0, 1.0, pytest.approx(1 / math.e)]
-    assert weights.max(axis=1).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_hubs_damp_a_link_on_either_side():

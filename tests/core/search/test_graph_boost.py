@@ -8,7 +8,6 @@ import pytest
 from vaultseek.core.search import graph_boost
 from vaultseek.core.search.formula import (
     FIRST_NEIGHBOUR_SHARE,
-    MENTION_STRENGTH,
     link_evidence,
     link_strength,
 )
@@ -43,33 +42,6 @@ def test_neighbours_in_both_directions_have_evidence_and_a_row(world):
     neighbours = evidence(world(NOTES), {"sump": 1.0, "valve": 1.0}, {"Pump.md": 1.0})
     assert neighbours.evidence.keys() == {"Valve.md", "Soup.md", "Float.md"}
     assert {row.path for row in neighbours.notes.values()} == {*neighbours.evidence, "Pump.md"}
-
-
-MENTIONS = {
-    "Album.md": "# Green Album\n\nThe album is by Steve Hillage.\n\nThe cover shows Lake Como.",
-    "Hillage.md": "# Steve Hillage\n\nMarried to a singer.",
-    "Como.md": "# Lake Como\n\nDeep.",
-    "Tea.md": "# Tea\n\nGreen.",
-}
-
-
-def test_a_name_in_the_text_of_a_leader_is_a_weak_link_by_the_words_of_its_line(world):
-    neighbours = evidence(world(MENTIONS), {"album": 1.0, "married": 1.0}, {"Album.md": 1.0})
-    strength = MENTION_STRENGTH * link_strength(1.0, 1, 1)
-    assert neighbours.evidence == pytest.approx({"Hillage.md": link_evidence(strength, 0.5, 0.0)})
-    assert neighbours.via == {"Hillage.md": "Album.md"}
-    assert neighbours.mentioned == {"Hillage.md"}
-
-
-def test_names_in_a_note_with_links_are_none(world):
-    linked = {**MENTIONS, "Album.md": "The album is by Steve Hillage, who drinks [[Tea]]."}
-    neighbours = evidence(world(linked), {"album": 1.0}, {"Album.md": 1.0})
-    assert neighbours.mentioned == set()
-    assert neighbours.evidence.keys() == {"Tea.md"}
-
-
-def test_no_mention_leads_to_a_note_that_is_not_allowed(world):
-    assert not evidence(world(MENTIONS), {"album": 1.0}, {"Album.md": 1.0}, {"Album.md", "Tea.md"}).evidence
 
 
 def test_words_around_the_link_and_in_the_neighbours_own_names_count(world):

@@ -119,7 +119,6 @@ wishes = st.fixed_dictionaries(
         "alpha": st.floats(0, 1),
         "adaptive": st.booleans(),
         "profile": st.sampled_from(["auto", "length", "code", "conceptual", "balanced"]),
-        "top_k_factor": st.floats(1, 5),
         "min_confidence": st.sampled_from([0.0, 0.1, 0.5]),
         "anchor_boost": st.floats(1, 5),
         "recency.enabled": st.booleans(),
@@ -157,7 +156,7 @@ def test_results_are_few_in_order_and_each_there_once(made_up, query, chosen, mo
 @given(query=queries, chosen=wishes, limit=limits_)
 def test_no_lane_puts_forward_more_than_it_may(made_up, query, chosen, limit):
     answer = made_up.ask(query, settings=chosen, limit=limit, explain=True)
-    most = max(200, round(chosen.top_k_factor * limit))
+    most = max(200, 2 * limit)
     assert answer["explain"]["candidates_per_lane"] == most
     for name in ("keyword", "semantic"):
         ranks = [part["rank"] for result in answer["results"] if (part := result["lanes"][name])]
@@ -232,7 +231,7 @@ def recomputed(result: dict[str, Any], explain: dict[str, Any]) -> float:
             assert part["gain"] == pytest.approx(part["contribution"] - part["baseline"])
             total += part["gain"]
     assert total == pytest.approx(steps["gain"])
-    value = max(0.0, total + steps["company"]) * steps["recency"] * steps["anchors"] * steps["bound"]
+    value = total * steps["recency"] * steps["anchors"] * steps["bound"]
     value *= steps["joined"]
     return min(1.0, (value + steps["name"]) / steps["best"]) if steps["best"] else 1.0
 

@@ -5,7 +5,6 @@ import copy
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 from keyword_answers import content_of, hits_of
@@ -57,34 +56,19 @@ def test_steps_change_nothing_that_they_are_given(opened):
     semantic = asyncio.run(ask_semantic(parsed, None, opened))
     retrieval = combine_lanes(ask_keyword(parsed, None, opened), semantic)
     lanes = score_lanes(parsed, retrieval, len(NOTES))
-    vectors = {1: np.ones(4, np.float32) / 2, 2: np.ones(4, np.float32) / 2}
     given = copy.deepcopy((parsed, content_of(retrieval.keyword), lanes))
-    ranking = rank(parsed, retrieval, lanes, vectors, None, opened)
+    ranking = rank(parsed, retrieval, lanes, None, opened)
     candidates = list(ranking.candidates)
     select_results(parsed, retrieval, ranking, None, opened.index_state())
     assert (parsed, content_of(retrieval.keyword), lanes) == given
     assert list(ranking.candidates) == candidates
-    assert rank(parsed, retrieval, lanes, vectors, None, opened) is not ranking
+    assert rank(parsed, retrieval, lanes, None, opened) is not ranking
 
 
 def test_the_same_retrieval_ranks_the_same(opened):
     trace = run(opened, "sump pump")
-    again = rank(trace.parsed, trace.retrieval, trace.lanes, trace.vectors, None, opened)
+    again = rank(trace.parsed, trace.retrieval, trace.lanes, None, opened)
     assert [each.note for each in again.candidates] == [each.note for each in trace.ranking.candidates]
-
-
-def test_similar_notes_support_each_other_as_far_as_the_model_reads_the_query(opened):
-    trace = run(opened, "sump pump")
-    ids = opened.ledger.notes.ids()
-    vectors = dict.fromkeys(ids, np.ones(4, np.float32) / 2)
-    assert trace.retrieval.semantic is not None
-    gains = []
-    for reading in (1.0, 0.0):
-        retrieval = replace(trace.retrieval, semantic=replace(trace.retrieval.semantic, reading=reading))
-        ranking = rank(trace.parsed, retrieval, trace.lanes, vectors, None, opened)
-        gains.append([each.regularization for each in ranking.candidates])
-    assert any(gains[0])
-    assert not any(gains[1])
 
 
 def test_a_query_of_filters_alone_asks_no_lane(opened):

@@ -37,10 +37,9 @@ def opened(vault: Callable[[dict[str, str]], Path], tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("query", ["roundup 2026-03", "Eleanor Konik roundup 2026-03"])
-@pytest.mark.parametrize("weights", [{}, {"keyword_weight": 0.1, "semantic_weight": 1.5}])
-def test_the_notes_with_rare_words_come_first(opened, query, weights):
+def test_the_notes_with_rare_words_come_first(opened, query):
     for limit in (3, 10, 30):
-        request = SearchRequest(query, SearchSettings(**weights), limit=limit)
+        request = SearchRequest(query, SearchSettings(), limit=limit)
         results = asyncio.run(Searcher(opened).search(request))["results"]
         first = [result["path"] for result in results][:2]
         assert first[0].startswith("2026-03"), first
@@ -48,6 +47,5 @@ def test_the_notes_with_rare_words_come_first(opened, query, weights):
 
 
 def test_the_only_note_with_the_word_comes_first_however_little_it_is_about_it(opened):
-    settings = SearchSettings(keyword_weight=0.1, semantic_weight=1.5)
-    results = asyncio.run(Searcher(opened).search(SearchRequest("kestrel", settings)))["results"]
+    results = asyncio.run(Searcher(opened).search(SearchRequest("kestrel", SearchSettings())))["results"]
     assert results[0]["path"] == "Birds.md"

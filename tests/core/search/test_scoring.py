@@ -19,7 +19,7 @@ from vaultseek.core.search.scoring import (
     lane_weights,
     score_lanes,
     semantic_scores,
-    similarity,
+    word_evidence,
 )
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.settings.search import SearchSettings
@@ -34,8 +34,10 @@ def hit(
     return KeywordHit(note, score, ("pump",), coverage, chunks, proximity)
 
 
-def by_word(*hits: KeywordHit) -> KeywordAnswer:
-    return answer_of(hits)
+def by_word(*hits: KeywordHit, idf: float = 0.0) -> KeywordAnswer:
+    """An answer about one word of the query, with this idf."""
+    term = MatchedTerm("pump", ("pump",), "word", False, 1.0, len(hits), idf)
+    return replace(answer_of(hits), terms=(term,))
 
 
 def by_meaning(passages: dict[int, list[float]], notes: dict[int, float]) -> SemanticAnswer:
@@ -48,7 +50,8 @@ def asked(query: str, **settings: Any) -> ParsedRequest:
 
 
 def weights(query: str, retrieval: Retrieval, population: int = 1000, **settings: Any) -> tuple[float, float]:
-    by_name = lane_weights(asked(query, **settings), retrieval, population)
+    words, meaning = word_evidence(retrieval.keyword, population), semantic_scores(retrieval.semantic)
+    by_name = lane_weights(asked(query, **settings), retrieval, words, meaning)
     return by_name["keyword"], by_name["semantic"]
 
 
@@ -104,19 +107,17 @@ def test_both_lanes_are_scored_and_weighed():
     parsed = asked("pump")
     retrieval = Retrieval(by_word(hit(1, 10.0)), by_meaning({1: [0.8]}, {1: 0.5}))
     lanes = score_lanes(parsed, retrieval, 10)
-    weights = lane_weights(parsed, retrieval, 10)
-    scored = (keyword_scores(retrieval.keyword, 10), semantic_scores(retrieval.semantic))
+    words, meaning = word_evidence(retrieval.keyword, 10), semantic_scores(retrieval.semantic)
+    weights = lane_weights(parsed, retrieval, words, meaning)
+    scored = (keyword_scores(retrieval.keyword, 10, of_few=words.of_few), meaning)
     assert list(lanes) == [replace(lane, weight=weights[lane.name]) for lane in scored]
-    assert lanes.certain == [1]
-    few, many = (by_word(*(hit(note, 1.0) for note in range(count))) for count in (3, 4))
-    assert score_lanes(parsed, Retrieval(few), 10).certain == [0, 1, 2]
-    assert not score_lanes(parsed, Retrieval(many), 10).certain
 
 
 def test_the_lanes_add_up_where_the_words_are_no_chance_or_the_user_chose_the_weights():
-    retrieval = Retrieval(by_word(hit(1, 1.0)), by_meaning({1: [0.8]}, {1: 0.5}))
+    retrieval = Retrieval(by_word(hit(1, 1.0, coverage=0.5), idf=1.0), by_meaning({1: [0.8]}, {1: 0.5}))
     assert score_lanes(asked("pump"), retrieval, 10).norm == 1.5
-    assert score_lanes(asked("pump"), Retrieval(by_word(hit(1, 99.0)), retrieval.semantic), 10).norm < 1.01
+    rare = by_word(hit(1, 1.0, coverage=0.5), idf=99.0)
+    assert score_lanes(asked("pump"), Retrieval(rare, retrieval.semantic), 10).norm < 1.01
     for chosen in ({"semantic_weight": 2.0}, {"fusion": "linear"}, {"rrf_ranks": "integer"}):
         assert score_lanes(asked("pump", **chosen), retrieval, 10).norm == 1.0
 
@@ -134,7 +135,7 @@ def test_the_beginning_of_a_word_has_a_meaning_only_if_something_is_near_to_it()
 
 
 def test_words_of_a_language_that_few_notes_are_in_are_judged_among_those():
-    retrieval = Retrieval(by_word(hit(1, 4.0)), by_meaning({1: [0.8]}, {1: 0.5}))
+    retrieval = Retrieval(by_word(hit(1, 4.0, coverage=0.5), idf=4.0), by_meaning({1: [0.8]}, {1: 0.5}))
     japanese = asked("パン種に灰色の水が浮いたらどうする")
 
     def keyword_weight(parsed: ParsedRequest, **languages: int) -> float:
@@ -164,11 +165,38 @@ def test_weights_that_were_set_stay_as_they_are():
 
 
 def test_words_that_chance_could_explain_count_less_if_meaning_was_asked():
-    poor = by_word(hit(1, math.log(1000) / 2))
+    poor = by_word(hit(1, 9.0, coverage=0.5), idf=math.log(1000))
     keyword, semantic = weights("why is the pump loud", Retrieval(poor, by_meaning({}, {})))
     full_keyword, full_semantic = weights("why is the pump loud", Retrieval(poor))
-    assert keyword == pytest.approx(full_keyword / 2)
+    assert keyword == pytest.approx(full_keyword / 4), "half of the words, and that is half of the rarity"
     assert semantic == full_semantic
+
+
+def test_the_few_notes_with_all_words_are_certain_however_long_they_are():
+    """*Who likes desks?*: two of 46 lists of what people like have the word, once among forty others."""
+    long_lists = by_word(hit(1, 0.4), hit(2, 0.4), hit(3, 0.1, coverage=0.2), idf=2.9)
+    words = word_evidence(long_lists, 46)
+    assert words.certainty == words.rarity == words.of_few > 1.0
+    scored = keyword_scores(long_lists, 46, of_few=words.of_few)
+    assert next(iter(scored.scores.values())) / scored.scale.deviation > formula.CERTAIN_DEVIATIONS
+    many = by_word(*(hit(note, 0.4) for note in range(40)), idf=0.1)
+    assert word_evidence(many, 46).certainty < 0.1
+    assert word_evidence(replace(long_lists, columns=many.columns, total=46), 46).of_few == 0.0
+
+
+def test_a_stop_word_that_no_note_has_is_not_missing():
+    who = MatchedTerm("who", (), "word", False, 0.3, 0, 0.0)
+    answer = by_word(hit(1, 1.0, coverage=0.6), idf=2.0)
+    with_stop_word = word_evidence(replace(answer, terms=(who, *answer.terms)), 50)
+    with_word = word_evidence(replace(answer, terms=(replace(who, word="desks"), *answer.terms)), 50)
+    assert with_stop_word.certainty > with_word.certainty
+
+
+def test_meaning_counts_less_if_its_best_note_does_not_stand_out():
+    word = by_word(hit(1, 1.0, coverage=0.5), idf=1.0)
+    flat = {note: [0.3 + note / 100] for note in range(30)}
+    one = weights("why is the pump loud", Retrieval(word, by_meaning(flat | {30: [0.9]}, {})))[1]
+    assert weights("why is the pump loud", Retrieval(word, by_meaning(flat, {})))[1] < one == 1.0
 
 
 def test_meaning_counts_less_the_worse_the_model_reads_the_query():
@@ -191,18 +219,6 @@ def test_cosines_become_confidence_by_the_curve_of_the_model_that_answered():
     unread = replace(answer, reading=0.5)
     assert judge([1], None, unread).confidence[1] == pytest.approx(judge([1], None, answer).confidence[1] / 2)
     assert judge([1], None, strict).confidence[1] < 0.1 < judge([1], None, answer).confidence[1]
-
-
-def test_similarity_is_the_cosine_of_the_notes_both_ways(world):
-    here = world({"a.md": "", "b.md": ""})
-    rows = here.ledger.notes.by_id(here.ledger.notes.ids())
-    first, second = sorted(rows)
-    vectors = {first: np.array([1.0, 0.0]), second: np.array([0.6, 0.8]), 999: np.array([0.0, 1.0])}
-    cosines = similarity(vectors, rows)
-    one, other = rows[first].path, rows[second].path
-    assert cosines[one] == {one: pytest.approx(1.0), other: pytest.approx(0.6)}
-    assert cosines[other] == {one: pytest.approx(0.6), other: pytest.approx(1.0)}
-    assert similarity({first: vectors[first]}, rows) == {}
 
 
 def test_confidence_takes_the_best_cosine_and_the_coverage():

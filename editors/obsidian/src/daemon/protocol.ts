@@ -28,7 +28,6 @@ export interface MissingLane {
 export interface Via {
 	path: string;
 	title: string;
-	kind: "link" | "mention";
 }
 
 /** A note in the answer to a search. One beyond the first 200 of a list has no passage. */

@@ -54,7 +54,7 @@ export function reasonsOfResult(result: Result): string[] {
 		reasons.push("same words");
 	}
 	if (result.lanes?.graph) {
-		reasons.push(result.via ? `${result.via.kind === "mention" ? "named in" : "linked with"} ${shown(result.via.title)}` : "linked to notes like it");
+		reasons.push(result.via ? `linked with ${shown(result.via.title)}` : "linked to notes like it");
 	}
 	return reasons;
 }

@@ -74,12 +74,9 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
 
 
 def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
-    settings = trace.parsed.request.settings.model_copy(update={"rrf_min_score": 0.0})
-    parsed = replace(
-        trace.parsed, request=replace(trace.parsed.request, settings=settings), limit=2 * limits.RESULTS
-    )
+    parsed = replace(trace.parsed, limit=2 * limits.RESULTS)
     ids = None if trace.filtered is None else trace.filtered.ids
-    ranking = rank(parsed, trace.retrieval, trace.lanes, trace.vectors, ids, vault)
+    ranking = rank(parsed, trace.retrieval, trace.lanes, ids, vault)
     return replace(trace, ranking=ranking, results=ranking.candidates)
 
 

@@ -6,13 +6,15 @@ both: the confidence, and how far the score is above the mean of the ten best. I
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 
 JUDGED_NOTES = 10
 """Best notes whose confidence decides whether anything was found."""
 INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
+DOUBTFUL_CERTAINTY = 0.5
+"""Maximum certainty of a note that has only another word with the same stem as the query."""
 WEAK_CERTAINTY = 0.25
 """Most that the notes of a weak answer have."""
 LESS_CERTAIN = 0.04
@@ -20,14 +22,25 @@ LESS_CERTAIN = 0.04
 _LEAST_CONFIDENCE = 0.001
 
 
-def certainties(scores: Sequence[float], confidences: Sequence[float], *, weak: bool) -> list[float]:
+def certainties(
+    scores: Sequence[float],
+    confidences: Sequence[float],
+    *,
+    weak: bool,
+    doubtful: Collection[int] = (),
+) -> list[float]:
     """Return the certainty of each note, in [0, 1]; none is above that of the note before it.
 
     The ``scores`` are shares of the best one. Notes after the first ten change nothing above them.
+    ``doubtful`` are the places, from 0, of notes that have only a word like the query's.
     """
     most = WEAK_CERTAINTY if weak else 1.0
     leads = features(scores, confidences)
-    return [*accumulate((min(most, _certainty(*each)) for each in leads), min)]
+    capped = (
+        min(most, DOUBTFUL_CERTAINTY if place in doubtful else 1.0, _certainty(*each))
+        for place, each in enumerate(leads)
+    )
+    return [*accumulate(capped, min)]
 
 
 def features(scores: Sequence[float], confidences: Sequence[float]) -> list[tuple[float, float]]:

@@ -6,27 +6,27 @@ In the order in which a search uses it:
    words of the query near each other (:func:`keyword_score`), on a scale that says how far it is beyond
    chance (:func:`keyword_scale`). By meaning: the cosine of the best passage or of the note's own vector
    (:func:`semantic_score`).
-2. **Trust.** Words count in full if the best score could hardly arise by chance (:func:`keyword_trust`);
-   meaning counts in full if the model reads the query's language (:func:`semantic_trust`); the weights
-   themselves come from the kind of query (``content/query/profile.py``).
+2. **Trust.** Words count in full if the best note has rare ones and most of the query
+   (:func:`certainty`), or if few notes have all of it (:func:`certainty_of_few`), however long the notes are.
+   Meaning counts in full if the model reads the query's language and its best note stands out more than by
+   chance (:func:`semantic_trust`). The weights themselves come from the kind of query
+   (``content/query/profile.py``).
 3. **Fusion.** ``weight / (k + rank)`` of each lane (weighted reciprocal rank fusion: Cormack, Clarke and
    Büttcher, SIGIR 2009), where the rank keeps how far apart two scores were (:func:`interpolated_rank`),
    joined by a p-norm between sum and maximum (:func:`agreement`; Lee, *Combining multiple evidence*, SIGIR
    1995, compares both ends), or a weighted mean of min-max normalised scores (:func:`normalized`).
-4. **Score regularization.** The best candidates share their scores with those most similar to them
-   (:func:`affinities`; Diaz, *Regularizing query-based retrieval scores*, CIKM 2005).
-5. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
+4. **Links.** Neighbours of the best notes join with evidence of their own (:func:`link_strength`,
    :func:`link_evidence`) and stay below the leaders of the direct lanes. A note that has most of the query's
    words together with a better one that it is linked with comes up to it (:func:`joined_score`).
-6. **Recency, anchors and names** multiply: recency a part of the score (:func:`recency_factor`), the others
+5. **Recency, anchors and names** multiply: recency a part of the score (:func:`recency_factor`), the others
    all of it (:func:`anchor_factor`, :func:`name_factor`). Notes whose title, alias or file name is the query
    come first.
-7. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
+6. **Confidence**, beside the score: how likely a note answers the query at all, whatever the others are like
    (:func:`confidence`).
 
 The lanes' own arithmetic is theirs: BM25F in ``store/keyword/bm25f.py``, with the weights of query terms in
 ``query_terms.py`` and ``searcher.py`` and of near words in ``proximity.py`` beside it. What may be set
-(weights, ``k``, regularization, recency, anchors) comes from ``settings/search.py``. ``docs/ranking.md`` says
+(weights, ``k``, recency, anchors) comes from ``settings/search.py``. ``docs/ranking.md`` says
 what each part gives and how the constants were chosen; ``scripts/bench_constants.py`` measures other
 values."""
 
@@ -60,26 +60,20 @@ CERTAIN_DEVIATIONS = 4.0
 """Deviations by meaning that weigh as much as a score by word that singles out one note."""
 MOST_TRUST = 1.25
 """Weight of words that are certain beyond any chance, as many words of a long question are."""
+WHOLE_QUERY = 0.9
+"""Share of the query's words, by idf, that counts as the whole query."""
 CHANCE_NORM = 0.5
 """Distance of the p of the norm from 1, the sum, where words may match by chance."""
 READING_EXPONENT = 3
 """Above 1, since what a model reads in part it understands less than in part."""
-RARE_CERTAINTY = 0.85
-"""Certainty of a note's words from which no note without any word of the query stands before it."""
-WHOLE_COVERAGE, FEW_NOTES = 0.9, 3
-"""The same holds for at most so many notes that alone have this much of the query's words."""
-WORDLESS_ROOM = 0.02
-"""Share of the score of such a note below it that notes without any word keep their order in."""
 LEAST_MEANING = 0.05
 """Trust in the meaning of a query that the model does not read at all; more than nothing, so that there is an
 order where no word matches."""
 
 RANKS_PER_DEVIATION = 3.0
 """Ranks between two scores that are a standard deviation apart."""
-AFFINITY_BANDWIDTH = 0.07
-"""Difference in cosine at which a similar candidate counts e times less."""
-REGULARIZED_NOTES = 10
-"""Best notes of each lane that share their scores with similar ones."""
+LEADING_NOTES = 10
+"""Best notes of each lane that are ranked whatever the limit is, and whose neighbours may be."""
 RANKED_NOTES = 60
 """Best notes of all lanes together that are ranked at least, whatever the limit, so that the order does not
 depend on it."""
@@ -95,11 +89,12 @@ the query together."""
 CONTEXT_SHARE = 0.6
 """Share of the words around a link in the evidence for a neighbour; its own title and headings have the
 rest."""
-MENTION_STRENGTH = 0.3
-"""Strength of a mention without a link, of a link's."""
 FIRST_NEIGHBOUR_SHARE = 0.05
 """Least share of the query that counts as found at a link with the first note, whose neighbours are of
 interest even if the query has no word of theirs."""
+BELOW_OWN_WORDS = 0.99
+"""Share of the score of the last note with the query's own word that no note with another word with the same
+stem for a name exceeds."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score; as much again, of one whose name
 begins with a query that is being typed."""
@@ -122,6 +117,8 @@ development sets with questions of other sets as those without an answer. That o
 model's; others have their own (``semantic/models/calibration.py``)."""
 EXACT_NAME_CONFIDENCE = 0.95
 """Least confidence of a note whose title, alias or file name is the query."""
+MISNAMED_CONFIDENCE = 0.3
+"""Maximum confidence of a note whose name is another word with the same stem as the query."""
 PREFIX_NAME_CONFIDENCE = 0.5
 """Least confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
@@ -173,28 +170,32 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
     return score
 
 
-def keyword_scale(scores: Sequence[float], population: int) -> Scale:
+def keyword_scale(scores: Sequence[float], population: float, few: float = 0.0) -> Scale:
     """Return the scale of the best scores by word, falling, of ``population`` notes.
 
     Its unit does not depend on the other scores: a word that a few notes have by chance puts them far above
-    those without it. So many deviations as meaning gives its best note are worth a score that chance does not
-    give (:func:`certainty`).
+    those without it. A score that singles out one note by chance is worth as many deviations as meaning gives
+    its best note. If few notes have the whole query, the best score is worth that much however low it is:
+    ``few`` is :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
-    return Scale(math.log(max(population, 2)) / CERTAIN_DEVIATIONS, minimum)
+    singled_out = math.log(max(population, 2))
+    if few > 0 and len(scores):
+        singled_out = min(singled_out, scores[0] / few)
+    return Scale(singled_out / CERTAIN_DEVIATIONS, minimum)
 
 
-def keyword_trust(score: float, population: float) -> float:
-    """Return how far to trust the keyword lane, in [0, 1.25], by its best ``score``."""
-    return min(MOST_TRUST, certainty(score, population))
+def keyword_trust(certainty: float) -> float:
+    """Return how far to trust the keyword lane, in [0, 1.25]."""
+    return min(MOST_TRUST, certainty)
 
 
-def agreement_norm(certainty: float) -> float:
+def agreement_norm(rarity: float) -> float:
     """Return p for :func:`agreement`: 1 with words that chance does not give, above it with fewer.
 
     A note that means the query and has a word of it by chance is hardly better than one that means it.
     """
-    return 1 + CHANCE_NORM / max(1.0, certainty) ** 3
+    return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
 
 def agreement(gains: Sequence[float], norm: float) -> float:
@@ -216,12 +217,29 @@ def chance_population(population: int, notes: int) -> float:
     return float(everything ** (1 / min(share, 1.0)))
 
 
-def certainty(score: float, population: float) -> float:
-    """Return the ``score`` of a note by word as a share of what singles out one note in so many by chance.
+def rarity(idf: float, population: float) -> float:
+    """Return how rare words are whose ``idf`` adds up to this: 1 singles out one note in so many by chance.
 
-    A word's idf is the logarithm of how rare it is, so it takes a score of ``ln(population)``.
+    A word's idf is the logarithm of how rare it is, so it takes an idf of ``ln(population)``. How often the
+    note has the words, and how long it is, does not matter.
     """
-    return score / math.log(max(population, 2))
+    return idf / math.log(max(population, 2))
+
+
+def certainty(rarity: float, share: float) -> float:
+    """Return how certain a note is whose words are this rare and this ``share`` of the query, by idf.
+
+    A rare word of a query is chance if the note has no other word of it.
+    """
+    return rarity * share
+
+
+def certainty_of_few(notes: int, population: float) -> float:
+    """Return how certain the ``notes`` are that have the whole query, in [0, 1.25]: the more, the fewer."""
+    if not notes:
+        return 0.0
+    everything = max(population, 2)
+    return MOST_TRUST * max(0.0, 1 - math.log(notes) / math.log(everything))
 
 
 def interpolated_rank(score: float, best: float, scale: Scale) -> float:
@@ -248,34 +266,31 @@ def lane_gains(scores: Floats, weight: float, k: float, scale: Scale) -> Floats:
     return gains
 
 
-def semantic_trust(reading: float) -> float:
+def semantic_trust(reading: float, distinction: float) -> float:
     """Return how far to trust the semantic lane, in [0, 1], of a query that its model reads that well.
 
     ``reading`` is :func:`vaultseek.semantic.models.calibration.share_read`. What the model does not read has
-    a vector, too, but one that says little about the meaning.
+    a vector, too, but one that says little about the meaning. For ``distinction`` see :func:`distinction`.
     """
-    return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0))
+    return float(min(max(reading**READING_EXPONENT, LEAST_MEANING), 1.0) * distinction)
+
+
+def distinction(scores: Floats) -> float:
+    """Return how far the best of these scores stands out, in [0, 1]: 1 if more than the best of as many that
+    are spread by chance.
+
+    The highest of n values from a normal distribution is about ``sqrt(2 ln n)`` deviations above their mean.
+    """
+    deviation = float(scores.std()) if len(scores) > 2 else 0.0
+    if deviation <= 0:
+        return 1.0
+    return min(1.0, float(scores.max() - scores.mean()) / deviation / math.sqrt(2 * math.log(len(scores))))
 
 
 def normalized(score: float, best: float, minimum: float) -> float:
     """Return the min-max normalised score, 1 where all scores are equal."""
     width = best / 2 - minimum / 2  # halves, so that no pair of floats overflows
     return max(0.0, (score / 2 - minimum / 2) / width) if width > 0 else 1.0
-
-
-def affinities(cosines: Floats) -> Floats:
-    """Return the weights of similar candidates, row by row, 1 for the closest one of each row.
-
-    ``cosines`` is a matrix (notes, notes) with minus infinity in its diagonal.
-    """
-    closest = cosines.max(axis=1, keepdims=True)
-    weights: Floats = np.exp((cosines - closest) / AFFINITY_BANDWIDTH)
-    return weights
-
-
-def regularized(share: float, mean: float, gain: float) -> float:
-    """Return what a note with this ``gain`` wins or loses by the ``mean`` gain of similar candidates."""
-    return share * (mean - gain)
 
 
 def link_contribution(weight: float, evidence: float, best: float, *, direct: bool) -> float:
@@ -293,19 +308,9 @@ def link_bound(best: float, leaders: Iterable[float], highest: float) -> float:
     return min(1.0, min([GRAPH_CEILING * best, *limits]) / highest)
 
 
-def wordless_score(score: float, least: float) -> float:
-    """Return the score of a note without any word of the query, below the ``least`` one of the notes whose
-    words are certain; notes without any word keep their order."""
-    room = WORDLESS_ROOM * least
-    beyond = score - (least - room)
-    if room <= 0 or beyond <= 0:
-        return score
-    return least - room + room * beyond / (room + beyond)
-
-
-def final_score(gain: float, regularization: float, recency: float, anchor: float) -> float:
+def final_score(gain: float, recency: float, anchor: float) -> float:
     """Return a note's score before it is divided by the best one; ``recency`` is the factor of its tier."""
-    return max(0.0, gain + regularization) * recency_share(recency) * anchor
+    return gain * recency_share(recency) * anchor
 
 
 def joined_score(score: float, share: float, better: float) -> float:
@@ -367,9 +372,17 @@ def anchor_factor(boost: float, share: float) -> float:
     return 1.0 + (boost - 1.0) * share
 
 
+def name_share(of_query: float, of_name: float) -> float:
+    """Return how far a name is the query, by the matched words' share of the query and of the name.
+
+    A name with all words of the query and others says more than one with half of the words and no others.
+    """
+    return of_query**2 * math.sqrt(of_name)
+
+
 def name_factor(share: float) -> float:
-    """Return the factor for a note whose name is this ``share`` of the query's words."""
-    return 1 + share**2
+    """Return the factor for a note whose name is the query as far as :func:`name_share` says."""
+    return 1 + share
 
 
 def confidence(

@@ -20,10 +20,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-
 from vaultseek.core.search.formula import (
-    affinities,
+    BELOW_OWN_WORDS,
     anchor_factor,
     exact_name_score,
     final_score,
@@ -33,9 +31,7 @@ from vaultseek.core.search.formula import (
     name_factor,
     prefix_name_score,
     recency_factor,
-    regularized,
     shown_score,
-    wordless_score,
 )
 from vaultseek.core.search.lanes import (
     Contribution,
@@ -55,21 +51,19 @@ class Signals:
     ``age_days`` since the note's date; ``anchors`` the share in [0, 1] of the query's anchors that the note
     contains; ``names`` the share of the query that the note's name is; ``exactly_named`` the notes whose
     title, alias or file name is the query (candidates even if no lane proposes them), and ``prefix_named``
-    those with one that begins with what is being typed, in the order in which they come first;
-    ``similarity`` cosines between notes, both ways. ``certain`` are notes whose words could hardly be there
-    by chance, ``wordless`` those with none of the query's words. ``joined`` has by note those that a link
-    joins to it, with the strength of the link times the share of the query's words that the two have
-    together.
+    those with one that begins with what is being typed, in the order in which they come first. ``misnamed``
+    notes have another word with the same stem for a name, and ``with_word`` are the notes that have the
+    query's own word. ``joined`` has by note those that a link joins to it, with the strength of the link
+    times the share of the query's words that the two have together.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
     anchors: Mapping[str, float] = field(default_factory=dict)
     names: Mapping[str, float] = field(default_factory=dict)
+    misnamed: Collection[str] = ()
+    with_word: Collection[str] = ()
     exactly_named: Collection[str] = ()
     prefix_named: Sequence[str] = ()
-    similarity: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    certain: Collection[str] = ()
-    wordless: Collection[str] = ()
     joined: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -77,10 +71,8 @@ class Candidate(NamedTuple):
     """A note in the final order. ``score`` is in [0, 1], the best note has 1; ``raw`` sums up the lanes.
 
     ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
-    ceiling, and one without any word of the query under those with rare ones; ``joined`` the factor for a
-    note that a link joins to a better one; ``regularization`` the gain or loss by similar candidates.
-    ``name_bonus`` is added for the note's name, ``opened`` for having been opened before; all scores are
-    divided by ``best``.
+    ceiling; ``joined`` the factor for a note that a link joins to a better one. ``name_bonus`` is added for
+    the note's name, ``opened`` for having been opened before; all scores are divided by ``best``.
     """
 
     note: str
@@ -89,7 +81,6 @@ class Candidate(NamedTuple):
     contributions: Parts
     recency: float = 1.0
     anchor: float = 1.0
-    regularization: float = 0.0
     bound: float = 1.0
     joined: float = 1.0
     exact: bool = False
@@ -111,19 +102,17 @@ class Candidate(NamedTuple):
     @property
     def recomputed(self) -> float:
         """The score, made of the other figures."""
-        value = final_score(self.gain, self.regularization, self.recency, self.anchor)
+        value = final_score(self.gain, self.recency, self.anchor)
         return shown_score(value * self.bound * self.joined + self.name_bonus + self.opened, self.best)
 
 
 @dataclass(frozen=True, slots=True)
 class Combined:
-    """The direct lanes fused: by note the contributions, their sum, the sum of their gains, and what
-    regularization adds to that."""
+    """The direct lanes fused: by note the contributions, their sum, and the sum of their gains."""
 
     parts: Mapping[str, Parts]
     lane_sum: Mapping[str, float]
     lane_gain: Mapping[str, float]
-    regularization: Mapping[str, float]
 
 
 def fuse(
@@ -135,22 +124,19 @@ def fuse(
 ) -> list[Candidate]:
     """Return all candidates in their final order: by score, then path. See :func:`combine`, :func:`order`."""
     fusion, signals = fusion or Fusion(), signals or Signals()
-    return order(combine(lanes, fusion, signals), graph, fusion, signals)
+    return order(combine(lanes, fusion), graph, fusion, signals)
 
 
-def combine(lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
+def combine(lanes: Sequence[Lane], fusion: Fusion) -> Combined:
     """Fuse the direct lanes, which have distinct names.
 
     For linear fusion a lane's weight is its share (``alpha`` for semantic, the rest for keyword).
     """
     proposed = {hit.note for lane in lanes for hit in lane.hits}
-    passing, lane_sum, lane_gain = _passing(proposed, lanes, fusion, signals)
-    return Combined(
-        passing, lane_sum, lane_gain, _regularize(lane_gain, fusion.regularization, signals.similarity)
-    )
+    return _combined(proposed, lanes, fusion)
 
 
-def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals: Signals) -> Combined:
+def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion) -> Combined:
     """Add what the lanes know of notes that none of them proposes, but links do.
 
     So it makes no difference to these notes where the lanes were cut.
@@ -158,12 +144,11 @@ def complete(combined: Combined, lanes: Sequence[Lane], fusion: Fusion, signals:
     further = {note for lane in lanes for note in lane.known} - combined.parts.keys()
     if not further:
         return combined
-    passing, lane_sum, lane_gain = _passing(further, lanes, fusion, signals)
+    added = _combined(further, lanes, fusion)
     return Combined(
-        {**combined.parts, **passing},
-        {**combined.lane_sum, **lane_sum},
-        {**combined.lane_gain, **lane_gain},
-        combined.regularization,
+        {**combined.parts, **added.parts},
+        {**combined.lane_sum, **added.lane_sum},
+        {**combined.lane_gain, **added.lane_gain},
     )
 
 
@@ -178,12 +163,7 @@ def leaders(
     if among is not None:
         notes = [note for note in notes if note in among]
     scores = [
-        final_score(
-            combined.lane_gain.get(note, 0.0),
-            combined.regularization.get(note, 0.0),
-            *_factors(note, fusion, signals),
-        )
-        for note in notes
+        final_score(combined.lane_gain.get(note, 0.0), *_factors(note, fusion, signals)) for note in notes
     ]
     shown, _, _ = _shown(notes, scores, signals)
     pairs = zip(notes, shown, strict=True)
@@ -198,17 +178,14 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
     factors = [_factors(note, fusion, signals) for note in notes]
     by_link = {note: each.gain for note, each in neighbours.items()}
     lane_gain = [combined.lane_gain.get(note, 0.0) + by_link.get(note, 0.0) for note in notes]
-    scores = [
-        final_score(gain, combined.regularization.get(note, 0.0), *each)
-        for note, gain, each in zip(notes, lane_gain, factors, strict=True)
-    ]
+    scores = [final_score(gain, *each) for gain, each in zip(lane_gain, factors, strict=True)]
     graph_only = [
         note in neighbours and combined.lane_gain.get(note, 0.0) <= 0 and note not in named for note in notes
     ]
     bound = _bound(dict(zip(notes, scores, strict=True)), graph_only, combined.parts)
-    bounds = _with_words_first(notes, scores, [bound if link else 1.0 for link in graph_only], signals)
+    bounds = _below_own_words(notes, scores, [bound if link else 1.0 for link in graph_only], signals)
     scores = [score * each for score, each in zip(scores, bounds, strict=True)]
-    joined = _joined(notes, scores, signals)
+    joined = _joined(notes, scores, graph_only, signals)
     shown, name_bonuses, best = _shown(
         notes, [score * each for score, each in zip(scores, joined, strict=True)], signals
     )
@@ -219,7 +196,6 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
             combined.lane_sum.get(note, 0.0) + by_link.get(note, 0.0),
             _with_link(combined.parts.get(note, {}), graph, neighbours.get(note)),
             *factors[place],
-            combined.regularization.get(note, 0.0),
             bounds[place],
             joined[place],
             note in signals.exactly_named,
@@ -232,42 +208,15 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
     return sorted(candidates, key=lambda each: (-each.score, each.via_graph, each.note))
 
 
-def _passing(
-    notes: Collection[str], lanes: Sequence[Lane], fusion: Fusion, signals: Signals
-) -> tuple[dict[str, Parts], dict[str, float], dict[str, float]]:
+def _combined(notes: Collection[str], lanes: Sequence[Lane], fusion: Fusion) -> Combined:
     total = sum(lane.weight for lane in lanes) or 1.0
     parts: dict[str, dict[str, Contribution]] = {}
     for lane in lanes:
         for note, contribution in contributions(lane, notes, fusion, total).items():
             parts.setdefault(note, {})[lane.name] = contribution
     lane_sum = {note: _raw(each) for note, each in parts.items()}
-    least = fusion.rrf_min_score if fusion.method == "rrf" else -math.inf
-    passing = {
-        note: agreeing(each, fusion.norm)
-        for note, each in parts.items()
-        if lane_sum[note] >= least or note in signals.exactly_named
-    }
-    lane_gain = {note: _gain(each) for note, each in passing.items()}
-    return passing, {note: lane_sum[note] for note in passing}, lane_gain
-
-
-def _regularize(
-    lane_gain: Mapping[str, float], share: float, similarity: Mapping[str, Mapping[str, float]]
-) -> dict[str, float]:
-    notes = sorted(note for note in lane_gain if note in similarity)
-    if len(notes) < 2:
-        return {}
-    cosines = np.array([[similarity[note].get(other, -1.0) for other in notes] for note in notes])
-    np.fill_diagonal(cosines, -np.inf)
-    weights = affinities(cosines)
-    totals = weights.sum(axis=1)
-    own = np.array([lane_gain[note] for note in notes])
-    means = weights @ own / totals
-    return {
-        note: regularized(share, mean, lane_gain[note])
-        for note, mean, total in zip(notes, means.tolist(), totals.tolist(), strict=True)
-        if total > 0
-    }
+    agreed = {note: agreeing(each, fusion.norm) for note, each in parts.items()}
+    return Combined(agreed, lane_sum, {note: _gain(each) for note, each in agreed.items()})
 
 
 def _with_link(parts: Parts, graph: Lane | None, link: Contribution | None) -> Parts:
@@ -306,30 +255,31 @@ def _bound(scores: Mapping[str, float], graph_only: Sequence[bool], direct: Mapp
     return link_bound(max(found, default=0.0), first, highest) if found else 1.0
 
 
-def _with_words_first(
+def _below_own_words(
     notes: Sequence[str], scores: Sequence[float], bounds: Sequence[float], signals: Signals
 ) -> Sequence[float]:
-    """Return the bounds, lower for notes with none of the query's words where others have rare ones."""
-    bounded = [score * bound for score, bound in zip(scores, bounds, strict=True)]
-    pairs = zip(notes, bounded, strict=True)
-    least = min((score for note, score in pairs if note in signals.certain), default=0.0)
-    if least <= 0:
+    """Return the bounds, with misnamed notes below all that have the query's own word."""
+    if not signals.misnamed:
         return bounds
-    named = {*signals.exactly_named, *signals.prefix_named}
+    of = {note: score * bound for note, score, bound in zip(notes, scores, bounds, strict=True)}
+    least = min((of[note] for note in notes if note in signals.with_word and of[note] > 0), default=math.inf)
     return [
-        bound * (wordless_score(score, least) / score)
-        if score > 0 and note in signals.wordless and note not in named
+        bound * min(1.0, BELOW_OWN_WORDS * least / of[note])
+        if note in signals.misnamed and of[note]
         else bound
-        for note, score, bound in zip(notes, bounded, bounds, strict=True)
+        for note, bound in zip(notes, bounds, strict=True)
     ]
 
 
-def _joined(notes: Sequence[str], scores: Sequence[float], signals: Signals) -> Sequence[float]:
+def _joined(
+    notes: Sequence[str], scores: Sequence[float], graph_only: Sequence[bool], signals: Signals
+) -> Sequence[float]:
     of = dict(zip(notes, scores, strict=True))
+    held = {*signals.misnamed, *(note for note, link in zip(notes, graph_only, strict=True) if link)}
     factors: dict[str, float] = {}
     for note, others in signals.joined.items():
         own = of.get(note, 0.0)
-        if own > 0 and others and note not in signals.wordless:
+        if own > 0 and others and note not in held:
             factors[note] = (
                 max(joined_score(own, share, of.get(seed, 0.0)) for seed, share in others.items()) / own
             )

@@ -1,14 +1,10 @@
-"""Find neighbours of the best notes by link or mention, and the evidence that each answers the query."""
+"""Find neighbours of the best notes by link, and the evidence that each answers the query."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
-from vaultseek.base.model import Chunk
-from vaultseek.base.text import fold
 from vaultseek.core.search.filter import those_within
-from vaultseek.core.search.formula import MENTION_STRENGTH, link_evidence, link_strength
-from vaultseek.core.search.name_mentions import named_in
+from vaultseek.core.search.formula import link_evidence, link_strength
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -17,10 +13,6 @@ SEEDS = 8
 """Best notes of the direct lanes whose neighbours are looked at."""
 SEED_NEIGHBOURS = 200
 """A hub with more neighbours than this says nothing about any of them."""
-MENTION_SEEDS = 2
-"""Best notes whose text is searched for names of other notes."""
-MENTION_CHARS = 500
-"""Characters of each, in lines with a word of the query, that are searched."""
 ENDING_CHARS = 2
 """Letters at the end of a word that may differ."""
 BEGINNING_CHARS = 4
@@ -31,14 +23,12 @@ BEGINNING_CHARS = 4
 class Neighbours:
     """Evidence in [0, 1] by path, and the rows of all notes that it names, by id.
 
-    ``via``: the path of the leader whose link with the neighbour says most. ``mentioned``: the neighbours
-    that no link joins to it, only their name in its text. ``strengths``: of the link with each leader, by the
-    ids of neighbour and leader.
+    ``via``: the path of the leader whose link with the neighbour says most. ``strengths``: of the link with
+    each leader, by the ids of neighbour and leader.
     """
 
     evidence: Mapping[str, float] = field(default_factory=dict)
     via: Mapping[str, str] = field(default_factory=dict)
-    mentioned: Collection[str] = ()
     notes: Mapping[int, NoteRow] = field(default_factory=dict)
     strengths: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
@@ -56,31 +46,23 @@ def neighbour_evidence(
     ``words`` are the query's, with the weight of each; ``notes`` has the rows of the leaders. A neighbour
     counts by the score of the note it is joined to, damped by the number of links of both; by the query's
     words around the link, whichever of both it stands in; and by those in its own title, aliases and
-    headings. Of several links, the strongest counts, and the one with most words around it. The text of a
-    leader without links is searched for names of notes: such a mention is a weak link, by the words of its
-    line. A neighbour without evidence is left out.
+    headings. Of several links, the strongest counts, and the one with most words around it. A neighbour
+    without evidence is left out.
     """
     ids = {row.path: id for id, row in notes.items()}
     seeds = {ids[path]: score for path, score in leaders.items()}
     strengths = _strengths(seeds, graph, allowed)
     share = ShareOfWords(words)
-    mentions = _mentions(share, seeds, graph, allowed, ledger)
-    for id, by_seed in mentions.items():
-        weak = {seed: MENTION_STRENGTH * link_strength(seeds[seed], 1, 1) for seed in by_seed}
-        strengths[id] = {**weak, **strengths.get(id, {})}
     names = ledger.notes.name_words(list(strengths))
     rows = {**notes, **ledger.notes.by_id([id for id in strengths if id not in notes])}
     around = _words_around(share, strengths, rows, ledger)
-    for id, by_seed in mentions.items():
-        around[id] = {**by_seed, **around.get(id, {})}
     first = next(iter(seeds), None)
     evidence: dict[str, float] = {}
     via: dict[str, str] = {}
-    mentioned: set[str] = set()
     linked = dict(notes)
     for id, links in strengths.items():
         own, contexts = share.of(names.get(id, "")), around.get(id, {})
-        of_first = first in links and first not in mentions.get(id, ())
+        of_first = first in links
         if id not in rows or not (own or contexts or of_first):
             continue
         context = max(contexts.values(), default=0.0)
@@ -88,10 +70,8 @@ def neighbour_evidence(
         evidence[path] = link_evidence(max(links.values()), context, own, of_first=of_first)
         leader = _strongest(links, contexts, own)
         via[path] = rows[leader].path
-        if leader in mentions.get(id, ()):
-            mentioned.add(path)
         linked[id] = rows[id]
-    return Neighbours(evidence, via, mentioned, linked, strengths)
+    return Neighbours(evidence, via, linked, strengths)
 
 
 class ShareOfWords:
@@ -124,40 +104,6 @@ def _strengths(
             strength = link_strength(seeds[seed], len(neighbours), degree)
             strengths.setdefault(id, {})[seed] = strength
     return {id: strengths[id] for id in those_within(strengths, allowed)}
-
-
-def _mentions(
-    share: ShareOfWords,
-    seeds: Iterable[int],
-    graph: Graph,
-    allowed: NoteIds | None,
-    ledger: Ledger,
-) -> dict[int, dict[int, float]]:
-    """Return the share of the query's words around names of notes in the first seeds, by note and seed.
-
-    Only of seeds without links: whoever makes links has linked what matters. Lines without a word of the
-    query are left out.
-    """
-    first = [seed for seed in islice(seeds, MENTION_SEEDS) if not any(graph.degrees(seed))]
-    mentions: dict[int, dict[int, float]] = {}
-    for seed, chunks in ledger.chunks.by_note(first).items():
-        lines, shares = _relevant_lines(share, chunks)
-        for named in named_in(lines, ledger, without=seed):
-            for id in named.notes:
-                by_seed = mentions.setdefault(id, {})
-                by_seed[seed] = max(by_seed.get(seed, 0.0), shares[named.line])
-    return {id: mentions[id] for id in those_within(mentions, allowed)}
-
-
-def _relevant_lines(share: ShareOfWords, chunks: Sequence[Chunk]) -> tuple[list[str], list[float]]:
-    """Return the lines with a word of the query, up to a number of characters, and the share of each."""
-    lines, shares, left = [], [], MENTION_CHARS
-    for line in (line for chunk in chunks for line in chunk.text.split("\n")):
-        if left > 0 and (part := share.of(fold(line))):
-            lines.append(line[:left])
-            shares.append(part)
-            left -= len(line)
-    return lines, shares
 
 
 def _words_around(

@@ -48,18 +48,15 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """Options of the fusion. ``tiers`` are (days, factor), youngest first; ``rrf_min_score`` cuts raw scores.
+    """Options of the fusion. ``tiers`` are (days, factor), youngest first.
 
-    ``norm`` is that of :func:`formula.agreement`, 1 for the sum. ``regularization`` is the share of a score
-    that comes from similar candidates.
+    ``norm`` is the p of :func:`formula.agreement`, 1 for the sum.
     """
 
     method: Literal["rrf", "linear"] = "rrf"
     ranks: Literal["score", "integer"] = "score"
     rrf_k: float = 60.0
-    rrf_min_score: float = 0.0
     norm: float = 1.0
-    regularization: float = 0.3
     anchor_boost: float = 1.5
     tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
 

@@ -1,15 +1,21 @@
-"""Which notes are called what the query says."""
+"""Match the names of notes against the query.
+
+Words are compared as they are written: *queries* is *query*, but *moral* is not *Morale* and *past* is not
+*Paste*, although the index has one stem for both.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from vaultseek.base.text import fold_accents
 from vaultseek.content.query.dates import dates_of
 from vaultseek.core.search.filter import those_within
+from vaultseek.core.search.formula import name_share
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.snippet import TermMatcher
 from vaultseek.semantic.vectors.port import NoteIds
@@ -19,16 +25,21 @@ from vaultseek.store.ledger import Ledger, NoteRow
 
 DAYS_OF_MONTH = 64
 """Notes with the name of a day that a search for its month puts first."""
-INFLECTION_CHARS = 2
-"""Characters per word by which a name may be longer or shorter than the query: *queries* is *query*, but
-*organization* is not *organ*, although their stem is the same."""
-HEADING_SHARE = 0.5
-"""The share of a query that a heading is counts so much less than that of a name."""
+PARTIAL_WORDS = 3
+"""Maximum number of words in a query for which a part of it counts as a name."""
+FORM_CHARS = 2
+"""Letters at the end that may differ between two forms of a word, in languages other than English."""
+BASE_CHARS = 2
+"""Minimum length of a word without its ending."""
 NEARLY = 0.999
 """Factor for shares of names that are not the query, so that 1 means that a name is."""
 INITIALS = 2
 """Letters that all forms of a word begin with."""
 CACHED_NAMES = 4096
+_ENGLISH_ENDINGS = (
+    ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
+)  # fmt: skip
+"""Endings of English words, and what stands in their place in the word without them."""
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -43,46 +54,75 @@ def notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) 
     return those_within(at_path.union(*map(by_name, names)), allowed)
 
 
-def name_shares(
+@dataclass(frozen=True, slots=True)
+class NameMatches:
+    """How far the query names each note, by id.
+
+    ``shares``: 1 if the query is the name, else :func:`formula.name_share`. ``misnamed``: notes whose name is
+    the query by its stems, but has another word, with the query's words that it does not have.
+    """
+
+    shares: Mapping[int, float] = field(default_factory=dict)
+    misnamed: Mapping[int, frozenset[str]] = field(default_factory=dict)
+
+
+def match_names(
     parsed: ParsedRequest,
     keyword: KeywordAnswer | None,
     notes: Mapping[int, NoteRow],
-    leading: Collection[int],
     span_finder: SpanFinder,
-) -> dict[int, float]:
-    """Return by note how much of the query its name or a heading is, from 0 to 1; only shares above 0.
+    *,
+    finished: bool,
+) -> NameMatches:
+    """Match the names of the notes; only a ``finished`` query has words that a name may miss.
 
-    It is the share of the query's words in the name, by weight, times the share of the name that they are.
-    Of a heading without other words, in one of the ``leading`` notes, it is ``HEADING_SHARE`` of that. Words
-    are those of the index, without stop words: *what are task states* is *Task State*, *task-state* and
-    *taskState*. There are none for a query of identifiers, which are not inflected.
+    The words are the index's words without stop words: *what are task states* names *Task State*,
+    *task-state* and *taskState*. A query of identifiers, which are not inflected, names nothing here, and a
+    query of more than ``PARTIAL_WORDS`` words only a note with exactly this name.
     """
     if keyword is None or parsed.profile.pure_identifier:
-        return {}
+        return NameMatches()
     asked = QueryWords.of(keyword, span_finder)
     if not asked.words:
-        return {}
-    shares = {
-        id: max(
-            max(asked.share(name, row.language) for name in row.names),
-            HEADING_SHARE * _of_headings(row, asked) if id in leading else 0.0,
-        )
-        for id, row in notes.items()
-    }
-    return {id: share for id, share in shares.items() if share}
+        return NameMatches()
+    shares: dict[int, float] = {}
+    misnamed: dict[int, frozenset[str]] = {}
+    for id, row in notes.items():
+        named = max((asked.match(name, row.language) for name in row.names), key=lambda each: each.share)
+        if named.share:
+            shares[id] = named.share
+        elif named.other and finished:
+            misnamed[id] = named.other
+    return NameMatches(shares, misnamed)
 
 
-def _of_headings(row: NoteRow, asked: QueryWords) -> float:
-    """Return the largest share of a heading; of those with other words, which are many, there is none."""
-    own = (each.shown for each in row.headings if asked.may_be_all(each.shown))
-    return max((asked.share(text, row.language) for text in own), default=0.0)
+def notes_with_words(words: Collection[str], notes: Mapping[int, NoteRow], ledger: Ledger) -> set[int]:
+    """Return the notes that have one of the words in names or text, in any form of the word."""
+    texts = ledger.chunks.by_note(list(notes)) if notes else {}
+    folded = [fold_accents(word.lower()) for word in words]
+    found = set()
+    for id, row in notes.items():
+        written = {
+            word for text in (*row.names, *(chunk.text for chunk in texts[id])) for word in _words(text)
+        }
+        near = (each for each in written for word in folded if each[:BASE_CHARS] == word[:BASE_CHARS])
+        if any(is_form(each, word, row.language) for each in near for word in folded):
+            found.add(id)
+    return found
+
+
+class _Named(NamedTuple):
+    """The share of one name, and the words of the query for which it has others with the same stem."""
+
+    share: float = 0.0
+    other: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The words of a query without stop words, by the number that the ``matcher`` has for them.
+    """The words of a query without stop words, by their number in the ``matcher``.
 
-    ``total`` is their weight with that of the words that the vault does not have; ``initials`` are their
+    ``total`` is their weight with the weight of words that the vault does not have; ``initials`` are their
     first letters.
     """
 
@@ -110,30 +150,56 @@ class QueryWords:
             all(term.df and not term.fuzzy for term in terms),
         )
 
-    def may_be_all(self, name: str) -> bool:
-        """True if a name may have no other words but stop words, by its words' first letters."""
-        return all(word[:INITIALS] in self.initials or word in self.stop_words for word in _words(name))
-
-    def share(self, name: str, language: str) -> float:
-        """Return the share of the words that a name in this language has, times the share of the name that
-        they are; 1 only of all words, if all are known."""
+    def match(self, name: str, language: str) -> _Named:
+        """Compare a name in this language with the query."""
         if self.initials.isdisjoint(_initials(name)):
-            return 0.0  # as for most names: to analyse one takes ten times as long
-        matches = [match for match in self.matcher.matches(name, language) if match[2] in self.words]
-        numbers = {number for _, _, number in matches}
-        rest = list(name)
-        for start, end, _ in matches:
-            rest[start:end] = " " * (end - start)
-        left = _words("".join(rest))
-        written = sum(map(len, _words(name))) - sum(map(len, left))
-        asked = sum(len(self.words[number].word) for number in numbers)
-        if not numbers or abs(written - asked) > INFLECTION_CHARS * len(numbers):
-            return 0.0  # words with the same stem are not all the same word
-        others = len(set(left) - self.stop_words)
-        if self.is_known and not others and numbers == self.words.keys():
-            return 1.0
-        weight = sum(self.words[number].weight * self.words[number].idf for number in numbers)
-        return NEARLY * weight / self.total * len(numbers) / (len(numbers) + others) if self.total else 0.0
+            return _Named()  # as for most names: to analyse one takes ten times as long
+        matched: set[int] = set()
+        same: set[int] = set()
+        rest = name
+        for start, end, number in self.matcher.matches(name, language):
+            if number in self.words:
+                matched.add(number)
+                if self._is_same(name[start:end], number, language):
+                    same.add(number)
+                rest = rest[:start] + " " * (end - start) + rest[end:]
+        others = len(set(_words(rest)) - self.stop_words)
+        is_all = self.is_known and not others and matched == self.words.keys()
+        if is_all and matched != same:
+            return _Named(0.0, frozenset(self.words[number].word for number in matched - same))
+        if is_all or not same or len(self.words) > PARTIAL_WORDS or not self.total:
+            return _Named(float(is_all))
+        weight = sum(self.words[number].weight * self.words[number].idf for number in same)
+        of_name = len(same) / (len(matched) + others)
+        return _Named(NEARLY * name_share(weight / self.total, of_name))
+
+    def _is_same(self, written: str, number: int, language: str) -> bool:
+        """True if a word of a name is the query's, or stands in for one that the vault does not have."""
+        term = self.words[number]
+        return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
+
+
+def is_form(one: str, other: str, language: str) -> bool:
+    """True if two folded words with the same stem are one word, with or without an ending of the language."""
+    if one == other or not (one.isalpha() and other.isalpha()):
+        return True
+    if language in ("en", ""):
+        return not _english_bases(one).isdisjoint(_english_bases(other))
+    longer, shorter = max(one, other, key=len), min(one, other, key=len)
+    return shorter.startswith(longer[: len(longer) - FORM_CHARS])
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _english_bases(word: str) -> frozenset[str]:
+    """Return the word, and what it may be without its ending."""
+    bases = {word}
+    for ending, instead in _ENGLISH_ENDINGS:
+        base = word.removesuffix(ending)
+        if base != word and len(base) >= BASE_CHARS:
+            bases.add(base + instead)
+            if ending in ("ed", "ing") and base[-1] == base[-2]:
+                bases.add(base[:-1])  # planned, planning
+    return frozenset(bases)
 
 
 @lru_cache(maxsize=CACHED_NAMES)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, TypeVar
 
@@ -22,7 +22,6 @@ from vaultseek.base.threads import Threads
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search import formula
 from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.filter import FilterResult, filter_notes, knows
@@ -45,12 +44,11 @@ from vaultseek.core.search.retrieve import (
     combine_lanes,
     wants_semantic,
 )
-from vaultseek.core.search.scoring import ScoredLanes, keyword_scores, score_lanes
+from vaultseek.core.search.scoring import ScoredLanes, score_lanes
 from vaultseek.core.search.selection import Selection, select_results
 from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher
 from vaultseek.core.search.substitutes import substitutes
 from vaultseek.core.search.trace import Trace
-from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.spans import SpanFinder
 
@@ -73,7 +71,6 @@ class _Evidence:
     filtered: FilterResult | None
     retrieval: Retrieval
     lanes: ScoredLanes
-    vectors: Mapping[int, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,33 +176,16 @@ class Searcher:
         return self._trace(self._rank(evidence, clock), None, clock)
 
     async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
-        """Ask both lanes at the same time, score what they answer, and fetch vectors of the best notes."""
+        """Ask both lanes at the same time, and score what they answer."""
         filtered = None
         if parsed.query.filter is not None:
             filtered = await _in_thread(parsed, self._filter, parsed, clock)
         ids = _ids(filtered)
-        semantic, (keyword, vectors) = await asyncio.gather(
-            ask_semantic(parsed, ids, self._vault), self._by_word_with_vectors(parsed, ids)
+        semantic, keyword = await asyncio.gather(
+            ask_semantic(parsed, ids, self._vault),
+            _in_thread(parsed, ask_keyword, parsed, ids, self._vault),
         )
-        evidence = self._score(parsed, filtered, keyword, semantic, clock)
-        with clock.stage("company"):
-            answer = evidence.retrieval.semantic
-            known = {**({} if answer is None else answer.note_vectors), **vectors}
-            return replace(evidence, vectors=await self._best_vectors(evidence, known))
-
-    async def _by_word_with_vectors(
-        self, parsed: ParsedRequest, ids: NoteIds | None
-    ) -> tuple[Retrieval, Mapping[int, Any]]:
-        """Ask the keyword lane, then the worker for the vectors of its best notes, while that embeds."""
-        keyword, first = await _in_thread(parsed, self._keyword, parsed, ids)
-        return keyword, await self._note_vectors(parsed, first)
-
-    def _keyword(self, parsed: ParsedRequest, ids: NoteIds | None) -> tuple[Retrieval, list[int]]:
-        """Ask the keyword lane, and return with it the notes whose vectors its ranking will need."""
-        keyword = ask_keyword(parsed, ids, self._vault)
-        if not (_is_regularized(parsed) and wants_semantic(parsed)):
-            return keyword, []
-        return keyword, keyword_scores(keyword.keyword, 0).first(formula.REGULARIZED_NOTES)
+        return self._score(parsed, filtered, keyword, semantic, clock)
 
     def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
         with clock.stage("filter"):
@@ -237,7 +217,7 @@ class Searcher:
 
     def _ranked(self, evidence: _Evidence) -> tuple[_Evidence, Ranking]:
         parsed, ids, vault = evidence.parsed, _ids(evidence.filtered), self._vault
-        return evidence, rank(parsed, evidence.retrieval, evidence.lanes, evidence.vectors, ids, vault)
+        return evidence, rank(parsed, evidence.retrieval, evidence.lanes, ids, vault)
 
     async def _rerank(self, selected: _Selected, clock: _StageClock) -> Reranking:
         evidence, results = selected.evidence, selected.results
@@ -259,6 +239,7 @@ class Searcher:
             [each.alone for each in judged],
             [ranking.confidence[each.note] for each in judged],
             weak=selection.weak,
+            doubtful={place for place, each in enumerate(judged) if each.note in ranking.misnamed},
         )
         by_note = dict(zip((each.note for each in judged), certain, strict=True))
         lifted = accumulate((by_note[each.note] for each in reversed(reranking.results)), max)
@@ -278,7 +259,6 @@ class Searcher:
             selected.index_state,
             retrieval=retrieval,
             lanes=evidence.lanes,
-            vectors=evidence.vectors,
             nearest=selection.nearest,
             reranked=reranking.scores,
             passages=passages,
@@ -291,31 +271,6 @@ class Searcher:
             weak=selection.weak,
             substitutes=substitutes(retrieval, shown, passages, self._vault.keyword_index.span_finder),
         )
-
-    async def _best_vectors(self, evidence: _Evidence, known: Mapping[int, Any]) -> Mapping[int, Any]:
-        retrieval = evidence.retrieval
-        if not _is_regularized(evidence.parsed) or retrieval.keyword is None or retrieval.semantic is None:
-            return {}
-        best = set(evidence.lanes.first(formula.REGULARIZED_NOTES))
-        missing = sorted(best - known.keys())
-        known = {**known, **await self._note_vectors(evidence.parsed, missing)}
-        return {note: known[note] for note in best if note in known}
-
-    async def _note_vectors(self, parsed: ParsedRequest, notes: Sequence[int]) -> Mapping[int, Any]:
-        """Return the notes' unit vectors; there is a ranking without them as well."""
-        text = parsed.query.rank_text
-        if not notes or self._vault.semantic_reason(text) is not None:
-            return {}
-        with contextlib.suppress(WorkerUnavailable, IndexDamaged, TimeoutError):
-            async with asyncio.timeout(parsed.seconds):
-                return await self._vault.note_vectors(notes, text)
-        return {}
-
-
-def _is_regularized(parsed: ParsedRequest) -> bool:
-    settings = parsed.request.settings
-    textbook = settings.fusion == "rrf" and settings.rrf_ranks == "integer"
-    return settings.company > 0 and not textbook
 
 
 async def _in_thread(parsed: ParsedRequest, step: Callable[..., T], *arguments: Any) -> T:

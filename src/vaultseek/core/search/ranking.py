@@ -12,7 +12,6 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import starmap
-from typing import Any
 
 from vaultseek.base.model import Reason
 from vaultseek.base.text import fold
@@ -25,9 +24,9 @@ from vaultseek.core.search.certainty import JUDGED_NOTES
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.formula import (
     EXACT_NAME_CONFIDENCE,
+    LEADING_NOTES,
+    MISNAMED_CONFIDENCE,
     PREFIX_NAME_CONFIDENCE,
-    REGULARIZED_NOTES,
-    SCALE_NOTES,
 )
 from vaultseek.core.search.fusion import (
     Candidate,
@@ -44,16 +43,21 @@ from vaultseek.core.search.identifiers import (
     notes_with_identifier,
 )
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
-from vaultseek.core.search.names import name_shares, notes_named, notes_prefix_named
+from vaultseek.core.search.names import (
+    NameMatches,
+    match_names,
+    notes_named,
+    notes_prefix_named,
+    notes_with_words,
+)
 from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
-from vaultseek.core.search.scoring import ScoredLanes, judge, similarity
+from vaultseek.core.search.scoring import ScoredLanes, judge
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.graph import GRAPH_MISSING
 from vaultseek.store.keyword.index import KeywordAnswer
-from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import Ledger, NoteRow
 
 DAY_SECONDS = 86_400.0
@@ -65,12 +69,12 @@ LATEST_OPENS = 100
 class Ranking:
     """All candidates, best first; the rows and confidences of their notes, by path.
 
-    ``via``: the note whose link says most for a note, both by path. ``mentioned``: notes that are only
-    named in it. ``with_identifier``: the notes that have an identifier of the query, or it for a name, if it
-    consists of identifiers; else None. Where there are none, ``near_identifiers`` are those with one like it.
-    ``missing_identifiers`` are those of several, or beside other words, that no note has.
-    ``near`` are the notes that mean something like the query, or have many of its words or its name; if it
-    is a date, those that have it.
+    ``via``: the note whose link says most for a note, both by path. ``with_identifier``: the notes that have
+    an identifier of the query, or it for a name, if it consists of identifiers; else None. Where there are
+    none, ``near_identifiers`` are those with one like it. ``missing_identifiers`` are those of several, or
+    beside other words, that no note has. ``near`` are the notes that mean something like the query, or have
+    many of its words or its name; if it is a date, those that have it. ``misnamed`` are the notes that have
+    only another word with the same stem for a name.
     """
 
     candidates: Sequence[Candidate]
@@ -78,11 +82,11 @@ class Ranking:
     confidence: Mapping[str, float] = field(default_factory=dict)
     partial: Mapping[str, Reason] = field(default_factory=dict)
     via: Mapping[str, str] = field(default_factory=dict)
-    mentioned: Collection[str] = ()
     with_identifier: Collection[str] | None = None
     near_identifiers: Collection[str] = ()
     near: Collection[str] = ()
     missing_identifiers: Sequence[str] = ()
+    misnamed: Collection[str] = ()
 
     @property
     def is_identifier_missing(self) -> bool:
@@ -94,27 +98,25 @@ def rank(
     parsed: ParsedRequest,
     retrieval: Retrieval,
     lanes: ScoredLanes,
-    vectors: Mapping[int, Any],
     allowed: NoteIds | None,
     vault: SearchedVault,
 ) -> Ranking:
-    """Rank the best notes that the lanes propose, every note of that very name, and their neighbours by link.
-
-    ``vectors`` are the unit vectors of the best notes, by id, as far as they are known.
-    """
+    """Rank the best notes that the lanes propose, every note of that very name, and their neighbours by
+    link."""
     keyword, settings = retrieval.keyword, parsed.request.settings
     ledger, graph, span_finder = vault.ledger, vault.graph, vault.keyword_index.span_finder
     pinned = those_within(pinned_to(parsed.query.rank_text, ledger), allowed)
     with_name = notes_named(parsed, allowed, ledger) | pinned
     prefix_named = notes_prefix_named(parsed, allowed, ledger)
-    reading = 1.0 if retrieval.semantic is None else retrieval.semantic.reading
-    fusion = _fusion(settings, reading, lanes.norm)
+    fusion = _fusion(settings, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
-    leading = set(lanes.first(REGULARIZED_NOTES))  # candidates whatever the limit is
+    leading = set(lanes.first(LEADING_NOTES))  # candidates whatever the limit is
     proposed = {*best, *leading, *with_name, *prefix_named}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
-    shares = name_shares(parsed, keyword, notes, leading, span_finder)
-    with_name = with_name or {id for id in leading if shares.get(id) == 1.0}
+    finished = not (parsed.is_unfinished or retrieval.continued)
+    names = match_names(parsed, keyword, notes, span_finder, finished=finished)
+    with_name = with_name or {id for id in leading if names.shares.get(id) == 1.0}
+    misnamed, with_word = _misnamed(names, keyword, notes, ledger)
     # Of the notes called so, the files of that name; all of them if there is none.
     name = parsed.query.rank_text
     files = {id for id in with_name if id in notes and is_file_name(notes[id].path, name)}
@@ -124,11 +126,12 @@ def rank(
         anchors=anchor_shares(parsed.profile.anchors, keyword, notes),
         exactly_named={notes[id].path for id in exactly_named if id in notes},
         prefix_named=[notes[id].path for id in prefix_named if id in notes],
-        similarity=similarity(vectors, notes),
-        names={notes[id].path: share for id, share in shares.items()},
+        names={notes[id].path: share for id, share in names.shares.items()},
+        misnamed={notes[id].path for id in misnamed},
+        with_word={notes[id].path for id in with_word},
     )
     direct = [lane.proposing(parsed.depth, notes) for lane in lanes]
-    combined = combine(direct, fusion, signals)
+    combined = combine(direct, fusion)
     links: Lane | None = None
     neighbours = Neighbours()
     if graph is not None and _wants_graph(parsed):
@@ -137,17 +140,17 @@ def rank(
         words = _query_words(parsed, keyword)
         neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, allowed)
         links = Lane("graph", settings.graph_weight, list(starmap(LaneHit, neighbours.evidence.items())))
-        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes, span_finder)
+        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes)
         notes = neighbours.notes
         known = [replace(lane, known=each.of(notes)) for lane, each in zip(direct, lanes, strict=True)]
-        combined = complete(combined, known, fusion, signals)
+        combined = complete(combined, known, fusion)
         found = {id: row for id, row in notes.items() if combined.lane_gain.get(row.path, 0.0) > 0}
         unnamed = {id: row for id, row in found.items() if id not in with_name and id not in prefix_named}
         signals = replace(signals, joined=_joined(neighbours.strengths, words, keyword, unnamed))
-    signals = _with_certain_words(signals, lanes, keyword, notes)
     named = dict.fromkeys(prefix_named, PREFIX_NAME_CONFIDENCE)
     named |= dict.fromkeys(exactly_named, EXACT_NAME_CONFIDENCE)
     judged = judge(notes, keyword, retrieval.unexpanded)
+    confidence = {row.path: max(judged.confidence[id], named.get(id, 0.0)) for id, row in notes.items()}
     identified = notes_with_identifier(parsed, keyword, notes)
     candidates = order(combined, links, fusion, signals)
     near = judged.near
@@ -158,14 +161,17 @@ def rank(
     return Ranking(
         candidates,
         {row.path: row for row in notes.values()},
-        {row.path: max(judged.confidence[id], named.get(id, 0.0)) for id, row in notes.items()},
+        {
+            path: min(each, MISNAMED_CONFIDENCE) if path in signals.misnamed else each
+            for path, each in confidence.items()
+        },
         {"graph": GRAPH_MISSING} if graph is None and _wants_graph(parsed) else {},
         neighbours.via,
-        neighbours.mentioned,
         None if identified is None else {notes[id].path for id in {*identified.whole, *named} if id in notes},
         () if identified is None else {notes[id].path for id in identified.near},
         {notes[id].path for id in {*near, *named} if id in notes},
         missing_beside_words(parsed, keyword) if identified is None else identified.missing,
+        misnamed=signals.misnamed,
     )
 
 
@@ -186,17 +192,13 @@ def rank_listing(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger)
     return Ranking(candidates, {row.path: row for row in listed})
 
 
-def _fusion(settings: SearchSettings, reading: float, norm: float) -> Fusion:
-    """Return the options of the fusion; vectors of notes in a language that the model does not read, as far
-    as that of the query tells, say little about which are similar."""
+def _fusion(settings: SearchSettings, norm: float) -> Fusion:
     tiers = tuple((tier.days, tier.factor) for tier in settings.recency.tiers)
     return Fusion(
         method=settings.fusion,
         ranks=settings.rrf_ranks,
         rrf_k=settings.rrf_k,
-        rrf_min_score=settings.rrf_min_score,
         norm=norm,
-        regularization=settings.company * reading,
         anchor_boost=settings.anchor_boost,
         tiers=tiers if settings.recency.enabled else (),
     )
@@ -208,34 +210,22 @@ def _with_neighbours(
     keyword: KeywordAnswer | None,
     known: Mapping[int, NoteRow],
     notes: Mapping[int, NoteRow],
-    span_finder: SpanFinder,
 ) -> Signals:
     added = {id: row for id, row in notes.items() if id not in known}
     ages = _ages(added.values(), parsed.request.settings)
     anchors = anchor_shares(parsed.profile.anchors, keyword, added)
-    names = {
-        added[id].path: share for id, share in name_shares(parsed, keyword, added, (), span_finder).items()
-    }
-    return replace(
-        signals,
-        age_days={**signals.age_days, **ages},
-        anchors={**signals.anchors, **anchors},
-        names={**signals.names, **names},
-    )
+    return replace(signals, age_days={**signals.age_days, **ages}, anchors={**signals.anchors, **anchors})
 
 
-def _with_certain_words(
-    signals: Signals, lanes: ScoredLanes, keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow]
-) -> Signals:
-    """Return the signals with the notes whose words are certain, and those without any, if there are both."""
-    certain = {notes[id].path for id in lanes.certain if id in notes}
-    if keyword is None or not certain:
-        return signals
-    # So many notes by word are looked at whatever the limit is.
-    rows, scores = keyword.rows, keyword.columns.scores
-    least = float(scores[:SCALE_NOTES].min())
-    wordless = {row.path for id, row in notes.items() if id not in rows or scores[rows[id]] < least}
-    return replace(signals, certain=certain, wordless=wordless)
+def _misnamed(
+    names: NameMatches, keyword: KeywordAnswer | None, notes: Mapping[int, NoteRow], ledger: Ledger
+) -> tuple[set[int], set[int]]:
+    """Return the notes that have only another word for a name, and the notes with the query's own words."""
+    words = {word for missing in names.misnamed.values() for word in missing}
+    if not words or keyword is None:
+        return set(), set()
+    with_word = notes_with_words(words, {id: row for id, row in notes.items() if id in keyword.rows}, ledger)
+    return names.misnamed.keys() - with_word, with_word
 
 
 def _joined(

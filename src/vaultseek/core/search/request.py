@@ -99,7 +99,7 @@ class ParsedRequest:
     @property
     def depth(self) -> int:
         """Number of notes to retrieve from each lane, all of which it proposes."""
-        return max(formula.SCALE_NOTES, round(self.request.settings.top_k_factor * self.limit))
+        return max(formula.SCALE_NOTES, 2 * self.limit)
 
     @property
     def ranked(self) -> int:

@@ -227,7 +227,7 @@ def _is_by_substitutes(trace: Trace) -> bool:
 
 
 def _via(candidate: Candidate, trace: Trace) -> JSON | None:
-    """Return the note through whose link or text a note was found, if no lane proposed it."""
+    """Return the note through whose link a note was found, if no lane proposed it."""
     parts = candidate.contributions
     if (
         candidate.name_bonus  # its name led to it
@@ -236,14 +236,12 @@ def _via(candidate: Candidate, trace: Trace) -> JSON | None:
     ):
         return None
     path = trace.ranking.via[candidate.note]
-    kind = "mention" if candidate.note in trace.ranking.mentioned else "link"
-    return {"path": path, "title": trace.ranking.notes[path].title, "kind": kind}
+    return {"path": path, "title": trace.ranking.notes[path].title}
 
 
 def _arithmetic(candidate: Candidate) -> JSON:
     return {
         "gain": candidate.gain,
-        "company": candidate.regularization,
         "recency": recency_share(candidate.recency),
         "anchors": candidate.anchor,
         "bound": candidate.bound,

@@ -8,11 +8,12 @@ import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
+from vaultseek.base.text import fold
 from vaultseek.content.languages.detect import detect_language, main_language
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import SCALE_NOTES, Floats, Scale, scale_of
 from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
@@ -20,7 +21,9 @@ from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.settings.search import SearchSettings
+from vaultseek.store.keyword.bm25f import idf
 from vaultseek.store.keyword.index import KeywordAnswer
+from vaultseek.store.keyword.searcher import FUZZY_WEIGHT
 from vaultseek.store.keyword.segment import Ints
 from vaultseek.store.ledger import NoteRow
 
@@ -71,11 +74,9 @@ class ScoredLane:
 
 @dataclass(frozen=True, slots=True)
 class ScoredLanes:
-    """All lanes, scored. ``certain`` are the notes, by id, whose words could hardly be there by chance;
-    ``norm`` is that of the fusion."""
+    """All lanes, scored; ``norm`` is the fusion's."""
 
     lanes: Sequence[ScoredLane] = ()
-    certain: Collection[int] = ()
     norm: float = 1.0
 
     def __iter__(self) -> Iterator[ScoredLane]:
@@ -92,7 +93,7 @@ class ScoredLanes:
     def best(self, count: int, depth: int, fusion: Fusion) -> list[int]:
         """Return the ids of the ``count`` notes that gain most by all lanes, which propose ``depth`` each.
 
-        This is what fusion gives them without company, links and factors, computed for all notes at once.
+        This is what fusion gives them without links and factors, computed for all notes at once.
         """
         proposed = dict.fromkeys(self.first(depth), 0.0)
         if len(proposed) <= count:
@@ -120,13 +121,13 @@ def score_lanes(
     Notes of equal scores are in the order of their ``paths``: their ids depend on when they were indexed.
     ``languages`` has the number of notes by language.
     """
-    keyword = keyword_scores(retrieval.keyword, population, paths)
-    semantic = semantic_scores(retrieval.semantic, paths)
     chance = _chance_population(parsed, population, languages or {})
-    weights = lane_weights(parsed, retrieval, chance)
+    words = word_evidence(retrieval.keyword, chance)
+    keyword = keyword_scores(retrieval.keyword, population, paths, words.of_few)
+    semantic = semantic_scores(retrieval.semantic, paths)
+    weights = lane_weights(parsed, retrieval, words, semantic)
     lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
-    norm = _fusion_norm(parsed, retrieval, chance)
-    return ScoredLanes(lanes, _certain(keyword, retrieval.keyword, chance), norm)
+    return ScoredLanes(lanes, _fusion_norm(parsed, words))
 
 
 def _chance_population(parsed: ParsedRequest, population: int, languages: Mapping[str, int]) -> float:
@@ -141,8 +142,48 @@ def _chance_population(parsed: ParsedRequest, population: int, languages: Mappin
     return formula.chance_population(population, count)
 
 
-def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths | None = None) -> ScoredLane:
-    """Score notes by word. ``population`` counts the notes that could have matched."""
+@dataclass(frozen=True, slots=True)
+class WordEvidence:
+    """How far the words of an answer are beyond chance, 1 for words that single out one note.
+
+    ``rarity`` and ``certainty`` of the best note, see :func:`formula.rarity` and :func:`formula.certainty`;
+    ``of_few`` is the :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without
+    a keyword answer.
+    """
+
+    rarity: float = 0.0
+    certainty: float = 0.0
+    of_few: float = 0.0
+
+
+def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
+    """Return what the words of an answer are worth among ``population`` notes.
+
+    A stop word that no note has says nothing; any other word that no note has is as rare as can be.
+    """
+    if answer is None or not len(answer):
+        return WordEvidence()
+    unknown = idf(round(population), 0)
+    all_words = own_words = 0.0
+    for term in answer.terms:
+        weight = term.weight / FUZZY_WEIGHT if term.fuzzy else term.weight
+        importance = weight * (term.idf if term.df else unknown)
+        all_words += importance
+        if term.df or fold(term.word) not in STOP_WORDS:
+            own_words += importance
+    shares = np.minimum(answer.columns.coverage * (all_words / own_words if own_words else 0.0), 1.0)
+    share = float(shares[0])
+    rarity = formula.rarity(share * own_words, population)
+    whole = int((shares >= formula.WHOLE_QUERY).sum())
+    of_few = formula.certainty_of_few(answer.total if whole == len(answer) else whole, population)
+    return WordEvidence(max(rarity, of_few), max(formula.certainty(rarity, share), of_few), of_few)
+
+
+def keyword_scores(
+    answer: KeywordAnswer | None, population: int, paths: Paths | None = None, of_few: float = 0.0
+) -> ScoredLane:
+    """Score notes by word. ``population`` counts the notes that could have matched; ``of_few`` as in
+    :class:`WordEvidence`."""
     if answer is None:
         return ScoredLane("keyword")
     columns = answer.columns
@@ -151,7 +192,7 @@ def keyword_scores(answer: KeywordAnswer | None, population: int, paths: Paths |
         formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity),
         paths,
     )
-    return ScoredLane("keyword", scores, formula.keyword_scale(list(scores.values()), population))
+    return ScoredLane("keyword", scores, formula.keyword_scale(list(scores.values()), population, of_few))
 
 
 def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -> ScoredLane:
@@ -172,7 +213,9 @@ def semantic_scores(answer: SemanticAnswer | None, paths: Paths | None = None) -
     return ScoredLane("semantic", scores, _scale(scores))
 
 
-def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: float) -> dict[str, float]:
+def lane_weights(
+    parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: ScoredLane
+) -> dict[str, float]:
     """Return each lane's weight by its name: as set, else by the kind of query and how far to trust it.
 
     In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
@@ -180,11 +223,10 @@ def lane_weights(parsed: ParsedRequest, retrieval: Retrieval, population: float)
     settings, weights = parsed.request.settings, parsed.profile.weights
     semantic = retrieval.semantic
     if semantic is not None and _is_trust_measured(settings):
-        in_meaning = 0.0 if _is_fragment(retrieval) else formula.semantic_trust(semantic.reading)
-        return {
-            "keyword": weights.keyword * keyword_trust(retrieval.keyword, population),
-            "semantic": weights.semantic * in_meaning,
-        }
+        answer = retrieval.keyword
+        in_words = formula.keyword_trust(words.certainty) if answer is not None and len(answer) else 1.0
+        in_meaning = 0.0 if _is_fragment(retrieval) else _trust_in_meaning(semantic.reading, meaning)
+        return {"keyword": weights.keyword * in_words, "semantic": weights.semantic * in_meaning}
     if settings.fusion == "linear" and not settings.has_explicit_weights:
         fixed = not settings.adaptive or settings.has_explicit_alpha
         alpha = settings.alpha if fixed else weights.alpha
@@ -213,51 +255,17 @@ def _is_trust_measured(settings: SearchSettings) -> bool:
     return is_open and settings.fusion == "rrf"
 
 
-def _fusion_norm(parsed: ParsedRequest, retrieval: Retrieval, population: float) -> float:
+def _trust_in_meaning(reading: float, meaning: ScoredLane) -> float:
+    best = np.fromiter(islice(meaning.scores.values(), SCALE_NOTES), np.float64)
+    return formula.semantic_trust(reading, formula.distinction(best))
+
+
+def _fusion_norm(parsed: ParsedRequest, words: WordEvidence) -> float:
     """Return the norm of the fusion; 1 where the user chose weights or plain ranks."""
-    answer, settings = retrieval.keyword, parsed.request.settings
+    settings = parsed.request.settings
     if settings.rrf_ranks == "integer" or not _is_trust_measured(settings):
         return 1.0
-    best = float(answer.columns.scores[0]) if answer is not None and len(answer) else 0.0
-    return formula.agreement_norm(formula.certainty(best, population))
-
-
-def keyword_trust(answer: KeywordAnswer | None, population: float) -> float:
-    """Return how far to trust the keyword lane; see :func:`formula.keyword_trust`."""
-    if answer is None or not len(answer):
-        return 1.0
-    return formula.keyword_trust(float(answer.columns.scores[0]), population)
-
-
-def _certain(scores: ScoredLane, answer: KeywordAnswer | None, population: float) -> Collection[int]:
-    """Return those of the best notes by word whose words are certain; no lane proposes fewer.
-
-    Words are certain by their score, or where very few notes have all of them.
-    """
-    if answer is None:
-        return ()
-    by_word, rows = answer.columns.scores, answer.rows
-    whole = answer.columns.coverage >= formula.WHOLE_COVERAGE
-    are_few = int(whole.sum()) <= formula.FEW_NOTES
-    return [
-        note
-        for note in scores.first(formula.REGULARIZED_NOTES)
-        if formula.certainty(float(by_word[rows[note]]), population) >= formula.RARE_CERTAINTY
-        or (are_few and whole[rows[note]])
-    ]
-
-
-def similarity(vectors: Mapping[int, Any], notes: Mapping[int, NoteRow]) -> dict[str, dict[str, float]]:
-    """Return the cosines between notes, by path, both ways, from their unit vectors by note id."""
-    known = [id for id in sorted(vectors) if id in notes]
-    if len(known) < 2:
-        return {}
-    matrix = np.stack([vectors[id] for id in known])
-    paths = [notes[id].path for id in known]
-    return {
-        path: dict(zip(paths, row, strict=True))
-        for path, row in zip(paths, (matrix @ matrix.T).tolist(), strict=True)
-    }
+    return formula.agreement_norm(words.rarity)
 
 
 @dataclass(frozen=True, slots=True)

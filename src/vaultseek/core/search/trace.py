@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from vaultseek.base.model import JSON, Chunk, Reason
 from vaultseek.core.search.filter import FilterResult
@@ -20,13 +19,12 @@ class Trace:
     """Everything that a search came to, step by step; answers, explanations and ``why`` read it.
 
     ``filtered`` is None without a filter. ``results`` are the candidates that are answered, best first, cut
-    at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``vectors`` are the unit
-    vectors of the best notes, by id; ``passages`` are by note id, and so are the ``further`` ones that were
-    asked for; ``reranked`` is by path. ``partial`` says, by
-    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews,
-    which leave out the lines that many notes have ``shared``.
-    ``certainties`` are by path, those after the limit among them, none in a listing; ``weak`` is that of the
-    selection. ``substitutes`` are the words of the results for each word of the query that they stand in for.
+    at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``passages`` are by note
+    id, and so are the ``further`` ones that were asked for; ``reranked`` is by path. ``partial`` says, by
+    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews, which
+    leave out the lines that many notes have ``shared``. ``certainties`` are by path, those after the limit
+    among them, none in a listing; ``weak`` is that of the selection. ``substitutes`` are the words of the
+    results for each word of the query that they stand in for.
     """
 
     parsed: ParsedRequest
@@ -36,7 +34,6 @@ class Trace:
     index_state: JSON
     retrieval: Retrieval = field(default_factory=Retrieval)
     lanes: ScoredLanes = field(default_factory=ScoredLanes)
-    vectors: Mapping[int, Any] = field(default_factory=dict)
     nearest: Candidate | None = None
     reranked: Mapping[str, RerankScore] = field(default_factory=dict)
     passages: Mapping[int, Chunk] = field(default_factory=dict)

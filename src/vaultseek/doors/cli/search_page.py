@@ -23,10 +23,9 @@ _RANKING_KEYS = ("profile", "weights", "candidates_per_lane")
 _LANE_FIGURES = ("rank", "score", "weight", "gain")
 _HIDDEN_FIGURES = (*_LANE_FIGURES, "contribution", "baseline", "fused_rank")
 _STEPS = (
-    ("company", "", "company", 0.0),
     ("recency", "x", "recency", 1.0),
     ("anchors", "x", "anchors", 1.0),
-    ("by link", "x", "bound", 1.0),
+    ("bound", "x", "bound", 1.0),
     ("joined", "x", "joined", 1.0),
     ("name", "+", "name", 0.0),
     ("opened or pinned", "+", "opened", 0.0),

@@ -150,7 +150,6 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         item["property"] = line(name)
     if via := result.get("via"):
         item["via"] = line(via["path"])
-        item["via_kind"] = via["kind"]
     if tags := result.get("tags"):
         item["tags"] = [line(tag) for tag in tags[:AGENT_NAMES]]
     item |= times(result)
@@ -188,8 +187,7 @@ def _result_lines(result: JSON) -> list[str]:
     if result.get("property"):
         about.append(f"property {result['property']}")
     if result.get("via"):
-        how = "by a link with" if result["via_kind"] == "link" else "by its name in"
-        about.append(f"found {how} {result['via']}")
+        about.append(f"found by a link with {result['via']}")
     if result.get("link"):
         about.append(_LINKED[result["link"]])
     about.append(" ".join(f"#{tag}" for tag in result.get("tags", ())))

@@ -99,20 +99,18 @@ class Reranked(Answer):
 class Arithmetic(Answer):
     """The figures that a score is made of.
 
-    ``score = min(1, (max(0, gain + company) * recency * anchors * bound * joined + name + opened) / best)``;
+    ``score = min(1, (gain * recency * anchors * bound * joined + name + opened) / best)``;
     1 if ``best`` is 0.
     """
 
     gain: float
     """Sum of the lanes' gains."""
-    company: float
-    """Gain or loss by similar candidates."""
     recency: float
     """Factor for the note's age: of the share of the score that it multiplies."""
     anchors: float
     """Factor for the identifiers and phrases of the query in it, and for the query's words in names."""
     bound: float
-    """Factor that keeps notes by link alone, or without any word, below others."""
+    """Factor that keeps notes by link alone, or named by another word with the same stem, below others."""
     joined: float
     """Factor for a note that a link joins to a better one, if the two have much of the query together."""
     name: float
@@ -124,11 +122,10 @@ class Arithmetic(Answer):
 
 
 class Via(Answer):
-    """The note through which another one was found: by a link between both, or by the other's name in it."""
+    """The note through which another one was found, by a link between both."""
 
     path: str
     title: str
-    kind: Literal["link", "mention"]
 
 
 class IndexNow(Index):

@@ -17,7 +17,6 @@ export function partsOf(result) {
     parts.push([name, next - value]);
     value = next;
   };
-  step("similar notes", Math.max(0, (sum.gain + sum.company) * scale));
   step("recency", value * sum.recency);
   step("names and phrases", value * sum.anchors);
   step("bounds", value * sum.bound);
@@ -44,7 +43,7 @@ export function bar(result) {
       el("li", {}, `score ${score.toFixed(3)}`),
       parts.map(([name, value]) => el("li", { class: name.replaceAll(" ", "-") }, `${name} ${signed(value)}`)),
       result.rerank ? el("li", {}, `reranked: ${result.rerank.score.toFixed(3)}, was ${result.rerank.rank_before}`) : null,
-      result.via ? el("li", {}, `${result.via.kind === "link" ? "by a link with" : "named in"} ${result.via.title}`) : null));
+      result.via ? el("li", {}, `by a link with ${result.via.title}`) : null));
 }
 
 /** Return what became of a note in a search. */

@@ -1,0 +1,57 @@
+"""A note named by another word with the same stem stays below the notes with the word itself."""
+
+import pytest
+
+from semantic_here import measured_here
+from vaultseek.core.search.names import is_form
+from vaultseek.settings.search import SearchSettings
+
+DAYS = {f"Day {day}.md": f"Weather, work and trip of day {day}.\n" for day in range(20)}
+PAIRS = [("moral", "Morale"), ("past", "Paste"), ("university", "Universe"), ("experiment", "Experience")]
+
+
+def test_the_note_with_the_word_comes_before_one_named_by_another_word(vault, tmp_path):
+    notes = dict(DAYS)
+    for word, name in PAIRS:
+        notes[f"{name}.md"] = f"All about {name.lower()}: {name.lower()} here, {name.lower()} there.\n"
+        notes[f"Letter on {name[:1]}.md"] = f"It rained. We talked, and the {word} was one of many things.\n"
+    with measured_here(vault(notes), tmp_path) as ask:
+        for word, name in PAIRS:
+            results = ask(word, SearchSettings())["results"]
+            assert results[0]["path"] == f"Letter on {name[:1]}.md", word
+            other = next(each for each in results if each["path"] == f"{name}.md")
+            assert other["certainty"] <= 0.5, word
+
+
+def test_the_only_note_with_a_word_like_it_is_not_certain(vault, tmp_path):
+    with measured_here(vault(DAYS | {"Morale.md": "Spirits are high.\n"}), tmp_path) as ask:
+        first = ask("moral", SearchSettings())["results"][0]
+        itself = ask("morale", SearchSettings())["results"][0]
+    assert (first["path"], itself["path"]) == ("Morale.md", "Morale.md")
+    assert first["certainty"] <= 0.5 < 0.9 < itself["certainty"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("task", "tasks"), ("box", "boxes"), ("query", "queries"), ("note", "noted"), ("plan", "planned"),
+        ("run", "running"), ("bake", "baking"), ("try", "tried"), ("link", "linking"), ("box", "box"),
+    ],
+)  # fmt: skip
+def test_endings_make_forms_of_a_word(one, other):
+    assert is_form(one, other, "en")
+    assert is_form(other, one, "en")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [*((word, name.lower()) for word, name in PAIRS), ("organ", "organization"), ("gener", "general")],
+)
+def test_another_word_with_the_same_stem_is_not_a_form(one, other):
+    assert not is_form(one, other, "en")
+
+
+def test_in_other_languages_the_last_letters_may_differ():
+    assert is_form("aufgabe", "aufgaben", "de")
+    assert is_form("книга", "книги", "ru")
+    assert not is_form("organ", "organisation", "de")
