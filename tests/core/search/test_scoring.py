@@ -192,6 +192,15 @@ def test_a_stop_word_that_no_note_has_is_not_missing():
     assert with_stop_word.certainty > with_word.certainty
 
 
+def test_the_words_of_a_date_that_some_note_has_are_not_missing():
+    day = MatchedTerm("september 12th, 2023", ("2023-09-12",), "whole", False, 1.0, 1, 3.0)
+    month = MatchedTerm("september", (), "word", False, 1.0, 0, 0.0)
+    answer = by_word(hit(1, 1.0, coverage=0.5), idf=0.0)
+    found = word_evidence(replace(answer, terms=(month, day)), 50)
+    not_found = word_evidence(replace(answer, terms=(month, replace(day, df=0, idf=0.0))), 50)
+    assert found.of_few > not_found.of_few
+
+
 def test_meaning_counts_less_if_its_best_note_does_not_stand_out():
     word = by_word(hit(1, 1.0, coverage=0.5), idf=1.0)
     flat = {note: [0.3 + note / 100] for note in range(30)}

@@ -159,17 +159,20 @@ class WordEvidence:
 def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
     """Return what the words of an answer are worth among ``population`` notes.
 
-    A stop word that no note has says nothing; any other word that no note has is as rare as can be.
+    A word that no note has is as rare as can be, unless it is a stop word or a part of a date or identifier
+    that some note has, which say nothing by themselves.
     """
     if answer is None or not len(answer):
         return WordEvidence()
     unknown = idf(round(population), 0)
+    wholes = [fold(term.word) for term in answer.terms if term.kind == "whole" and term.df]
     all_words = own_words = 0.0
     for term in answer.terms:
         weight = term.weight / FUZZY_WEIGHT if term.fuzzy else term.weight
         importance = weight * (term.idf if term.df else unknown)
         all_words += importance
-        if term.df or fold(term.word) not in STOP_WORDS:
+        word = fold(term.word)
+        if term.df or not (word in STOP_WORDS or any(word in whole for whole in wholes)):
             own_words += importance
     shares = np.minimum(answer.columns.coverage * (all_words / own_words if own_words else 0.0), 1.0)
     share = float(shares[0])
