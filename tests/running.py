@@ -30,6 +30,7 @@ class Running:
         self.daemon = Daemon(place / "home", directories=own_directories(place))
         self.daemon.environment |= environment
         self.root = write_files(place / "vault", files)
+        self.socket = self.daemon.socket
         self.process: psutil.Popen | None = None
 
     @property
@@ -47,7 +48,7 @@ class Running:
 
     def client(self) -> Client:
         """Return a connection to the daemon."""
-        return Client(self.daemon.socket, timeout=CALL_SECONDS)
+        return Client(self.socket, timeout=CALL_SECONDS)
 
     def answers_calls(self) -> bool:
         """True if the daemon takes connections."""

@@ -38,9 +38,14 @@ def elsewhere(source: str, flags: str) -> BoundedPattern:
 
 
 def processes() -> list[psutil.Process]:
-    return [
-        child for child in psutil.Process().children() if "vaultseek.base.pattern_process" in child.cmdline()
-    ]
+    return [child for child in psutil.Process().children() if is_matching_process(child)]
+
+
+def is_matching_process(child: psutil.Process) -> bool:
+    try:
+        return "vaultseek.base.pattern_process" in child.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):  # it ended, and nobody has waited for it
+        return False
 
 
 @settings(max_examples=50)

@@ -97,7 +97,7 @@ def test_nothing_is_written_into_the_vault_and_nobody_else_can_read_the_index(da
     before = sorted(path.stat().st_mtime_ns for path in root.rglob("*"))
     daemon.run("index", "--wait", "--vault", str(root))
     assert sorted(path.stat().st_mtime_ns for path in root.rglob("*")) == before
-    for folder in ("data", "state", "user"):
+    for folder in ("data", "state"):
         paths = list((tmp_path / folder).rglob("*"))
         assert paths, folder
         for path in paths:

@@ -80,11 +80,11 @@ async def test_l5_an_agent_is_told_local_days_and_written_ones_as_they_are(daemo
     day, _, later = ZONES[zone]
     days = {path: f"written 2026-03-16, changed {later}" for path in WRITTEN}
     days |= {"Moment.md": f"written {day}, changed {later}", "Plain.md": f"changed {day}"}
-    search = await told(daemon, here, zone, "search", query="pump")
     context = await told(daemon, here, zone, "context", query="pump")
     listed = await told(daemon, here, zone, "list_notes", order="path")
     table = await told(daemon, here, zone, "table", source="pump", columns=["file.ctime", "created"])
     for path, dates in days.items():
+        search = await told(daemon, here, zone, "search", query=f'pump path:"{path}"')
         (found,) = (line for line in search.split("\n") if line.startswith(f"- {path}:"))
         assert f"| {dates}" in found
         read = await told(daemon, here, zone, "read_note", note=path)

@@ -32,9 +32,11 @@ def small_disk(running):
             f" && head -c {filler} /dev/zero > {data}/filler; exec {sys.executable} -m vaultseek serve"
         )
         each.process = psutil.Popen(["unshare", "-Urm", "sh", "-c", script], env=each.daemon.environment)
+        # Only the daemon sees the disk, so its files and its socket are reached through its process.
+        disk = Path(f"/proc/{each.process.pid}/root{data}")
+        each.socket = disk / each.daemon.socket.relative_to(data)
         eventually(each.answers_calls, "the daemon answers", 90)
-        # The disk exists for the daemon alone, so it is looked at through its process.
-        return each, Path(f"/proc/{each.process.pid}/root{data}")
+        return each, disk
 
     return start
 

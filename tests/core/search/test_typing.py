@@ -126,7 +126,7 @@ def test_only_the_last_word_goes_on_and_none_after_a_space(typing):
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 def test_a_finished_query_without_a_match_finds_the_words_that_begin_with_its_last(typing, mode):
     search = typing(NOTES).answer
-    for query, word in (("zet", "zet"), ("ze", "ze"), ("qq Zet?", "Zet")):
+    for query, word in (("zet", "zet"), ("Zet", "Zet"), ("qq Zet?", "Zet")):
         answer = search(query, mode=mode)
         assert {"Index.md", "Slip-box.md"} <= set(paths(answer)), query
         assert answer["interpreted"]["notes"] == [
@@ -153,14 +153,18 @@ def test_a_word_that_no_note_has_and_its_substitute_are_named_as_they_are_writte
 
 def test_words_that_begin_with_the_last_count_only_where_nothing_else_matches(typing):
     search = typing({**NOTES, "Code.md": "Alarm E-4107 at noon."}).answer
-    for query in ("zet soup", "soup zet", "lists ze"):
+    for query in ("zet soup", "soup zet", "lists zet"):
         answer = search(query, mode="keyword")
         assert "Slip-box.md" not in paths(answer), query
         assert answer["interpreted"]["notes"] == []
-    for query in ("z", "xq", "E-41"):
+    # "ze" is a word of another language.
+    for query in ("z", "ze", "xq"):
         answer = search(query, mode="keyword")
         assert answer["results"] == []
         assert answer["interpreted"]["notes"] == []
+    answer = search("E-41", mode="keyword")
+    assert paths(answer) == ["Code.md"]
+    assert answer["interpreted"]["notes"] == ["no note has E-41 itself; what is shown is like it"]
 
 
 def test_names_that_begin_with_what_is_typed_come_first_the_shortest_before_the_others(typing):

@@ -237,7 +237,8 @@ _SIGN = re.compile(rf"[\\`$<\[\]&*_~=%^]|{HIDDEN}")
 _REFERENCE = r"&(?:\#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"
 _TOKEN = re.compile(
     rf"""
-    (?P<escape>\\(?:[!-/:-@\[-`{{-~]|\n))
+    (?=[\\`$hw<%\[!\]&*_~=^ \t\n]|{HIDDEN})  # most characters begin nothing, and are passed by at once
+    (?:(?P<escape>\\(?:[!-/:-@\[-`{{-~]|\n))
   | (?P<code>`+)
   | (?P<math>\$\$?)
   | (?P<url>(?:https?://|www\.)[^\s<>\[\]`|"'*]*)
@@ -250,7 +251,7 @@ _TOKEN = re.compile(
   | (?P<entity>{_REFERENCE})
   | (?P<mark>\*+|_+|~~+|==+)
   | (?P<block_id>(?:^|(?<=\n)|(?<![ \t])[ \t]++)\^[A-Za-z0-9-]+[ \t]*\Z)
-  | (?P<hidden>(?:{HIDDEN})+)
+  | (?P<hidden>(?:{HIDDEN})+))
     """,
     re.VERBOSE,
 )

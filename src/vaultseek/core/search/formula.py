@@ -46,6 +46,8 @@ Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
 """Best notes of a lane that make up its scale; their scores are known when another lane proposes them."""
+ROUNDING = 1e-6
+"""Deviation of cosines, which are float32, below which they are equal."""
 KEYWORD_PASSAGE_SHARE = 0.35
 """Share of the best passage in a keyword score: a long note may answer in one section."""
 PROXIMITY_WEIGHT = 0.2
@@ -282,7 +284,7 @@ def distinction(scores: Floats) -> float:
     The highest of n values from a normal distribution is about ``sqrt(2 ln n)`` deviations above their mean.
     """
     deviation = float(scores.std()) if len(scores) > 2 else 0.0
-    if deviation <= 0:
+    if deviation <= ROUNDING:
         return 1.0
     return min(1.0, float(scores.max() - scores.mean()) / deviation / math.sqrt(2 * math.log(len(scores))))
 

@@ -56,7 +56,7 @@ def notes_named(parsed: ParsedRequest, allowed: NoteIds | None, ledger: Ledger) 
 
 @dataclass(frozen=True, slots=True)
 class NameMatches:
-    """How far the query names each note, by id.
+    """Matches of the query with the notes' names, by note id.
 
     ``shares``: 1 if the query is the name, else :func:`formula.name_share`. ``misnamed``: notes whose name is
     the query by its stems, but has another word, with the query's words that it does not have.

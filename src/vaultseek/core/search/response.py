@@ -94,7 +94,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         **_passage(chunk, snippet),
         "chunk_id": chunk.id if chunk.id and matched is None else None,
         "column": chunk.column(snippet.offset) + 1,
-        "line_text": one_line(chunk.text.split("\n")[snippet.line], limits.PREVIEW_CHARS),
+        "line_text": _line_text(chunk, snippet.line),
         "property": matched and matched.name,
         "confidence": round(trace.confidence(candidate), 4),
         "tags": list(row.tags),
@@ -107,6 +107,12 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         further = trace.further.get(row.id, ())
         answered["passages"] = [_passage(each, _preview(each, row, trace)) for each in further]
     return {**answered, "arithmetic": _arithmetic(candidate)} if explain else answered
+
+
+def _line_text(chunk: Chunk, line: int) -> str:
+    """Return a line as a reader sees it; as it is written if a reader sees nothing, as of a comment."""
+    seen = chunk.text.split("\n")[line]
+    return one_line(seen if seen.strip() else chunk.source.split("\n")[line], limits.PREVIEW_CHARS)
 
 
 def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:

@@ -144,7 +144,7 @@ def _chance_population(parsed: ParsedRequest, population: int, languages: Mappin
 
 @dataclass(frozen=True, slots=True)
 class WordEvidence:
-    """How far the words of an answer are beyond chance, 1 for words that single out one note.
+    """Evidence of an answer's words beyond chance, 1 for words that single out one note.
 
     ``rarity`` and ``certainty`` of the best note, see :func:`formula.rarity` and :func:`formula.certainty`;
     ``of_few`` is the :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without

@@ -125,7 +125,7 @@ class _Locks:
                 seconds = LOCK_GLANCE_SECONDS if place == self._file else LOCK_SECONDS
                 _acquire(descriptor, lock, seconds=seconds)
             os.ftruncate(lock, 0)
-            os.pwrite(lock, owner().encode(), 0)
+            _write_owner(lock)
         except BaseException:
             _close(taken)
             raise
@@ -217,6 +217,15 @@ def _bind(path: Path) -> socket.socket:
         listening.close()
         raise
     return listening
+
+
+def _write_owner(lock: int) -> None:
+    """Write who holds the lock; on a full disk, the daemon runs without, so that it can report the disk."""
+    try:
+        os.pwrite(lock, owner().encode(), 0)
+    except OSError as error:
+        if not paths.is_disk_full(error):
+            raise
 
 
 @contextlib.contextmanager
