@@ -111,6 +111,7 @@ def test_the_readme_updates_by_what_keeps_extras() -> None:
     assert all(command.removeprefix("bin/") in readme for command in UPDATES)
 
 
+@pytest.mark.fault("L14")
 @pytest.mark.long
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("tool", ["uv", "pipx", "pip"])

@@ -65,6 +65,7 @@ def test_the_machine_has_the_zone_of_its_environment_else_of_its_file(localtime,
     assert offsets(machine_zone()) == [-7, -8]
 
 
+@pytest.mark.fault("L5")
 def test_l5_a_change_of_the_machines_zone_is_noticed(localtime):
     localtime("America/Los_Angeles")
     assert offsets(zone()) == [-7, -8]

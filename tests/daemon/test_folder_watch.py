@@ -3,6 +3,7 @@
 import asyncio
 import threading
 
+import pytest
 from watchdog.utils import BaseThread
 
 from vaultseek.content.files.watch import Watcher
@@ -14,6 +15,7 @@ def watching() -> int:
     return sum(isinstance(thread, BaseThread) for thread in threading.enumerate())
 
 
+@pytest.mark.fault("L9")
 async def test_l9_a_watch_that_is_stopped_while_it_starts_is_not_left_running(tmp_path, monkeypatch, until):
     begun, may_go_on, ended = threading.Event(), threading.Event(), threading.Event()
     start = Watcher.start

@@ -592,6 +592,7 @@ async def test_each_note_belongs_to_the_vault_that_the_daemon_sees(served, tmp_p
         )
 
 
+@pytest.mark.fault("L10")
 @pytest.mark.parametrize("folder", ["", "sub", ".."])
 async def test_l10_every_address_is_the_one_that_the_editor_knows(served, tmp_path, folder):
     (tmp_path / "above").mkdir()

@@ -176,6 +176,7 @@ async def offered(here: Editor, uri: str, text: str) -> dict[str, tuple[str, lis
     return found
 
 
+@pytest.mark.fault("L9")
 def test_l9_an_id_that_a_block_gets_leaves_the_rest_of_a_note_as_it_was():
     broken = []
     for source in generated(200):
@@ -193,6 +194,7 @@ def served(indexed_vault):
     return indexed_vault(VAULT)
 
 
+@pytest.mark.fault("L9")
 async def test_l9_every_edit_that_an_action_proposes_leaves_the_rest_of_a_note_as_it_was(served):
     titles = set()
     broken = []

@@ -115,7 +115,7 @@ async def test_what_was_saved_a_moment_ago_follows(daemon, served):
             assert dangling(root) == []
 
 
-@pytest.mark.fault("K11")
+@pytest.mark.fault("K11", "L11")
 def test_l11_a_canvas_that_was_saved_a_moment_ago_follows(daemon, served):
     names = ("Pump", "Valve", "Seal", "Cap")
     root = served({"Pump.md": "# Pump\n"})
@@ -210,7 +210,7 @@ async def test_a_canvas_follows_and_a_page_that_does_not_is_named(daemon, served
     assert (root / "b.canvas").read_text() == card.replace("Pump", "Valve")
 
 
-@pytest.mark.fault("K11")
+@pytest.mark.fault("K11", "L11")
 async def test_l11_a_file_that_moves_under_its_own_name_takes_its_cards_along(daemon, served):
     card = '{"nodes": [{"id": "a", "type": "file", "file": "x/Pump.md"}]}'
     page = "---\nup: '[[Pump\n  two]]'\n---\n[[Pump two]] ![a](x/p.png)\n"

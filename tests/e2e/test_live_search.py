@@ -249,6 +249,7 @@ def test_ctrl_o_opens_in_obsidian(notes, start, tmp_path):
     assert opened(tmp_path)[0].endswith("%2FGarden%2FSlugs.md")
 
 
+@pytest.mark.fault("L12")
 def test_l12_enter_twice_opens_the_note_once(notes, start, tmp_path):
     counting = tmp_path / "counting"
     counting.write_text(f'#!/bin/sh\nsleep 0.2; echo "$@" >> {shlex.quote(str(tmp_path / "opened"))}\n')
@@ -265,6 +266,7 @@ def test_l12_enter_twice_opens_the_note_once(notes, start, tmp_path):
             assert opened(tmp_path) == [f"+83 {notes.root}/Garden/Slugs.md"]
 
 
+@pytest.mark.fault("L12")
 def test_l12_what_cannot_be_opened_is_said_and_the_search_stays(notes, start, tmp_path):
     nothing = tmp_path / "nothing"
     nothing.mkdir()
@@ -290,6 +292,7 @@ def test_l12_what_cannot_be_opened_is_said_and_the_search_stays(notes, start, tm
     assert opened(tmp_path) == ["+83", str(notes.root / "Garden/Slugs.md")]
 
 
+@pytest.mark.fault("L12")
 def test_l12_without_an_editor_one_of_the_terminal_opens_the_note(notes, start, tmp_path):
     programs = tmp_path / "programs"
     programs.mkdir()

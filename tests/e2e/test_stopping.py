@@ -43,6 +43,7 @@ def test_a_daemon_that_is_busy_for_ever_is_stopped(daemon, vault, eventually, pl
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
 
 
+@pytest.mark.fault("L9")
 def test_l9_silent_connections_keep_nobody_from_stopping_it(daemon):
     assert daemon.run("start").returncode == 0
     address = daemon.json("status")["daemon"]["socket"]

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import psutil
+import pytest
 
 
+@pytest.mark.fault("L13")
 def test_a_running_daemon_is_stopped_and_leaves_only_the_notes(daemon, vault):
     root = daemon.indexed(vault({"Secret.md": "# Secret\n\nxylophone\n"}))
     pid = daemon.pid()

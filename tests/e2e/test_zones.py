@@ -53,6 +53,7 @@ async def told(daemon, root, zone, tool, **asked):
         return answer.content[0].text
 
 
+@pytest.mark.fault("L5")
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.shared_daemon
 def test_l5_filters_find_the_days_that_are_shown(daemon, here, zone):
@@ -74,6 +75,7 @@ def test_l5_filters_find_the_days_that_are_shown(daemon, here, zone):
     assert set(daemon.paths("[created:>=2026-03-16]", cwd=here, env=env)) >= {"Stated.md", "Local.md"}
 
 
+@pytest.mark.fault("L5")
 @pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "America/Los_Angeles"])
 @pytest.mark.shared_daemon
 async def test_l5_an_agent_is_told_local_days_and_written_ones_as_they_are(daemon, here, zone):
@@ -101,6 +103,7 @@ async def test_l5_an_agent_is_told_local_days_and_written_ones_as_they_are(daemo
     ]
 
 
+@pytest.mark.fault("L5")
 @pytest.mark.shared_daemon
 def test_l5_days_around_a_change_of_daylight_saving_are_whole(daemon, vault):
     times = {
@@ -128,6 +131,7 @@ def test_l5_days_around_a_change_of_daylight_saving_are_whole(daemon, vault):
         assert {each["modified"][:10] for each in found} == {day}
 
 
+@pytest.mark.fault("L5")
 def test_l5_a_client_without_a_zone_of_its_own_has_the_machines_whoever_started_the_daemon(
     daemon, here, monkeypatch
 ):

@@ -142,11 +142,13 @@ def grown(
     return {name: factor for name, factor in by.items() if factor >= LINEAR}
 
 
+@pytest.mark.fault("L9")
 @pytest.mark.parametrize("kind", VAULTS)
 def test_l9_what_is_asked_of_many_notes_takes_work_that_is_linear_in_their_number(kind, tmp_path):
     assert grown(VAULTS[kind], SIZE, ASKED_OF_VAULTS, tmp_path) == {}
 
 
+@pytest.mark.fault("L9")
 @pytest.mark.parametrize("kind", NOTES)
 def test_l9_what_is_asked_of_a_vault_takes_work_that_is_linear_in_its_size(kind, tmp_path):
     def files(size: int) -> dict[str, str]:
@@ -177,6 +179,7 @@ NAMESAKES = {
 """Paths of files that a target means, by what they have in common, and the target."""
 
 
+@pytest.mark.fault("L9")
 @pytest.mark.parametrize("kind", [*NAMESAKES, "alias"])
 def test_l9_links_to_many_files_of_one_name_take_work_that_is_linear_in_their_number(kind):
     def of(size: int) -> Callable[[], object]:
@@ -189,6 +192,7 @@ def test_l9_links_to_many_files_of_one_name_take_work_that_is_linear_in_their_nu
     assert growth(of, 200) < LINEAR
 
 
+@pytest.mark.fault("L9")
 @pytest.mark.parametrize("kind", NOTES)
 def test_l9_what_an_editor_shows_of_a_note_takes_work_that_is_linear_in_its_size(kind):
     def of(size: int, show: Callable[[Text], Any]) -> Callable[[], object]:

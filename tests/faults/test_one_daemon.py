@@ -89,6 +89,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[User]:
     made.daemon(made.bare).stop()
 
 
+@pytest.mark.fault("L1")
 @pytest.mark.parametrize("first", ["terminal", "agent"])
 def test_l1_a_daemon_that_any_program_started_is_the_daemon_of_all(user, first):
     pid = user.start(user.environments[first])
@@ -100,6 +101,7 @@ def test_l1_a_daemon_that_any_program_started_is_the_daemon_of_all(user, first):
         assert seen.paths('"bilge"', cwd=user.root) == ["Pump.md"], name
 
 
+@pytest.mark.fault("L1")
 @pytest.mark.parametrize(("first", "second"), [("terminal", "agent"), ("agent", "other session")])
 def test_l1_any_program_stops_and_restarts_the_daemon_of_another(user, first, second):
     before = user.start(user.environments[first])
@@ -123,6 +125,7 @@ def assert_ended(pid: int) -> None:
         eventually(lambda: not process.is_running() or process.status() == psutil.STATUS_ZOMBIE, "it ended")
 
 
+@pytest.mark.fault("L1")
 @pytest.mark.parametrize("first", ["terminal", "agent"])
 async def test_l1_the_tools_of_an_agent_answer_from_the_daemon_of_the_terminal(user, first):
     if first == "terminal":
@@ -152,6 +155,7 @@ async def assert_finds(agent: Agent) -> None:
     assert "- Pump.md:" in found.content[0].text
 
 
+@pytest.mark.fault("L1")
 async def test_l1_an_editor_and_the_page_reach_the_daemon_of_the_terminal(user):
     pid = user.start(user.terminal)
     async with editor(user.bare, user.root) as here:
@@ -164,6 +168,7 @@ async def test_l1_an_editor_and_the_page_reach_the_daemon_of_the_terminal(user):
     assert [user.daemon(each).pid() for each in (user.bare, user.terminal)] == [pid, pid]
 
 
+@pytest.mark.fault("L1")
 def test_l1_a_program_in_python_reaches_the_daemon_of_the_terminal(user):
     pid = user.start(user.terminal)
     for program in CLIENTS:
@@ -185,6 +190,7 @@ asyncio.run(main())
 )
 
 
+@pytest.mark.fault("L1")
 @pytest.mark.skipif(shutil.which("nvim") is None, reason="Neovim (nvim) is not installed")
 def test_l1_neovim_finds_the_daemon_of_the_terminal(user):
     user.start(user.terminal)
@@ -201,6 +207,7 @@ CONNECT = (
 )
 
 
+@pytest.mark.fault("L1")
 def test_l1_a_session_that_ends_takes_nothing_from_the_daemon(user):
     pid = user.start(user.terminal)
     for remake in (False, True):
@@ -213,6 +220,7 @@ def test_l1_a_session_that_ends_takes_nothing_from_the_daemon(user):
     assert_ended(pid)
 
 
+@pytest.mark.fault("L1")
 @pytest.mark.parametrize("removed", ["", "daemon.lock", "daemon.sock"])
 def test_l1_the_folder_of_the_socket_is_made_again_under_the_daemon(user, removed):
     pid = user.start(user.terminal)
@@ -224,6 +232,7 @@ def test_l1_the_folder_of_the_socket_is_made_again_under_the_daemon(user, remove
     assert_ended(pid)
 
 
+@pytest.mark.fault("L1")
 @pytest.mark.parametrize("next_", ["terminal", "agent"])
 def test_l1_after_a_crash_the_next_program_starts_the_daemon_of_all(user, next_):
     pid = user.start(user.environments["terminal" if next_ == "agent" else "agent"])

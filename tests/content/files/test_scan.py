@@ -52,7 +52,7 @@ def test_leftovers_and_hidden_files_are_left_out(vault, path):
     assert listed(vault({"a.md": "", path: ""})) == ["a.md"]
 
 
-@pytest.mark.fault("C21")
+@pytest.mark.fault("C21", "L6")
 @pytest.mark.parametrize(
     "name",
     [

@@ -142,7 +142,7 @@ def test_a_watcher_that_no_longer_reads_is_not_alive(watched, eventually):
     assert watched.watcher.alive()
 
 
-@pytest.mark.fault("C3")
+@pytest.mark.fault("C3", "L3")
 def test_a_watcher_is_not_alive_without_any_of_its_threads(watched):
     others = set(threading.enumerate())
     watched.watcher.start()
@@ -250,7 +250,7 @@ def test_a_remote_file_system_is_polled(root, place):
     assert told is None if place is None else (told or "").startswith(place)
 
 
-@pytest.mark.fault("B10")
+@pytest.mark.fault("B10", "L7")
 @pytest.mark.parametrize(
     "kind",
     [

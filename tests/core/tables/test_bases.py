@@ -234,6 +234,7 @@ def test_a_table_has_a_limit_of_time(vault):
         evaluate(base, base.views[0], vault.all(), vault, Surroundings(NOW, Budget(0.01)))
 
 
+@pytest.mark.fault("L2")
 def test_l2_a_table_looks_at_the_clock_every_few_patterns(vault):
     base = read_base(
         "views: [{type: table, name: x, order: [formula.f]}]\n"

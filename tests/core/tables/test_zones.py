@@ -17,6 +17,7 @@ NOTES = {
 COLUMNS = ["path", "file.ctime", "file.mtime", "seen", "due", "seen.format('Z')", "seen.format('X')"]
 
 
+@pytest.mark.fault("L5")
 @pytest.mark.parametrize(
     ("name", "local", "offset"),
     [

@@ -128,6 +128,7 @@ NEEDED = {
 """What each tool cannot do without."""
 
 
+@pytest.mark.fault("L8")
 @pytest.mark.parametrize("blank", ["", "  ", [], [""], 0, None])
 async def test_l8_a_blank_value_is_as_if_the_parameter_were_left_out(blank):
     asked = []
@@ -150,6 +151,7 @@ async def test_l8_a_blank_value_is_as_if_the_parameter_were_left_out(blank):
                 asked.clear()
 
 
+@pytest.mark.fault("L8")
 @pytest.mark.parametrize(
     ("written", "listed"),
     [
@@ -171,6 +173,7 @@ async def test_l8_columns_and_sort_may_be_a_text(written, listed):
     assert [(each["columns"], each["sort"]) for each in asked] == [(listed, listed)]
 
 
+@pytest.mark.fault("L8")
 @pytest.mark.parametrize(
     ("tool", "arguments", "told"),
     [

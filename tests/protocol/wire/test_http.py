@@ -152,6 +152,7 @@ async def test_requests_one_after_the_other_share_a_connection(door):
             assert await reader.readexactly(4) == b"fine"
 
 
+@pytest.mark.fault("L9")
 async def test_l9_a_crowd_of_requests_gets_answers_and_no_resets(door, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(limits, "HTTP_REFUSED_SECONDS", PATIENCE)
     asked = [asyncio.create_task(door.ask("/slow")) for _ in range(200)]

@@ -677,6 +677,7 @@ async def test_one_client_too_many_gets_an_error_while_all_others_wait_for_answe
     assert (await client.read())["result"] == {}
 
 
+@pytest.mark.fault("L9")
 async def test_l9_silent_connections_make_room_for_others(wire, until):
     async def subscribe(params, context):
         context.on_disconnect(lambda: None)

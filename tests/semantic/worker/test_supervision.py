@@ -309,7 +309,7 @@ async def test_the_same_signal_at_work_is_a_crash(workers: Any) -> None:
     await worker.ready()
 
 
-@pytest.mark.fault("A9")
+@pytest.mark.fault("A9", "L4")
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), signal.SIGSEGV)", "sys.exit(1)"])
 async def test_starts_are_in_vain_until_a_child_is_ready(
     workers: Any, tmp_path: Path, until: Any, end: str
