@@ -96,6 +96,8 @@ FRONTMATTER_EXPANDED = 256 * KIB
 """Characters and values after alias expansion (against "billion laughs")."""
 
 # Settings of Obsidian in a vault
+FOLDER_NAMES = 5_000
+"""File names of a folder that are read to learn whether its dates begin with the day or the month."""
 APP_SETTINGS_BYTES = 1 * MIB
 """Largest such file; a larger one is ignored."""
 EXCLUDED_FILES_RULES = 200

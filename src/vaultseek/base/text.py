@@ -26,8 +26,8 @@ SHOWN_CHARS = 80
 TOKEN_BYTES = 3
 """Bytes of UTF-8 per token; a low estimate, so that budgets hold for any model."""
 
-_TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑", "-")
-"""Quotation marks, apostrophes and hyphens that programs put in place of those that are typed."""
+_TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
+"""Quotation marks, apostrophes, hyphens and dashes that programs put in place of those that are typed."""
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
 )

@@ -583,3 +583,8 @@ def test_an_odd_line_costs_only_itself():
 def test_what_is_no_session_is_found_by_name(content: str):
     note = extracted("data.jsonl", content)
     assert (note.title, codes(note)) == ("data", ["damaged"])
+
+
+def test_a_heading_of_an_org_file_is_shown_without_its_markup():
+    (heading,) = extracted("doc.org", "* A *bold* [[https://x.org][heading]]\n").headings
+    assert (heading.text, heading.shown) == ("A *bold* heading", "A bold heading")

@@ -1,14 +1,16 @@
 """When a note is from: its properties, its name, the file."""
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from semantic_here import measured_here
 from vaultseek.base.when import When
-from vaultseek.content.markdown.frontmatter import created_when, file_name_when, property_when
+from vaultseek.content.files.obsidian import is_day_first
 from vaultseek.content.markdown.parse import parse
+from vaultseek.content.query.note_dates import created_when, file_name_when, property_when
 from vaultseek.settings.search import RecencySettings, SearchSettings
 
 
@@ -26,6 +28,12 @@ def day(year: int, month: int, date: int) -> When:
         ("20260301 Plan.md", day(2026, 3, 1)),
         ("202603011245 Thought.md", day(2026, 3, 1)),
         ("20260301124501.md", day(2026, 3, 1)),
+        ("Mar 1st, 2026.md", day(2026, 3, 1)),
+        ("Sunday, March 1st 2026.md", day(2026, 3, 1)),
+        ("1. März 2026.md", day(2026, 3, 1)),
+        ("2026年3月1日.md", day(2026, 3, 1)),
+        ("13.03.2026.md", day(2026, 3, 13)),
+        ("3-13-2026.md", day(2026, 3, 13)),
     ],
 )
 def test_a_file_name_may_hold_a_day(path, expected):
@@ -42,6 +50,8 @@ def test_a_file_name_may_hold_a_day(path, expected):
         "2026030112.md",
         "2026-03_01.md",
         "2026-03-01/Plan.md",
+        "03-04-2026.md",  # in March or in April
+        "March 2026.md",
     ],
 )
 def test_what_is_no_day_is_none(path):
@@ -63,6 +73,9 @@ def test_the_first_property_that_is_a_date_counts():
         ("created: 20240105", 0),
         ("created: 2024-1-5", 0),
         ("created: 2024-01-05 9:05", 9),
+        ("created: Jan 5th, 2024", 0),
+        ("created: 5. Januar 2024", 0),
+        ("created: 2024/01/05", 0),
         ("created: 2024-01-05T09:05:00", 9),
     ],
 )
@@ -100,3 +113,20 @@ def test_age_is_counted_from_the_date_that_is_wished(vault, tmp_path, recency, f
     multipliers = {result["path"]: result["recency"] for result in answer["results"]}
     assert multipliers.pop(fresh.format(today=today)) == 1.2
     assert multipliers["2001-01-01 Old.md"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({".obsidian/daily-notes.json": '{"format": "DD-MM-YYYY"}'}, day(2026, 4, 3)),
+        ({".obsidian/daily-notes.json": '{"format": "YYYY/MM/[on] MM-DD-YYYY"}'}, day(2026, 3, 4)),
+        ({"Daily/25-03-2026.md": "one"}, day(2026, 4, 3)),
+        ({"Daily/03-25-2026.md": "one"}, day(2026, 3, 4)),
+        ({"Other/03-25-2026.md": "one"}, None),
+    ],
+)
+def test_the_vault_shows_whether_the_day_or_the_month_stands_first(vault, files, expected):
+    root = vault({**files, "Daily/03-04-2026.md": "text"})
+    in_folder = partial(is_day_first, root, root / "Daily")
+    assert file_name_when("Daily/03-04-2026.md", in_folder) == expected
+    assert property_when({"date": "3/4/2026"}, ("date",), in_folder) == expected

@@ -7,7 +7,7 @@ import orgparse
 from orgparse.node import OrgBaseNode, OrgNode
 
 from vaultseek.base.limits import NOTE_HEADINGS, NOTE_LINKS, NOTE_TAGS, PATH_BYTES, TITLE_CHARS
-from vaultseek.base.model import JSON, CodeBlock, Edit, Heading, Link, Note, Place, Span, Task
+from vaultseek.base.model import JSON, CodeBlock, Edit, Heading, Link, Note, Place, Span, Task, apply_edits
 from vaultseek.content.extractors.composition import LEVELS, name_of, one_line, paragraphs, plain_lines
 from vaultseek.content.extractors.plain import decode_any
 from vaultseek.content.markdown.parse import bounded
@@ -31,7 +31,7 @@ def read(data: bytes, path: str) -> Note:
     lines = plain_lines(text) if text else []
     root = orgparse.loads("\n".join(lines))
     nodes = [node for node in root.env.nodes if isinstance(node, OrgNode)]
-    headings = [Heading(min(node.level, LEVELS), one_line(node.heading), node.linenumber) for node in nodes]
+    headings = [_heading(node) for node in nodes]
     title = one_line(root.get_file_property("TITLE") or "")[:TITLE_CHARS]
     tags = dict.fromkeys(tag for node in (root, *nodes) for tag in sorted(node.shallow_tags))
     codes = tuple(_code(lines))
@@ -56,6 +56,12 @@ def read(data: bytes, path: str) -> Note:
             if number not in in_code and (edits := list(_edits(line, is_heading=number in starts)))
         },
     )
+
+
+def _heading(node: OrgNode) -> Heading:
+    text = one_line(node.heading)
+    rendered = apply_edits(text, _edits(text, is_heading=False))
+    return Heading(min(node.level, LEVELS), text, node.linenumber, None if rendered == text else rendered)
 
 
 def _edits(line: str, *, is_heading: bool) -> Iterator[Edit]:

@@ -5,17 +5,21 @@ The vault may be a stranger's: files are bounded, and whoever reads a setting ch
 
 import json
 import os
+import re
 import stat
 from collections.abc import Mapping
+from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vaultseek.base.limits import APP_SETTINGS_BYTES
+from vaultseek.base.limits import APP_SETTINGS_BYTES, FOLDER_NAMES
 from vaultseek.base.paths import is_folder
 
 OBSIDIAN_FOLDER = ".obsidian"
 APP_FILE = f"{OBSIDIAN_FOLDER}/app.json"
 TYPES_FILE = f"{OBSIDIAN_FOLDER}/types.json"
+DAILY_NOTES_FILE = f"{OBSIDIAN_FOLDER}/daily-notes.json"
 
 
 def has_obsidian(root: Path) -> bool:
@@ -30,6 +34,40 @@ def app_settings(root: Path, file: str = APP_FILE) -> Mapping[str, Any]:
     except (OSError, ValueError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}
+
+
+def is_day_first(root: Path, folder: Path) -> bool | None:
+    """Tell whether the day stands before the month in dates like ``4-5-2026``; None if nothing shows it.
+
+    The format of the vault's daily notes shows it, else the other file names of the folder: there is no month
+    13. The names are looked at again once the folder has changed.
+    """
+    format = app_settings(root, DAILY_NOTES_FILE).get("format")
+    if isinstance(format, str) and (order := _ORDER.search(_LITERAL.sub("", format))):
+        return order[0] == "D"
+    try:
+        return _is_day_first_in(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return None
+
+
+_LITERAL = re.compile(r"\[[^\]]*\]|.*/")
+_ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
+"""The first of day and month in a format of moment.js, which writes either with one or two letters."""
+
+
+@lru_cache(maxsize=64)
+def _is_day_first_in(folder: Path, changed: int) -> bool | None:
+    days = months = 0
+    with os.scandir(folder) as entries:
+        for entry in islice(entries, FOLDER_NAMES):
+            for first, second in _TWO_NUMBERS.findall(entry.name):
+                days += int(first) > 12
+                months += int(second) > 12
+    return None if days == months else days > months
+
+
+_TWO_NUMBERS = re.compile(r"(?<!\d)(\d\d?)[-_./](\d\d?)[-_./]\d{4}(?!\d)")
 
 
 def _read(file: Path) -> bytes:

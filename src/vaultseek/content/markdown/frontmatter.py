@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from vaultseek.base.limits import FRONTMATTER_BYTES, KIB
 from vaultseek.base.model import JSON, Link, Note, Place, PlacedTag, Problem
-from vaultseek.base.when import When, read_when
 from vaultseek.content.markdown.links import property_link
 
 if TYPE_CHECKING:
@@ -172,49 +171,3 @@ _SPACE = re.compile(r"\s")
 
 
 TAG_PROPERTIES = ("tags", "tag")
-CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
-_DAY = re.compile(r"(?<!\d)(?P<year>\d{4})([-_.])(?P<month>\d{2})\2(?P<day>\d{2})(?!\d)")
-_STAMP = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})?(?!\d)")
-"""A day at the start of a file name; the ids of Zettelkasten notes have hours and minutes as well."""
-
-
-def created_when(note: Note, modified: float) -> When:
-    """Return the date in a note or its file name, else the Unix time ``modified``."""
-    created = property_when(note.frontmatter, CREATED_PROPERTIES)
-    return created or file_name_when(note.path) or When(modified)
-
-
-def property_when(properties: Mapping[str, Any], names: Iterable[str]) -> When | None:
-    """Return the first of these properties that is a date; case does not matter in names."""
-    if not properties:  # as of most notes that a search ranks
-        return None
-    values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
-    dates = (_date(values.get(name.casefold())) for name in names)
-    return next((date for date in dates if date is not None), None)
-
-
-def file_name_when(path: str) -> When | None:
-    """Return the day in a note's file name; None if there is none."""
-    name = path.rpartition("/")[2]
-    match = _DAY.search(name) or _STAMP.match(name)
-    return _date("{year}-{month}-{day}".format(**match.groupdict())) if match else None
-
-
-def _date(value: object) -> When | None:
-    """Read a date in ISO 8601, which may be a link to the note of a day or lack zeros."""
-    return read_when(iso_date(str(value))) if isinstance(value, str | int) else None
-
-
-def iso_date(text: str) -> str:
-    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
-    text = text.strip()
-    if link := _LINK_TO_DAY.fullmatch(text):
-        text = link[1]
-    if match := _LOOSE_DATE.fullmatch(text):
-        year, month, day, hour, rest = match.groups("")
-        return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
-    return text
-
-
-_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
-_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -14,15 +15,16 @@ from vaultseek.base.limits import DRAWING_BYTES, NOTE_PARSE_BYTES, NOTE_READ_BYT
 from vaultseek.base.model import JSON, Chunk, Note, Problem, TokenCount
 from vaultseek.content.extractors.excalidraw import is_drawing, read_markdown
 from vaultseek.content.extractors.reader import FileReader, file_kind, most_bytes
+from vaultseek.content.files.obsidian import is_day_first
 from vaultseek.content.files.read import NoteBytes, read_note, too_large
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.languages.detect import SAMPLE_CHARS, detect_language
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.decode import decode
-from vaultseek.content.markdown.frontmatter import created_when
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import link_key
+from vaultseek.content.query.note_dates import created_when
 from vaultseek.core.indexing.crash_marker import CRASHED
 from vaultseek.errors import VaultseekError
 from vaultseek.semantic.models.tokens import describe_counter
@@ -114,7 +116,9 @@ class NoteReader:
     ) -> IndexedNote:
         modified = content.stat.mtime_ns / 1e9
         keys = tuple(link_key(link.target) for link in note.links)
-        created = created_when(note, modified)
+        created = created_when(
+            note, modified, is_day_first=partial(is_day_first, self.root, (self.root / note.path).parent)
+        )
         language = detect_language(_prose(chunks))
         return IndexedNote(
             note, chunks, keys, content.stat, content.racy, digest, modified, created, language

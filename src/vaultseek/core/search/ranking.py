@@ -16,9 +16,9 @@ from itertools import starmap
 from vaultseek.base.model import Reason
 from vaultseek.base.text import fold
 from vaultseek.content.languages.stopwords import STOP_WORDS
-from vaultseek.content.markdown.frontmatter import file_name_when, property_when
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
+from vaultseek.content.query.note_dates import file_name_when, property_when
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.certainty import JUDGED_NOTES
 from vaultseek.core.search.filter import those_within

@@ -1,0 +1,83 @@
+"""The dates of a note: those of its properties and of its file name, in any spelling."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from vaultseek.base.model import Note
+from vaultseek.base.when import When, read_when
+from vaultseek.content.query.dates import dates_of, find_dates
+
+IsDayFirst = Callable[[], bool | None]
+"""Tells whether the day stands before the month in the dates of a vault, None if that is not known."""
+CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
+_ID = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})(?!\d)")
+"""The id of a Zettelkasten note at the start of a file name: a day with hours and minutes."""
+
+
+def _unknown() -> None:
+    return None
+
+
+def created_when(note: Note, modified: float, is_day_first: IsDayFirst = _unknown) -> When:
+    """Return the date in a note or its file name, else the Unix time ``modified``.
+
+    ``is_day_first`` is asked where either of two numbers may be the day; None means that it is not known.
+    """
+    created = property_when(note.frontmatter, CREATED_PROPERTIES, is_day_first)
+    return created or file_name_when(note.path, is_day_first) or When(modified)
+
+
+def property_when(
+    properties: Mapping[str, Any], names: Iterable[str], is_day_first: IsDayFirst = _unknown
+) -> When | None:
+    """Return the first of these properties that is a date; case does not matter in names."""
+    if not properties:  # as of most notes that a search ranks
+        return None
+    values = {key.casefold(): value for key, value in reversed(list(properties.items()))}
+    dates = (_date(values.get(name.casefold()), is_day_first) for name in names)
+    return next((date for date in dates if date is not None), None)
+
+
+def file_name_when(path: str, is_day_first: IsDayFirst = _unknown) -> When | None:
+    """Return the day in a note's file name; None if there is none."""
+    name = path.rpartition("/")[2].rpartition(".")[0]
+    if stamp := _ID.match(name):
+        return read_when("{year}-{month}-{day}".format(**stamp.groupdict()))
+    # Eight digits further on may be a number.
+    written = (
+        each for each in find_dates(name) if not each.start or not name[each.start : each.end].isdecimal()
+    )
+    days = (_day(each.days, is_day_first) for each in written)
+    return next((read_when(day) for day in days if day), None)
+
+
+def _date(value: object, is_day_first: IsDayFirst) -> When | None:
+    """Read a date, which may be a link to the note of a day."""
+    if not isinstance(value, str | int):
+        return None
+    text = iso_date(str(value))
+    return read_when(text) or read_when(_day(dates_of(text), is_day_first))
+
+
+def _day(days: tuple[str, ...], is_day_first: IsDayFirst) -> str:
+    """Return the day that is meant, as ISO; "" if that is not known. Of two, the day stands first in one."""
+    if len(days) == 2:
+        day_first = is_day_first()
+        return "" if day_first is None else days[0 if day_first else 1]
+    return days[0] if days and len(days[0]) == len("2026-03-15") else ""
+
+
+def iso_date(text: str) -> str:
+    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
+    text = text.strip()
+    if link := _LINK_TO_DAY.fullmatch(text):
+        text = link[1]
+    if match := _LOOSE_DATE.fullmatch(text):
+        year, month, day, hour, rest = match.groups("")
+        return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
+    return text
+
+
+_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
+_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
