@@ -30,3 +30,29 @@ async def test_a_note_that_has_nothing_to_do_with_it_is_not_related(vault, tmp_p
         assert await paths("Boiler.md") == ["Radiators.md"]
         assert (await paths("Bread.md"))[0] == "Oven.md"
         assert await paths("Mozart.md") == []
+
+
+def a_day(text: str) -> str:
+    return (
+        "# Daily note\n\n## Tasks\n- [ ] Check the inbox\n\n## What happened\n"
+        f"{text}\n\n## Gratitude\nToday I am grateful for\n\n## Tomorrow\nPlan the day, water the plants\n"
+    )
+
+
+async def test_a_note_made_from_a_template_is_related_by_what_is_its_own(vault, tmp_path):
+    others = (
+        "Baked bread.",
+        "Called the bank about the mortgage.",
+        "Two fillings at the dentist's.",
+        "Read a novel.",
+    )
+    days = {f"2026-01-{day:02}.md": a_day(others[day % 4]) for day in range(1, 20)}
+    days["2026-01-20.md"] = a_day("Up to the slopes early: fresh powder, empty lifts, my bindings held well.")
+    topics = {
+        "Skiing.md": "# Skiing\n\nSkis and bindings need waxing before winter. Powder needs wide skis.\n",
+        "Bread.md": "# Bread\n\nSourdough needs flour and patience.\n",
+    }
+    options = VaultOptions("notes", vault({**days, **topics}))
+    async with indexed_vault(options, tmp_path / "index", choose_models("bundled", "off")) as open_vault:
+        answer = await related(open_vault.ledger.notes.by_path("2026-01-20.md"), open_vault, 10)
+    assert answer["results"][0]["path"] == "Skiing.md"

@@ -40,6 +40,7 @@ DIRECT = 1.0
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
     partial: list[JSON] = []
+    row = await asyncio.to_thread(vault.ledger.notes.with_own_title, row)
     (semantic, template), links = await asyncio.gather(
         _semantic_scores(row, vault, partial), asyncio.to_thread(_link_scores, row, vault.graph, partial)
     )
