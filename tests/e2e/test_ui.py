@@ -142,6 +142,10 @@ class Reader:
         self.page.locator("#query").fill("")
         self.page.locator("#query").press_sequentially(query)
 
+    def menu(self) -> None:
+        """Open the menu of the note."""
+        self.page.get_by_role("button", name="More").click()
+
     def press(self, *keys: str) -> None:
         for key in keys:
             self.page.keyboard.press(key)
@@ -548,7 +552,8 @@ def test_without_a_query_the_graph_is_a_map_of_the_vault(reader):
     circles = reader.page.locator("#graph a.node")
     reader.expect(circles).to_have_count(18)
     cluster = reader.page.locator("#graph .legend button").first
-    words = cluster.evaluate("node => node.firstChild.textContent")
+    reader.expect(cluster).to_contain_text("Pump")
+    words = (cluster.get_attribute("title") or "").removeprefix("Search ")
     reader.expect(reader.page.locator("#graph a.node.cluster-0").first).to_be_visible()
     reader.page.get_by_role("link", name=re.compile("^Tea")).first.focus()
     reader.press("Enter")
@@ -563,6 +568,7 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.first("Tea")
     reader.page.locator("#results li").first.click()
     reader.sees("#note h1", "Tea")
+    reader.menu()
     reader.page.get_by_label("Path to").fill("Garden")
     reader.press("Enter")
     steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
@@ -576,6 +582,7 @@ def test_the_map_marks_the_path_from_the_open_note_and_a_reload_keeps_it(reader)
     reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
     reader.page.reload()
     reader.expect(steps).to_have_text(["Tea", "Pump", "Garden"])
+    reader.menu()
     reader.page.get_by_label("Path to").fill("No such note")
     reader.press("Enter")
     reader.sees("#graph .trouble", "no note")
@@ -595,6 +602,7 @@ def test_a_late_answer_leaves_what_is_typed_beside_it(reader):
     )
     reader.page.goto(reader.served.root + "/?note=sub/Tea.md&of=vault")
     reader.sees("#note h1", "Tea")
+    reader.menu()
     reader.page.get_by_label("Path to").fill("Garden")
     assert held
     for route in held:
@@ -615,6 +623,7 @@ def test_a_narrow_screen_shows_the_path_in_place_of_the_note(reader):
     reader.page.set_viewport_size({"width": 390, "height": 800})
     reader.page.goto(reader.served.root + "/?note=sub/Tea.md&of=vault")
     reader.sees("#note h1", "Tea")
+    reader.menu()
     reader.page.get_by_label("Path to").fill("Garden")
     reader.press("Enter")
     steps = reader.page.get_by_role("list", name="Path").get_by_role("link")
@@ -927,8 +936,13 @@ def test_axe_finds_nothing_on_any_screen(visitor, command, size, colours):
     page.locator("#offers li").first.wait_for()
     check("completions")
     page.goto(command.root + "/?q=capstan&note=Winch.md&of=vault")
+    page.get_by_role("button", name="More").click()
+    check("the note's menu")
     page.get_by_role("button", name="Keep open").click()
     check("open notes")
+    if size == PHONE:
+        page.get_by_role("button", name="Menu").click()
+        check("menu")
     page.goto(command.root + "/?q=tag%3Adated&in=other")
     page.locator("#months summary").click()
     page.locator("#bars button").first.wait_for()
@@ -946,6 +960,127 @@ def test_the_page_goes_on_when_the_daemon_is_restarted_under_it(reader, vault):
     vault.daemon.stop()
     reader.page.locator("#query").fill("float switch alarm")
     reader.first("Pump")
+
+
+KINDS = """# First
+Text.
+
+### Third before second
+## Second
+#### Fourth
+# Another first
+###### Sixth
+
+- [ ] open
+- [x] done
+- [/] half
+  - [-] dropped
+- [!] urgent
+
+> [!WARNING|wide] Water
+> Stand dry.
+
+> [!faq]- Why
+> So.
+
+> [!mine] Own
+> So.
+
+```mermaid
+graph TD; A-->B
+```
+
+```js
+const a = 1; // one
+```
+"""
+SIZES = """() => [...document.querySelectorAll("#note h1, #note [data-level]")].map((each) =>
+  [each.localName[1], each.dataset.level ?? 0, parseFloat(getComputedStyle(each).fontSize)].map(Number))"""
+
+
+def test_a_note_looks_as_its_writer_expects(reader, vault):
+    with written(vault, "Kinds.md", KINDS):
+        reader.page.goto(reader.served.root + "/?note=Kinds.md&of=vault")
+        reader.sees("#note article .callout")
+        title, *headings = reader.page.evaluate(SIZES)
+        outline = [place for place, _, _ in headings]
+        assert outline == [2, 3, 3, 4, 2, 3], "under the title, none a level too deep"
+        sizes = {level: size for _, level, size in headings}
+        assert [title[2], *(sizes[level] for level in sorted(sizes))] == sorted(
+            {title[2], *sizes.values()}, reverse=True
+        )
+        article = reader.page.locator("#note article")
+        for name in ("In progress", "Cancelled", "Important"):
+            reader.expect(article.get_by_role("img", name=name)).to_be_visible()
+        reader.expect(article.locator("s")).to_have_text(["done", "dropped"])
+        assert article.locator("li ul").evaluate("each => getComputedStyle(each).marginTop") == "0px"
+        colours = {
+            kind: article.locator(f".callout[data-kind={kind}] > :first-child").evaluate(
+                "each => [getComputedStyle(each).color, getComputedStyle(each, '::before').maskImage]"
+            )
+            for kind in ("warning", "question", "note")
+        }
+        assert colours["warning"][0] == colours["question"][0] != colours["note"][0]
+        assert len({icon for _, icon in colours.values()} - {"none"}) == 3
+        reader.sees("#note article .note", "Obsidian draws it")
+
+
+def test_a_phone_has_one_row_of_controls_above_a_note(reader):
+    reader.page.set_viewport_size({"width": 390, "height": 844})
+    reader.page.goto(reader.served.root + "/?q=float+switch&note=Projects/Pump.md&of=vault")
+    reader.sees("#note article p", "float switch")
+    assert reader.page.locator("#note article p").first.bounding_box()["y"] < 210
+    reader.menu()
+    reader.sees("#note-menu button", "Keep open")
+    inside = reader.page.locator("#note-menu").bounding_box()
+    assert inside["x"] >= 0
+    assert inside["x"] + inside["width"] <= 390
+    reader.press("Escape")
+    reader.expect(reader.page.locator("#note-menu")).to_be_hidden()
+    reader.sees("#note h1", "Pump")
+    reader.page.get_by_role("button", name="Menu").click()
+    reader.page.get_by_role("link", name="State").click()
+    reader.sees("#state .vault")
+    reader.expect(reader.page.locator("#views")).to_be_hidden()
+
+
+def test_an_empty_answer_leads_on(reader):
+    reader.go("/?q=pump")
+    reader.page.locator("#query").fill("zzzqqq tag:work2")
+    reader.sees("#summary", "No note matches")
+    steps = reader.page.locator("#summary .next a")
+    reader.expect(steps).to_have_text(["Without filters", "In all vaults", "The latest notes"])
+    reader.press("Escape", "Escape")
+    steps.first.click()
+    reader.expect(reader.page.locator("#query")).to_have_value("zzzqqq")
+    nearest = reader.page.locator("#summary a").first
+    name = nearest.inner_text()
+    nearest.click()
+    reader.sees("#note .where", name)
+
+
+def test_print_shows_the_note_alone(reader):
+    reader.go("/?q=pump&note=Winch.md&of=vault")
+    reader.sees("#note article")
+    reader.page.emulate_media(media="print")
+    for hidden in ("#search", "#list", "#note .close", "#note .around"):
+        reader.expect(reader.page.locator(hidden).first).to_be_hidden()
+    reader.expect(reader.page.locator("#note details.callout p")).to_be_visible()
+    reader.expect(reader.page.locator("#note h1").first).to_be_visible()
+
+
+def test_a_page_of_a_pdf_is_an_empty_sheet_until_it_is_drawn(reader):
+    held = []
+    reader.page.route("**/api/picture", lambda route: held.append(route))
+    reader.page.goto(reader.served.root + "/?note=manual.pdf&of=vault")
+    sheet = reader.page.locator("#note .sheet").first
+    reader.expect(sheet).to_be_visible()
+    assert sheet.bounding_box()["height"] > 300
+    reader.expect(sheet.locator("img")).to_be_hidden()
+    eventually(lambda: reader.page.wait_for_timeout(20) or held)
+    for route in held:
+        route.continue_()
+    reader.expect(sheet.locator("img")).to_be_visible()
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGTERM])
@@ -1014,6 +1149,7 @@ def test_a_search_is_saved_and_offered_first(reader):
 
 def test_notes_stay_open_beside_others(reader):
     reader.go("/?q=capstan&note=Winch.md&of=vault")
+    reader.menu()
     reader.page.get_by_role("button", name="Keep open").click()
     reader.go("/?q=steeping&note=sub/Tea.md&of=vault")
     reader.sees("#note h1", "Tea")
@@ -1023,6 +1159,7 @@ def test_notes_stay_open_beside_others(reader):
     reader.expect(names.nth(1)).to_have_attribute("aria-current", "page")
     names.nth(0).click()
     reader.sees("#note h1", "Winch")
+    reader.menu()
     reader.page.get_by_role("button", name="Keep open").click()
     reader.expect(names).to_have_text(["Tea"])
     names.nth(0).click()

@@ -202,6 +202,38 @@ def test_a_callout_has_a_title_of_its_own_and_folds():
     assert '<blockquote class="callout" data-kind="note"' in plain
 
 
+@pytest.mark.parametrize(
+    ("written", "kind", "title"),
+    [
+        ("[!NOTE]", "note", "Note"),
+        ("[!tldr]", "abstract", "Tldr"),
+        ("[!caution] Hot", "warning", "Hot"),
+        ("[!important|wide right]", "tip", "Important"),
+        ("[!my own kind]", "note", "My own kind"),
+    ],
+)
+def test_a_callout_has_the_kind_that_obsidian_gives_it(written, kind, title):
+    html = as_html(f"> {written}\n> text", {})
+    assert f'data-kind="{kind}"' in html
+    assert f">{title}</p>" in html
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "1."])
+@pytest.mark.parametrize("state", list(' xX/-!?>"'))
+def test_a_task_has_its_state(mark, state):
+    item = only(f"{mark} [{state}] pump it", "input")
+    assert item["data-task"] == state
+    assert ("checked" in item) == (state != " ")
+    html = as_html(f"{mark} [{state}] pump it", {})
+    assert ("<s>pump it</s>" in html) == (state in "xX-")
+    assert "task-list-item" in html
+
+
+@pytest.mark.parametrize("text", ["[ab] c", "[x](y)", "[x]y", "`[x]` y", "[[x]] y", "[] y"])
+def test_what_is_no_task_stays_text(text):
+    assert "<input" not in as_html(f"- {text}", {})
+
+
 def test_a_formula_is_set_or_stays_as_it_is_written():
     assert "<math" in as_html("so $a^2$ is", {})
     assert 'class="math"><math display="block">' in as_html("$$\na*b*c <i>\n$$", {})

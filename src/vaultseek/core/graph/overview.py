@@ -1,5 +1,6 @@
 """The overview of a vault's links: hubs, bridges, clusters and how they change; and all of it for export."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from vaultseek.base.model import JSON
@@ -21,9 +22,12 @@ def overview(
     """Return the structure with at most ``limit`` hubs, bridges and clusters; ``now`` in Unix time."""
     hubs = [note for note in _ranked(structure)[:limit] if any(graph.degrees(note))]
     bridges = bridges[:limit]
-    clusters = list(zip(structure.clusters, structure.words, strict=True))[:limit]
+    clusters = [
+        (members, words, _hub(members, graph))
+        for members, words in list(zip(structure.clusters, structure.words, strict=True))[:limit]
+    ]
     shown = {*hubs, *(note for note, _ in bridges)}
-    shown |= {note for members, _ in clusters for note in members[:CLUSTER_EXAMPLES]}
+    shown |= {note for members, _, hub in clusters for note in (hub, *members[:CLUSTER_EXAMPLES])}
     notes = ledger.notes.by_id(sorted(shown))
     dates = {
         id: (When(created, kind).unix, modified) for id, created, kind, modified in ledger.select(_DATES)
@@ -45,7 +49,7 @@ def overview(
             for id, share in bridges
             if id in notes
         ],
-        "clusters": [_cluster(members, words, notes, dates, now) for members, words in clusters],
+        "clusters": [_cluster(members, words, hub, notes, dates, now) for members, words, hub in clusters],
         "cluster_count": len(structure.clusters),
     }
 
@@ -74,6 +78,12 @@ def _cluster_numbers(structure: Structure) -> Mapping[int, int]:
     return {id: number for number, members in enumerate(structure.clusters) for id in members}
 
 
+def _hub(members: Sequence[int], graph: Graph) -> int:
+    """Return the note with the most links inside its cluster; at a tie the one of the highest rank."""
+    links = Counter(note for edge in graph.edges(members) for note in edge)
+    return max(members, key=lambda note: links[note])
+
+
 def _degrees(graph: Graph, note: int) -> JSON:
     out, into = graph.degrees(note)
     return {"outgoing": out, "backlinks": into}
@@ -82,12 +92,14 @@ def _degrees(graph: Graph, note: int) -> JSON:
 def _cluster(
     members: Sequence[int],
     words: Sequence[str],
+    hub: int,
     notes: Mapping[int, NoteRow],
     dates: Mapping[int, tuple[float, float]],
     now: float,
 ) -> JSON:
     ages = [dates[id] for id in members if id in dates]
     return {
+        "hub": about(notes[hub]) if hub in notes else None,
         "words": list(words),
         "count": len(members),
         "created": sum(now - created <= RECENT_SECONDS for created, _ in ages),

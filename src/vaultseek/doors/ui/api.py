@@ -144,7 +144,13 @@ class API:
             "nodes": [{"vault": overview["vault_path"], **node} for node in overview["nodes"]],
             "edges": overview["edges"],
             "clusters": [
-                {"words": " ".join(each["words"]), "notes": each["count"]} for each in overview["clusters"]
+                {
+                    "name": each["hub"]["title"] if each["hub"] else " ".join(each["words"]),
+                    "hub": each["hub"]["path"] if each["hub"] else None,
+                    "words": " ".join(each["words"]),
+                    "notes": each["count"],
+                }
+                for each in overview["clusters"]
             ],
             "total": overview["notes"],
         }

@@ -34,9 +34,28 @@ _WIKILINK = re.compile(r"(!?)\[\[([^\[\]|\n]*)(?:\|([^\[\]\n]*))?\]\]")
 _TAG = re.compile(r"#(?=[\w/-]*[^\W\d])[\w/-]+")
 _COMMENT = re.compile(r"%%(?:(?!%%).)*%%", re.DOTALL)
 _BLOCK_ID = re.compile(r"\^([A-Za-z0-9-]+)[ \t]*(?=\n|$)")
-_CALLOUT = re.compile(r"\[!([\w-]+)\]([+-]?)[ \t]*([^\n]*)")
+_CALLOUT = re.compile(r"\[!([^\[\]|\n]+)(?:\|[^\[\]\n]*)?\]([+-]?)[ \t]*([^\n]*)")
+_TASK = re.compile(r"\[([^\[\]\n])\](?:[ \t]+|$)")
 _EXTERNAL = re.compile(r"(?:https?|mailto):", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:[a-z][a-z0-9+.-]*:|//)", re.IGNORECASE)
+_ALIASES = {
+    "abstract": ("summary", "tldr"),
+    "tip": ("hint", "important"),
+    "success": ("check", "done"),
+    "question": ("help", "faq"),
+    "warning": ("caution", "attention"),
+    "failure": ("fail", "missing"),
+    "danger": ("error",),
+    "quote": ("cite",),
+    "example": (),
+    "info": (),
+    "todo": (),
+    "bug": (),
+}
+CALLOUTS = {name: kind for kind, names in _ALIASES.items() for name in (kind, *names)}
+"""Obsidian's kinds of callouts by all of their names; any other name is a plain note, as in Obsidian."""
+STRUCK = frozenset("xX-")
+"""States of tasks whose text is crossed out: done and cancelled."""
 _WIDTH = re.compile(r"(\d{1,4})(?:x\d{1,4})?")
 
 
@@ -51,6 +70,7 @@ def obsidian(md: MarkdownIt) -> None:
         "fence", "comment", _comment_block, {"alt": ["paragraph", "reference", "blockquote", "list"]}
     )
     md.core.ruler.before("inline", "callouts", _callouts)
+    md.core.ruler.before("inline", "tasks", _tasks)
     md.core.ruler.before("inline", "depth", _escape_deep_brackets)
     md.core.ruler.push("places", _places)
     md.add_render_rule("softbreak", _softbreak)
@@ -180,7 +200,7 @@ def _callouts(state: StateCore) -> None:
         if match is None:
             continue
         quote, title = state.tokens[number - 2], state.tokens[number - 1]
-        quote.attrs = {"class": "callout", "data-kind": match[1].lower()}
+        quote.attrs = {"class": "callout", "data-kind": CALLOUTS.get(match[1].strip().lower(), "note")}
         if match[2]:
             folding.append(quote.level)
             quote.tag = "details"
@@ -193,7 +213,7 @@ def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str
     """Turn the first line of a paragraph into a callout's title; return the tokens that begin the rest."""
     tag = "summary" if match[2] else "p"
     rest = inline.content[match.end() :].lstrip("\n")
-    inline.content = match[3].strip() or match[1].capitalize()
+    inline.content = match[3].strip() or match[1].strip().capitalize()
     first, last = title.map or [0, 1]
     title.tag, title.map = tag, [first, first + 1]
     title.attrs = {"class": "title"} if tag == "p" else {}
@@ -204,6 +224,27 @@ def _title_and_text(title: Token, inline: Token, end: Token, match: re.Match[str
     text = Token("inline", "", 0, level=level + 1, block=True, children=[], content=rest)
     opening = Token("paragraph_open", "p", 1, level=level, block=True, map=[first + 1, last])
     return Token("paragraph_close", tag, -1, level=level, block=True), opening, text
+
+
+def _tasks(state: StateCore) -> None:
+    """Take the state of a task, such as ``[/]``, off the text of its list item."""
+    for item, paragraph, token in zip(state.tokens, state.tokens[1:], state.tokens[2:], strict=False):
+        if (item.type, paragraph.type) != ("list_item_open", "paragraph_open"):
+            continue
+        if match := _TASK.match(token.content):
+            item.attrSet("class", "task-list-item")
+            token.meta["task"] = match[1]
+            token.content = token.content[match.end() :]
+
+
+def _with_task(children: list[Token], task: str) -> list[Token]:
+    """Return the text of a task after its box; of one that is done or cancelled, crossed out."""
+    box = Token("task", "input", 0, {"type": "checkbox", "disabled": "", "data-task": task})
+    if task != " ":
+        box.attrs["checked"] = ""
+    if task in STRUCK and children:
+        children = [Token("s_open", "s", 1), *children, Token("s_close", "s", -1)]
+    return [box, Token("text", "", 0, content=" "), *children]
 
 
 def _escape_deep_brackets(state: StateCore) -> None:
@@ -289,6 +330,8 @@ def _places(state: StateCore) -> None:
             token.attrSet("data-end", str(first + max(token.map[0], token.map[1] - 1)))
         if token.type == "fence":
             token.attrSet("data-language", token.info.partition(" ")[0].lower())
+        if "task" in token.meta:
+            token.children = _with_task(token.children or [], token.meta["task"])
         for child in token.children or ():
             if child.type == "link_open":
                 address = str(child.attrs.get("href", ""))

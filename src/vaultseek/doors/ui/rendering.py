@@ -49,7 +49,7 @@ ATTRIBUTES = {
     "blockquote": {"data-kind"},
     "details": {"data-kind", "open"},
     "img": {"alt", "width", "data-file", "data-address"},
-    "input": {"type", "checked", "disabled"},
+    "input": {"type", "checked", "disabled", "data-task"},
     "li": {"id"},
     "ol": {"start"},
     "span": {"data-note", "data-anchor", "data-block", "data-target"},
@@ -108,7 +108,6 @@ def _renderer() -> MarkdownIt:
         "html": True,
         "linkify": True,
         "typographer": False,
-        "tasklists": True,
         "maxNesting": NESTING,
         "highlight": _coloured,
     }

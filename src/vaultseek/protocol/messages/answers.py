@@ -565,11 +565,13 @@ class Bridge(Linked):
 class Cluster(Answer):
     """Notes that link to each other more than to others.
 
-    ``words`` are those in which their names and headings differ most from other notes. ``created`` and
+    ``hub`` is the note with the most links inside the cluster, whose title names it. ``words`` are those in
+    which their names and headings differ most from other notes. ``created`` and
     ``changed`` count notes of the last 30 days, those that are new and those that were changed. ``notes`` are
     the first by rank.
     """
 
+    hub: About | None
     words: list[str]
     count: int
     created: int

@@ -36,14 +36,14 @@ LINE_CHARS = 100
 
 
 @click.group(invoke_without_command=True)
-@limit_option("Show at most N hubs, bridges and clusters.")
+@limit_option("Show at most N hubs, bridges and clusters.", default=limits.GRAPH_ITEMS)
 @list_options
 @click.pass_context
 def graph(context: click.Context, invocation: Invocation, /, limit: int | None) -> int | None:
-    """Show how the notes of a vault are linked: hubs, bridges and clusters.
+    """Show how notes are linked: hubs, bridges and clusters.
 
-    Hubs are the notes that links lead to most, bridges those between others. A cluster is named by the words
-    in which its notes differ from all others.
+    Hubs are the notes that links lead to most, bridges those between others. A cluster is named by
+    the note with the most links inside it; the words are those in which its notes differ from all others.
 
     \b
     vaultseek graph
@@ -58,11 +58,11 @@ def graph(context: click.Context, invocation: Invocation, /, limit: int | None) 
 
 
 @graph.command()
-@limit_option("Show at most N clusters.")
+@limit_option("Show at most N clusters.", default=limits.RESULTS)
 @json_option()
 @daemon_options
 def clusters(invocation: Invocation, /, limit: int | None) -> int:
-    """Show groups of notes that link to each other more than to others."""
+    """Show groups of notes that mostly link to each other."""
     answer = call_vault(invocation, "graph/overview", limit=limit or limits.RESULTS, without_bridges=True)
     if invocation.json:
         answer = {key: answer[key] for key in ("vault", "vault_path", "clusters", "cluster_count")}
@@ -70,7 +70,7 @@ def clusters(invocation: Invocation, /, limit: int | None) -> int:
 
 
 @graph.command()
-@limit_option("Show at most N notes.")
+@limit_option("Show at most N notes.", default=limits.GRAPH_ITEMS)
 @list_options
 def hubs(invocation: Invocation, /, limit: int | None) -> int:
     """Show the notes that links lead to most, by PageRank."""
@@ -83,14 +83,14 @@ def hubs(invocation: Invocation, /, limit: int | None) -> int:
 @graph.command()
 @note_argument
 @click.argument("other", shell_complete=completed_by(complete_note))
-@limit_option("Show at most N paths.", limits.GRAPH_ROUTES)
+@limit_option("Show at most N paths.", limits.GRAPH_ROUTES, default=3)
 @json_option()
 @daemon_options
 def path(invocation: Invocation, /, note: str, other: str, limit: int | None) -> int:
-    """Show the shortest paths from one note to another, with the line of each link.
+    """Show the shortest paths from one note to another.
 
-    Links count in both directions. Where none lead, one step is between the notes nearest in meaning. Exit
-    code 1 if there is no path.
+    Each step has the line of its link. Links count in both directions. Where none lead, one step is between
+    the notes nearest in meaning. Exit code 1 if there is no path.
     """
     answer = call_note(invocation, "graph/path", note, other=note_file(other) or other, limit=limit)
     return print_answer(answer, invocation, "routes", _routes)
@@ -103,12 +103,12 @@ graph.add_command(around, "around")
 
 @graph.command()
 @click.argument("note", required=False, shell_complete=completed_by(complete_note))
-@limit_option("Show at most N suggestions.")
+@limit_option("Show at most N suggestions.", default=limits.GRAPH_ITEMS)
 @list_options
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
-    """Show links that may be missing, in a note or in those that changed last, with the reasons.
+    """Show links that may be missing, with the reasons.
 
-    Nothing is written. Exit code 1 if there are none.
+    In NOTE, or in the notes that changed last. Nothing is written. Exit code 1 if there are none.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
     return print_answer(answer, invocation, "suggestions", _suggestions)
@@ -119,9 +119,10 @@ def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> i
 @click.option("--format", "form", type=click.Choice(FORMATS), help="By default by the extension of FILE.")
 @daemon_options
 def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
-    """Write all notes and links to FILE, for Gephi, Cytoscape or your own programs.
+    """Write all notes and links to FILE, for other programs.
 
-    Each note has its title, rank (PageRank), cluster and time of change.
+    Such as Gephi, Cytoscape and NetworkX. Each note has its title, rank (PageRank), cluster and time of
+    change.
 
     \b
     vaultseek graph export notes.gexf
@@ -181,10 +182,11 @@ def _clusters(answer: JSON, terminal: Terminal) -> Iterator[str]:
         return
     yield heading_line("Clusters", answer["cluster_count"], terminal)
     for cluster in answer["clusters"]:
-        name = clean(", ".join(cluster["words"]))
+        words = clean(", ".join(cluster["words"]))
+        name = clean(cluster["hub"]["title"]) if cluster["hub"] else words
         news = [f"{cluster[key]:,} {key}" for key in ("created", "changed") if cluster[key]]
         recent = f"; {', '.join(news)} in the last 30 days" if news else ""
-        remark = f"{count(cluster['count'], 'note')}{recent}"
+        remark = f"{count(cluster['count'], 'note')}{recent}; {words}"
         yield f"  {terminal.paint(name, 'bold')}  {terminal.paint(remark, 'dim')}"
         titles = ", ".join(title_and_name(note) for note in cluster["notes"])
         yield f"    {terminal.fit(titles, LINE_CHARS)}"

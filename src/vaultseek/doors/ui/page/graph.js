@@ -119,12 +119,13 @@ function ofAnswer(results, graph, width, height) {
 function ofVault(map, { route, trouble }, page, width, height) {
   const most = Math.sqrt(Math.max(...map.nodes.map((node) => node.rank))) || 1;
   const onRoute = new Set(route.map((step) => step.path));
+  const hubs = new Set(map.clusters.map((each) => each.hub));
   const nodes = map.nodes.map((node) => ({
     ...node,
     kind: [map.clusters[node.cluster] ? `cluster-${node.cluster}` : "near", onRoute.has(node.path) ? "step" : ""].filter(Boolean).join(" "),
-    name: [node.title, map.clusters[node.cluster]?.words].filter(Boolean).join(", cluster "),
+    name: [node.title, map.clusters[node.cluster]?.name].filter(Boolean).join(", cluster "),
     r: 3 + 12 * (Math.sqrt(node.rank) / most),
-    first: onRoute.has(node.path),
+    first: onRoute.has(node.path) || hubs.has(node.path),
   }));
   const places = new Map(nodes.map((node) => [node.path, node]));
   for (const step of route)
@@ -136,9 +137,9 @@ function ofVault(map, { route, trouble }, page, width, height) {
   const drawnNotes = map.total > map.nodes.length ? `The ${counted(map.nodes.length, "note")} of ${number(map.total)} that links lead to most` : counted(map.total, "note");
   return {
     nodes, links,
-    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster is named by what its notes say and others do not.`,
+    about: `${drawnNotes}, ${counted(map.edges.length, "link")}. Larger: more linked. A cluster has the name of its most linked note.`,
     legend: map.clusters.map((each, place) => el("li", { class: `cluster-${place}` },
-      el("button", { type: "button", title: "Search these words", onclick: () => page.search(each.words) }, each.words, " ", el("small", {}, number(each.notes))))),
+      el("button", { type: "button", title: `Search ${each.words}`, onclick: () => page.search(each.words) }, each.name, " ", el("small", {}, number(each.notes))))),
     above: trouble && el("p", { class: "trouble", role: "status" }, trouble),
     below: page.path && path(route, page),
   };
@@ -162,23 +163,30 @@ export function markOpen(page) {
     node.toggleAttribute("aria-current", page.isOpen(node.dataset.vault, node.dataset.path));
 }
 
-/** Give the nodes a label each, as far as none covers another one or a node; those of the first results and of a path may cover nodes. */
+/** Give the nodes a label each, below, above or beside its circle, as far as none covers another one or a node; those of the first results, of a path and of clusters cover as few nodes as possible. */
 function label(nodes, width) {
   const circles = nodes.map((node) => [node.x - node.r, node.y - node.r, node.x + node.r, node.y + node.r]);
   const names = [];
   for (const [place, node] of [...nodes.entries()].sort(([, a], [, b]) => Boolean(b.first) - Boolean(a.first))) {
     const text = node.title.length > LABEL_CHARS ? `${node.title.slice(0, LABEL_CHARS - 1)}…` : node.title;
-    const half = (text.length * SIGN) / 2, x = Math.min(width - half - 2, Math.max(half + 2, node.x));
-    const below = node.y + node.r + LINE - 1, above = node.y - node.r - 4;
-    const box = (y) => [x - half, y - LINE + 2, x + half, y + 2];
-    const isNamed = (y) => names.some((each) => cover(each, box(y)));
-    const isFree = (y) => !isNamed(y) && !circles.some((each, other) => other !== place && cover(each, box(y)));
-    const y = [below, above].find(isFree) ?? (place < NAMED || node.first ? [below, above].find((each) => !isNamed(each)) : undefined);
-    if (y === undefined || names.length >= LABELS) continue;
-    names.push(box(y));
-    node.label = { x, y, text };
+    const half = (textWidth(text) + 2) / 2, middle = Math.min(width - half - 2, Math.max(half + 2, node.x));
+    const level = node.y + 4, aside = node.r + half + 3;
+    const places = [
+      { x: middle, y: node.y + node.r + LINE - 1 }, { x: middle, y: node.y - node.r - 4 },
+      ...[node.x + aside, node.x - aside].filter((x) => x - half > 0 && x + half < width).map((x) => ({ x, y: level })),
+    ];
+    const box = ({ x, y }) => [x - half, y - LINE + 2, x + half, y + 2];
+    const isNamed = (at) => names.some((each) => cover(each, box(at)));
+    const covered = (at) => circles.filter((each, other) => other !== place && cover(each, box(at))).length;
+    const [at] = places.filter((each) => !isNamed(each) && (place < NAMED || node.first || !covered(each))).sort((one, other) => covered(one) - covered(other));
+    if (!at || names.length >= LABELS) continue;
+    names.push(box(at));
+    node.label = { ...at, text };
   }
 }
+
+const WIDE_SIGN = /[\u1100-\u11ff\u2e80-\ud7af\uf900-\ufaff\uff00-\uff60]/g;
+const textWidth = (text) => (text.length + (text.match(WIDE_SIGN)?.length ?? 0)) * SIGN;
 
 /** Give every node its place; the arrangement of the same graph is always the same. */
 function lay(nodes, links, width, height, distance = 60) {

@@ -33,13 +33,25 @@ function summary(answer, page) {
     : "No note matches.";
   lines.push(el("span", {}, what));
   const nearest = answer.nearest ?? answer.vaults?.map((vault) => vault.nearest).find(Boolean);
-  if (!answer.results.length && nearest) lines.push(el("span", {}, ` The nearest is ${nearest.path}.`));
+  if (!answer.results.length) lines.push(...nextSteps(nearest, answer, page));
   for (const each of answer.partial) lines.push(el("span", { class: "partial" }, left(each)));
   for (const note of answer.interpreted.notes) lines.push(el("span", { class: "partial" }, ` ${note}.`));
   const indexes = answer.index ? [answer.index] : answer.vaults.map((vault) => vault.index);
   const pending = indexes.reduce((all, index) => all + index.pending, 0);
   if (pending) lines.push(el("span", { class: "partial" }, ` ${number(pending)} still to be indexed.`));
   return lines;
+}
+
+/** Return what leads on from an empty answer: the nearest note, and searches that ask for less. */
+function nextSteps(nearest, answer, page) {
+  const of = answer.vault_path ?? answer.vaults?.find((vault) => vault.nearest === nearest)?.vault_path;
+  const target = nearest && { note: nearest.path, of, line: 0, anchor: "" };
+  const link = (change, text) => el("a", { href: page.address(change), onclick: page.follow(change) }, text);
+  const steps = page.wider.map(({ change, name }) => link(change, name));
+  return [
+    nearest ? el("span", {}, " The nearest is ", link(target, nearest.path), ".") : null,
+    el("span", { class: "next" }, " ", steps.flatMap((step) => [step, " · "]).slice(0, -1)),
+  ].filter(Boolean);
 }
 
 const NAMES = { keyword: "words", semantic: "meaning", graph: "links" };

@@ -59,6 +59,7 @@ function show(next, { first = false } = {}) {
     byId(`view-${view}`).href = addressOf({ ...place, view });
     byId(`view-${view}`).toggleAttribute("aria-current", place.view === view);
   }
+  if (byId("views").matches(":popover-open")) byId("views").hidePopover();
   showSaved();
   byId("why").setAttribute("aria-pressed", String(place.why));
   byId("why-not").hidden = !place.why || place.vault === ALL;
@@ -102,6 +103,17 @@ const page = {
   get path() { return page.everything && place.from && place.to ? { from: place.from, to: place.to } : null; },
   /** True where filters alone were asked: every result matches them equally. */
   get listing() { return answer.interpreted.rank_text === ""; },
+  /** Searches that ask for less than the present one: without its filters, with fewer words, in every vault, for anything. */
+  get wider() {
+    const { chips, text } = splitQuery(place.query), words = text.split(/\s+/).filter(Boolean);
+    const longest = words.reduce((one, other) => (other.length > one.length ? other : one), "");
+    return [
+      chips.length && text ? { name: "Without filters", change: { query: text } } : null,
+      words.length > 1 && /^[\p{L}\p{N}\s]+$/u.test(text) ? { name: `Only ${longest}`, change: { query: joined(chips, longest) } } : null,
+      vaultShown() && about.vaults.length > 1 ? { name: "In all vaults", change: { vault: ALL } } : null,
+      { name: "The latest notes", change: { query: "" } },
+    ].filter(Boolean);
+  },
   get severalVaults() { return !vaultShown() && about.vaults.length > 1; },
   get editor() { return about.editor; },
   vaultName: (path) => vaultOf(path)?.name ?? "",
@@ -462,7 +474,7 @@ const KEYS = {
 
 document.addEventListener("keydown", (event) => {
   // A dialog that has just closed keeps the focus until the page is drawn again.
-  const writes = event.target.closest("input, select, textarea, dialog[open]");
+  const writes = event.target.closest("input, select, textarea, dialog[open]") || document.querySelector("[popover]:popover-open");
   const acts = event.key === "Enter" && event.target.closest("a, button, summary");
   const scrolls = event.key.startsWith("Arrow") && event.target.closest("#note, #graph, #state");
   if (writes || acts || scrolls || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;

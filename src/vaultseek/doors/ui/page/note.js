@@ -40,9 +40,9 @@ export async function showNote(place, page, { again = false } = {}) {
   else article.innerHTML = policy ? policy.createHTML(note.html) : note.html;
   const first = article.firstElementChild;
   if (first?.localName === "h1" && plain(first.textContent) === plain(note.title)) first.hidden = true;
+  outline(article);
   pane.replaceChildren(
     head(note.title, { ...place, note: note.path }, page, note),
-    pathForm({ ...place, note: note.path }, page),
     properties(note, page),
     cut(note),
     article,
@@ -77,18 +77,37 @@ function cut(note) {
 }
 
 function head(title, place, page, note = null) {
-  const obsidian = note && page.inObsidian(place.of) !== false;
+  const obsidian = note?.obsidian_url && page.inObsidian(place.of) !== false;
   const isKept = kept().some((each) => same(each, place));
+  const editor = page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null;
+  const first = obsidian ? el("a", { class: "button", href: note.obsidian_url, title: "Open in Obsidian", "aria-label": "Open in Obsidian" }, "Open") : editor;
   return el("header", {},
     openNotes(place, page),
-    el("button", { class: "close", "aria-label": "Close the note", title: "Close (Esc)", onclick: page.close }, "×"),
-    el("h1", {}, title),
+    el("div", { class: "titled" },
+      el("h1", {}, title),
+      note ? first : null,
+      note ? menu(
+        first === editor ? null : editor,
+        el("button", { type: "button", class: "keep", "aria-pressed": String(isKept), title: "Keep the note open beside others (k)", onclick: () => keepNote(place, page) }, "Keep open"),
+        el("button", { type: "button", onclick: () => print() }, "Print"),
+        pathForm(place, page)) : null,
+      el("button", { class: "close", "aria-label": "Close the note", title: "Close (Esc)", onclick: page.close }, "×")),
     el("p", { class: "where" }, [page.vaultName(place.of), place.note].filter(Boolean).join(" / "),
-      note?.modified ? ` · ${age(note.modified)}` : ""),
-    note ? el("p", { class: "actions" },
-      obsidian && note.obsidian_url ? el("a", { class: "button", href: note.obsidian_url }, "Open in Obsidian") : null,
-      page.editor ? el("button", { type: "button", onclick: () => page.edit(place) }, `Open in ${page.editor}`) : null,
-      el("button", { type: "button", class: "keep", "aria-pressed": String(isKept), title: "Keep the note open beside others (k)", onclick: () => keepNote(place, page) }, "Keep open")) : null);
+      note?.modified ? ` · ${age(note.modified)}` : ""));
+}
+
+const isPhone = () => matchMedia("(max-width: 30rem)").matches;
+
+/** Return the button of a menu, and the menu, which opens below it. */
+function menu(...items) {
+  const button = el("button", { type: "button", popovertarget: "note-menu", "aria-label": "More", title: "More" }, "⋯");
+  const box = el("div", { id: "note-menu", popover: "auto" }, items);
+  box.addEventListener("beforetoggle", () => {
+    const { bottom, right } = button.getBoundingClientRect();
+    box.style.setProperty("top", `${bottom + 4}px`);
+    box.style.setProperty("right", isPhone() ? "8px" : `${document.documentElement.clientWidth - right}px`);
+  });
+  return [button, box];
 }
 
 // ---- notes that stay open in this tab
@@ -125,6 +144,7 @@ function pathForm(place, page) {
   }));
   const walk = (event) => {
     event.preventDefault();
+    byId("note-menu").hidePopover();
     if (box.value.trim()) page.walk(place.note, box.value.trim(), place.of);
   };
   return el("form", { class: "path-form", onsubmit: walk }, el("label", { for: "path-to" }, "Path to…"), box, names, el("button", {}, "Show"));
@@ -138,7 +158,7 @@ function properties(note, page) {
   list.addEventListener("click", (event) => followTag(event, page));
   return [tags.length ? list : "", rows.length ? el("details", { class: "properties" },
     el("summary", {}, counted(rows.length, "property", "properties")), el("table", {}, rows)) : ""]
-    .filter(Boolean).reduce((all, each) => (all.append(each), all), el("div", {}));
+    .filter(Boolean).reduce((all, each) => (all.append(each), all), el("div", { class: "facts" }));
 }
 
 const shown = (value) =>
@@ -174,9 +194,47 @@ const read = (line) => line
   .replace(/!?\[([^[\]]*)\]\([^()]*\)/g, "$1")
   .replace(/\*\*|__|==|~~|`/g, "");
 
+/** Put the headings of a text under the note's title, none a level too deep; their size follows from the level as written. */
+function outline(text) {
+  const open = [];
+  for (const heading of [...text.querySelectorAll("h1, h2, h3, h4, h5, h6")].filter((each) => !each.hidden)) {
+    const level = Number(heading.localName[1]);
+    while (open.at(-1) >= level) open.pop();
+    open.push(level);
+    const next = el(`h${Math.min(6, open.length + 1)}`);
+    Object.assign(next.dataset, heading.dataset, { level });
+    next.append(...heading.childNodes);
+    heading.replaceWith(next);
+  }
+}
+
+const TASKS = {
+  " ": "To do", x: "Done", X: "Done", "/": "In progress", "-": "Cancelled", ">": "Forwarded", "<": "Scheduled", "?": "Question",
+  "!": "Important", "*": "Star", '"': "Quote", l: "Place", b: "Bookmark", i: "Information", S: "Savings", I: "Idea", p: "Pro", c: "Con",
+  f: "Fire", k: "Key", w: "Win", u: "Up", d: "Down",
+};
+const REASONS = {
+  mermaid: "Shown as code: a library that draws Mermaid takes 3 MB and style rules that this page forbids for safety. Obsidian draws it.",
+  ...Object.fromEntries(["dataview", "dataviewjs", "tasks", "query"].map((name) => [name, "Shown as code: this block is a query that Obsidian runs."])),
+};
+
+/** Show the states of tasks, and say why a block that Obsidian draws is code. */
+function drawMarks(article) {
+  for (const box of article.querySelectorAll("input[data-task]")) {
+    const state = box.dataset.task, name = TASKS[state] ?? `State ${state}`;
+    box.className = "task";
+    if (" xX".includes(state)) box.setAttribute("aria-label", name);
+    else box.replaceWith(el("span", { class: "task", role: "img", "data-task": state, "aria-label": name, title: name }, state));
+  }
+  for (const code of article.querySelectorAll("pre > code[data-language]")) {
+    const reason = REASONS[code.dataset.language];
+    if (reason) code.parentElement.after(el("p", { class: "note" }, reason));
+  }
+}
+
 /** Make the links of a rendered text lead where they say, within the page. */
 function wire(article, here, page) {
-  for (const box of article.querySelectorAll("input")) box.setAttribute("aria-label", box.checked ? "Done" : "To do");
+  drawMarks(article);
   for (const link of article.querySelectorAll("a[data-note], a.here")) {
     link.href = page.address({ note: link.dataset.note ?? here.path, of: here.vault, line: 0, anchor: link.dataset.anchor ?? "" });
   }
@@ -230,19 +288,20 @@ function showPages(article, vault, path) {
     for (const { target, isIntersecting } of entries) {
       if (!isIntersecting) continue;
       seen.unobserve(target);
-      loadPage(target, vault, path);
+      loadPage(target.firstChild, vault, path);
     }
   }, { root: byId("note"), rootMargin: PAGE_MARGIN });
   for (const place of article.querySelectorAll(".place")) {
     const text = el("details", { class: "drawn" }, el("summary", {}, "Text"));
     while (place.nextElementSibling && !place.nextElementSibling.matches(".place")) text.append(place.nextElementSibling);
-    const image = pageOf(place.textContent);
-    place.after(image, ...(text.children.length > 1 ? [text] : []));
-    seen.observe(image);
+    const sheet = sheetOf(place.textContent);
+    place.after(sheet, ...(text.children.length > 1 ? [text] : []));
+    seen.observe(sheet);
   }
 }
 
-const pageOf = (name) => el("img", { class: "page", alt: name, "data-page": /\d+/.exec(name)?.[0] ?? "1" });
+/** Return an empty sheet that a page of a PDF is to be drawn on. */
+const sheetOf = (name) => el("div", { class: "sheet" }, el("img", { class: "page", alt: name, "data-page": /\d+/.exec(name)?.[0] ?? "1" }));
 
 function loadPage(image, vault, path) {
   picture(vault, path, Number(image.dataset.page)).then(
@@ -250,7 +309,7 @@ function loadPage(image, vault, path) {
       pictures.push(address);
       image.src = address;
     },
-    (error) => image.replaceWith(el("p", { class: "lost" }, error.message)));
+    (error) => image.parentElement.replaceWith(el("p", { class: "lost" }, error.message)));
 }
 
 const isOuter = (block, article) => block.parentElement === article || block.parentElement.matches(".drawn");
@@ -271,7 +330,7 @@ function mark(article, passage, line, words) {
   // A paragraph may be longer than the screen: then the first of its words is what to see.
   const word = target?.offsetHeight > byId("note").clientHeight ? target.querySelector("mark.word") : null;
   const drawn = target?.parentElement.previousElementSibling;
-  if (drawn?.matches(".page")) drawn.scrollIntoView();
+  if (drawn?.matches(".sheet")) drawn.scrollIntoView();
   else if (target && (line > 1 || word)) (word ?? target).scrollIntoView({ block: "center" });
   else byId("note").scrollTo(0, 0);
 }
@@ -333,9 +392,9 @@ async function fillEmbeds(root, here, page, depth, budget) {
       continue;
     }
     if (target.note.endsWith(".pdf")) {
-      const image = pageOf(target.anchor);
-      embedded(image);
-      loadPage(image, vault, target.note);
+      const sheet = sheetOf(target.anchor);
+      embedded(sheet);
+      loadPage(sheet.firstChild, vault, target.note);
       continue;
     }
     let note;
@@ -348,6 +407,7 @@ async function fillEmbeds(root, here, page, depth, budget) {
     const text = el("div", { class: "text" });
     text.innerHTML = policy ? policy.createHTML(note.html) : note.html;
     for (const block of text.querySelectorAll("[data-line]")) block.removeAttribute("data-line");
+    outline(text);
     const there = { vault, path: note.path };
     wire(text, there, page);
     fillPictures(text, vault);
