@@ -43,7 +43,7 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
     the less certain notes at its end are only counted.
     """
     lines: list[str] = []
-    scored = not _is_listing(answer)
+    scored = not is_listing(answer)
     for remark in (answer.get("interpreted") or {}).get("notes") or ():
         lines += terminal.wrapped(terminal.paint(clean(remark), "yellow"))
     if lines and answer.get("results"):
@@ -89,7 +89,7 @@ def is_weak(answer: JSON) -> bool:
     return bool(answer.get("results") and answer.get("weak"))
 
 
-def _is_listing(answer: JSON) -> bool:
+def is_listing(answer: JSON) -> bool:
     """True if the query has filters only: all results match them equally, so there are no scores."""
     return (answer.get("interpreted") or {}).get("rank_text") == ""
 
@@ -279,7 +279,7 @@ def _arithmetic(result: JSON) -> Iterator[list[str]]:
 
 
 def _explanation(answer: JSON, terminal: Terminal) -> Iterator[str]:
-    hidden = ("notes", *(_RANKING_KEYS if _is_listing(answer) else ()))
+    hidden = ("notes", *(_RANKING_KEYS if is_listing(answer) else ()))
     for part in ("interpreted", "explain"):
         for name, value in (answer.get(part) or {}).items():
             if name not in hidden and value not in (None, [], "", {}):

@@ -26,6 +26,7 @@ _LINK = r"\x1b\]8;;[^\x1b]*\x1b\\"
 _ESCAPE = rf"\x1b\[[0-9;]*m|{_LINK}"
 _WITHOUT_LINKS = ("dumb", "linux", "cons25", "vt100", "vt220", "emacs", "eterm-color")
 _BLOCKS = " ▏▎▍▌▋▊▉█"
+_EMPTY_CELL = "·"
 
 
 class Terminal:
@@ -130,11 +131,17 @@ class Terminal:
         return [slice(start, end) for start, end in zip(starts, [*starts[1:], len(widths)], strict=True)]
 
     def bar(self, share: float, cells: int = 8) -> str:
-        """Return a bar of ``cells`` columns, filled to ``share`` (0 to 1) in eighths of a column."""
-        eighths = round(max(0.0, min(1.0, share)) * cells * 8)
-        full, rest = divmod(eighths, 8)
-        filled = _BLOCKS[-1] * full + (_BLOCKS[rest] if rest else "")
-        return self.paint(filled, "green") + self.paint("·" * (cells - len(filled)), "dim")
+        """Return ``bar`` with the filled part in colour."""
+        text = bar(share, cells)
+        filled = text.rstrip(_EMPTY_CELL)
+        return self.paint(filled, "green") + self.paint(text[len(filled) :], "dim")
+
+
+def bar(share: float, cells: int) -> str:
+    """Return a bar of ``cells`` columns, filled to ``share`` (0 to 1) in eighths of a column."""
+    full, rest = divmod(round(max(0.0, min(1.0, share)) * cells * 8), 8)
+    filled = _BLOCKS[-1] * full + (_BLOCKS[rest] if rest else "")
+    return filled + _EMPTY_CELL * (cells - len(filled))
 
 
 def terminal(stream: TextIO, *, color: bool = True) -> Terminal:

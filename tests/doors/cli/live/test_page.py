@@ -1,10 +1,12 @@
 """The rows and the remarks of the live search."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vaultseek.base.text import acts_on_terminal
 from vaultseek.doors.cli.live.preview import remarks, row
+from vaultseek.doors.cli.live.screen import _STYLE, KEYS, _keys_line
 from vaultseek.doors.cli.terminal import width_of
 
 INDEX = {"notes": 3, "pending": 0}
@@ -35,10 +37,38 @@ def test_the_remarks_say_what_was_found_and_what_is_missing():
     results = [{"path": "a.md", "confidence": 0.9, "lanes": {"keyword": {"rank": 1}}}]
     answer = {"results": results, "index": INDEX, "took_ms": 4.2, "search_method": "hybrid", "vault": "notes"}
     assert said(answer) == ["1 note · 4 ms · hybrid · notes"]
-    assert said({**answer, "index": {"notes": 3, "pending": 2}})[1].startswith("2 texts not yet embedded")
+    not_ready = "search by meaning is not ready yet"
+    assert said({**answer, "index": {"notes": 3, "pending": 2}})[1] == f"{not_ready}: 2 passages left"
     partial = [{"lane": "semantic", "code": "loading", "reason": "x"}]
-    assert "semantic search is still loading" in said({**answer, "partial": partial})[1]
+    assert said({**answer, "partial": partial})[1:] == [not_ready]
+    both = {**answer, "partial": partial, "index": {"notes": 3, "pending": 1}}
+    assert said(both)[1:] == [f"{not_ready}: 1 passage left"]
+    down = [{"lane": "semantic", "code": "crashed", "reason": "it crashed"}]
+    assert "semantic search was left out (it crashed)" in said({**answer, "partial": down})[1]
     assert said(answer, "query too deep") == ["query too deep"]
+
+
+def test_a_row_of_a_ranked_list_ends_with_its_certainty():
+    result = {"path": "Garden/Slugs.md", "title": "Slugs", "certainty": 0.5}
+    text = "".join(part for _, part in row(result, 50, selected=False, scored=True))
+    assert text.endswith("Garden ██··  50%")
+    assert width_of(text) == 50
+    assert "%" not in "".join(part for _, part in row(result, 30, selected=False, scored=True))
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80, 120])
+def test_the_line_of_keys_keeps_the_most_important_ones(columns):
+    text = "".join(part for _, part in _keys_line(columns))
+    assert len(text) <= columns
+    assert "Enter open" in text
+    assert columns < 30 or "Esc leave" in text
+    assert columns < 45 or "Tab filter" in text
+    assert columns < 100 or all(f"{key} {action}" in text for key, action, _ in KEYS)
+
+
+def test_no_style_takes_a_colour_that_a_light_ground_swallows():
+    colours = {part for _, style in _STYLE.style_rules for part in style.split() if part.startswith("ansi")}
+    assert colours == {"ansimagenta"}
 
 
 def test_nothing_certain_is_no_match():

@@ -12,6 +12,7 @@ from itertools import chain
 
 import click
 
+from vaultseek.doors.cli.arguments import MODE_HELP
 from vaultseek.doors.cli.completion_values import complete_query
 from vaultseek.doors.cli.connect import call_daemon, call_vault, connect, ensure_running, record_open
 from vaultseek.doors.cli.editor import open_notes
@@ -39,7 +40,7 @@ OFFERED_QUERIES = 8
 
 @click.command(cls=QueryCommand)
 @click.argument("query", nargs=-1, shell_complete=completed_by(complete_query))
-@mode_option("Search with all lanes, by words only or by meaning only.")
+@mode_option(MODE_HELP)
 @click.option("--all-vaults", is_flag=True, help="Search every vault, instead of one.")
 @click.option("--obsidian", is_flag=True, help="Open the note in Obsidian, even if an editor is set.")
 @daemon_options
@@ -51,7 +52,7 @@ def find(
     all_vaults: bool,
     obsidian: bool,
 ) -> int:
-    """Search while you type, with a preview, and open the note you choose.
+    """Search while you type, and open the note you choose.
 
     `vaultseek` alone does the same. Enter opens the note at the line that matches, in $VISUAL, $EDITOR,
     Obsidian or an editor of the terminal. Tab offers filters. Ctrl-T marks notes to open together. In a pipe,

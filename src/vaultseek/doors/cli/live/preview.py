@@ -9,7 +9,7 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import is_unspaced
 from vaultseek.doors.cli.listing import title_and_name
 from vaultseek.doors.cli.search_page import is_weak, missing_lane
-from vaultseek.doors.cli.terminal import clean, count, cut, width_of, wrap
+from vaultseek.doors.cli.terminal import bar, clean, count, cut, width_of, wrap
 
 Row = list[tuple[str, str]]
 """A line of the screen: parts of text, each with the name of its style."""
@@ -99,13 +99,15 @@ def _wrapped(line: str, columns: int) -> list[str]:
 
 
 _SELECTED, _MARKED = "▌", "*"
+_BAR_CELLS, _CERTAINTY_COLUMNS = 4, 10
 _TITLE_SHARE = 0.7
 """Part of a row that a long title may take; the folder gets the rest."""
 
 
-def row(result: JSON, columns: int, *, selected: bool, marked: bool = False) -> Row:
-    """Return the row of a result: marks, title, heading and folder, on one line of the screen."""
-    room = max(1, columns - len(_SELECTED + _MARKED))
+def row(result: JSON, columns: int, *, selected: bool, marked: bool = False, scored: bool = False) -> Row:
+    """Return the row of a result: marks, title, heading, folder and certainty, on one line of the screen."""
+    certainty = _certainty(result) if scored and columns >= 4 * _CERTAINTY_COLUMNS else ""
+    room = max(1, columns - len(_SELECTED + _MARKED) - width_of(certainty))
     title, folder = _title(result), _folder(result)
     if width_of(title) + 2 + width_of(folder) > room:
         title = cut(title, max(int(room * _TITLE_SHARE), room - 2 - width_of(folder)))
@@ -119,7 +121,13 @@ def row(result: JSON, columns: int, *, selected: bool, marked: bool = False) -> 
         (f"{style} title", title),
         (style, gap),
         (f"{style} folder", folder),
+        (f"{style} certainty", certainty),
     ]
+
+
+def _certainty(result: JSON) -> str:
+    share = float(result.get("certainty") or 0.0)
+    return f" {bar(share, _BAR_CELLS)} {share:4.0%}"
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
@@ -138,12 +146,22 @@ def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
         nearest = answer.get("nearest")
         advice = f"; the nearest is {clean(nearest['path'])}" if nearest else ""
         yield "warning", f"No note matches{advice}"
-    for lane in answer.get("partial") or ():
-        yield "warning", missing_lane(lane, answer.get("mode"))
-    if pending := (answer.get("index") or {}).get("pending"):
-        yield "warning", f"{count(int(pending), 'text')} not yet embedded for search by meaning"
+    pending = int((answer.get("index") or {}).get("pending") or 0)
+    partial = answer.get("partial") or ()
+    for lane in partial:
+        if not _is_coming(lane):
+            yield "warning", missing_lane(lane, answer.get("mode"))
+    if pending or any(map(_is_coming, partial)):
+        left = f": {count(pending, 'passage')} left" if pending else ""
+        yield "warning", f"search by meaning is not ready yet{left}"
     for note in (answer.get("interpreted") or {}).get("notes") or ():
         yield "warning", clean(note)
+
+
+def _is_coming(lane: JSON) -> bool:
+    """True if search by meaning is only not ready yet, in the one vault that is searched."""
+    waits = ("loading", "not_embedded", "being_built")
+    return lane.get("lane") == "semantic" and not lane.get("vault") and lane.get("code") in waits
 
 
 def _title(result: JSON) -> str:

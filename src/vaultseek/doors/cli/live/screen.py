@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 from prompt_toolkit.application import Application
@@ -34,6 +35,7 @@ from vaultseek.base.model import JSON
 from vaultseek.doors.cli.live.filters import Suggestion
 from vaultseek.doors.cli.live.finder import Finder
 from vaultseek.doors.cli.live.preview import remarks, row
+from vaultseek.doors.cli.search_page import is_listing
 from vaultseek.doors.cli.terminal import clean, count
 from vaultseek.errors import VaultseekError
 
@@ -42,14 +44,15 @@ BESIDE_COLUMNS = 100
 HALVED_COLUMNS = 140
 """Width from which on list and preview are equally wide; below it the list gets more, for the names."""
 KEYS = (
-    ("Enter", "open"),
-    ("Tab", "filter"),
-    ("Ctrl-T", "mark"),
-    ("Ctrl-Y", "link"),
-    ("Ctrl-O", "Obsidian"),
-    ("Esc", "leave"),
-    ("PgUp PgDn", "scroll"),
+    ("Enter", "open", 1),
+    ("Tab", "filter", 3),
+    ("Ctrl-T", "mark", 4),
+    ("Ctrl-O", "Obsidian", 5),
+    ("Ctrl-Y", "link", 6),
+    ("PgUp PgDn", "scroll", 7),
+    ("Esc", "leave", 2),
 )
+"""The keys in the order of the last line, each with what it does and its rank if not all fit."""
 
 Suggest = Callable[[str], Awaitable[Sequence[Suggestion]]]
 """A function that returns what can follow the text before the cursor."""
@@ -58,22 +61,25 @@ Choice = tuple[Sequence[JSON], bool]
 
 _PROMPT = "> "
 _SMALLEST = 3
+# Magenta is the one colour that black, white and both grounds of Solarized leave readable.
 _STYLE = Style.from_dict(
     {
         "prompt": "bold",
-        "marker": "bold ansigreen",
+        "marker": "bold ansimagenta",
         "selected": "reverse",
         "title": "bold",
-        "folder": "ansicyan",
+        "folder": "dim",
+        "certainty": "dim",
         "selected folder": "noinherit reverse",
-        "number": "ansibrightblack",
-        "match": "bold ansigreen",
-        "word": "bold ansiyellow",
-        "figures": "ansibrightblack",
-        "warning": "ansiyellow",
-        "rule": "ansibrightblack",
+        "selected certainty": "noinherit reverse",
+        "number": "dim",
+        "match": "bold ansimagenta",
+        "word": "bold underline",
+        "figures": "dim",
+        "warning": "ansimagenta",
+        "rule": "dim",
         "key": "bold",
-        "action": "ansibrightblack",
+        "action": "dim",
         "completion-menu": "noinherit",
         "completion-menu.completion": "noinherit reverse",
         "completion-menu.completion.current": "noinherit bold",
@@ -156,7 +162,7 @@ class Screen:
         beside = VSplit([self._list, _rule(width=1, char="│"), self._preview])
         below = HSplit([self._list, _rule(height=1, char="─"), self._preview])
         body = DynamicContainer(lambda: beside if self._is_wide else below)
-        keys = Window(FormattedTextControl(_keys_line()), height=1)
+        keys = Window(FormattedTextControl(lambda: _keys_line(self._columns)), height=1)
         return FloatContainer(
             HSplit([prompt, status, body, keys]),
             floats=[Float(CompletionsMenu(max_height=12), xcursor=True, ycursor=True)],
@@ -185,8 +191,15 @@ class Screen:
 
     def _rows(self) -> StyleAndTextTuples:
         finder, columns = self._finder, self._list_columns()
+        scored = not is_listing(finder.answer)
         rows = (
-            row(each, columns, selected=number == finder.selected, marked=finder.is_marked(each))
+            row(
+                each,
+                columns,
+                selected=number == finder.selected,
+                marked=finder.is_marked(each),
+                scored=scored,
+            )
             for number, each in enumerate(finder.results)
         )
         folded = (
@@ -321,10 +334,18 @@ def _rule(**place: Any) -> Window:
     return Window(style="class:rule", **place)
 
 
-def _keys_line() -> StyleAndTextTuples:
+def _keys_line(columns: int) -> StyleAndTextTuples:
+    """Return the keys that fit on the screen, the most important ones if not all do."""
+    room, shown = columns, set()
+    for key, action, place in sorted(KEYS, key=itemgetter(2)):
+        room -= len(f"  {key} {action}")
+        if room < 0:
+            break
+        shown.add(place)
     parts: StyleAndTextTuples = []
-    for key, action in KEYS:
-        parts += [("class:key", f"  {key}"), ("class:action", f" {action}")]
+    for key, action, place in KEYS:
+        if place in shown:
+            parts += [("class:key", f"  {key}"), ("class:action", f" {action}")]
     return parts
 
 
