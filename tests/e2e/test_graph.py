@@ -35,8 +35,11 @@ def test_the_overview_counts_and_names_hubs_and_clusters(graph):
     assert answer["components"] == {"count": 2, "largest": 3}
     assert {hub["path"] for hub in answer["hubs"]} >= {"pump.md", "valve.md", "seal.md", "chain.md"}
     assert [cluster["count"] for cluster in answer["clusters"]] == [3]
+    hub = answer["clusters"][0]["hub"]
+    assert hub["path"] in ("pump.md", "valve.md", "seal.md"), "it names the cluster"
     shown = graph.run("graph").stdout
     assert "6 notes, 4 links" in shown
+    assert f"  {hub['title']}  3 notes" in shown
     assert "2 connected parts, the largest with 3 notes" in shown
 
 

@@ -182,6 +182,8 @@ TABLE_PROBLEMS = 20
 """Problems named with one table."""
 
 # Results
+SHOWN_RESULTS = 10
+"""Results of a search unless the settings say otherwise."""
 RESULTS = 200
 """Results of one search."""
 LISTED_NOTES = 50_000

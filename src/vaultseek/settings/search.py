@@ -59,7 +59,7 @@ class ExpansionSettings(Section):
 class SearchSettings(Section):
     """``[search]``: how searches rank; every key can also be set for a single search."""
 
-    limit: int = Field(default=10, ge=1, le=limits.RESULTS)
+    limit: int = Field(default=limits.SHOWN_RESULTS, ge=1, le=limits.RESULTS)
     """Maximum number of results, one per note."""
     mode: Mode = "hybrid"
     """The way to search: by words and meaning, by words only or by meaning only."""

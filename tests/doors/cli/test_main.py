@@ -3,15 +3,18 @@
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import click
 import numpy
 import pytest
 
 from vaultseek import __version__
+from vaultseek.doors.cli.commands import vaultseek
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -32,6 +35,58 @@ def test_version_and_help(run: Run) -> None:
 def test_every_command_says_what_it_does(run: Run, command: str) -> None:
     assert command in run("-h").stdout
     assert run(command, "-h").returncode == 0
+
+
+FIRST = [
+    *("find", "search", "read", "open", "links", "graph"),
+    *("tags", "table", "status", "index", "vault", "config"),
+]
+
+
+def helps(command=vaultseek, context=None, name="vaultseek"):
+    """Yield the help of every command as 80 columns show it, with the command's full name."""
+    context = click.Context(command, parent=context, info_name=name, terminal_width=80)
+    yield context.command_path.removeprefix("vaultseek").strip(), command.get_help(context)
+    for each in command.list_commands(context) if isinstance(command, click.Group) else ():
+        yield from helps(command.get_command(context, each), context, each)
+
+
+def test_the_first_screen_of_the_help_has_twelve_commands() -> None:
+    (_, text), *_ = helps()
+    screen = text.splitlines()[:24]
+    listed = [line.split()[0] for line in screen[screen.index("Commands:") + 1 :] if line.startswith("  ")]
+    assert listed[:12] == FIRST
+    assert max(map(len, text.splitlines())) <= 80
+    more = text[text.index("More:") : text.index("Options:")]
+    assert {"related", "ui", "mcp", "doctor", "serve"} <= {
+        line.split()[0] for line in more.splitlines()[1:] if line
+    }
+
+
+def test_no_help_is_cut_or_has_options_or_words_that_do_not_apply() -> None:
+    every = dict(helps())
+    assert {"search", "graph path", "team token"} <= set(every)
+    lines = [line for text in every.values() for line in text.splitlines() if "Usage:" not in line]
+    assert [line for line in lines if line.endswith("...")] == []
+    assert {name for name, text in every.items() if "--pager" in text} >= {
+        "",
+        "search",
+        "graph",
+        "service logs",
+    }
+    for name in ("lsp", "mcp", "complete"):
+        assert "--pager" not in every[name]
+        assert "--no-color" not in every[name]
+    for name, text in every.items():
+        if "--limit" in text:
+            assert re.search(r"--limit.*?by\s+default\s+(\d|all)", text, re.DOTALL), name
+        if name.split(" ")[0] not in ("team", "backend", "mcp"):
+            assert not re.search(r"\b(lanes?|tokens? of|shards?|searchers?|PostgreSQL|team)\b", text), name
+
+
+@pytest.mark.parametrize("command", ["lsp", "mcp", "vault list"])
+def test_an_option_that_changes_nothing_stays_allowed(run: Run, command: str) -> None:
+    assert run(*command.split(), "--no-pager", "-h").returncode == 0
 
 
 @pytest.mark.parametrize(

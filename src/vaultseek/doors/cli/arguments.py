@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Option:
     """An option of a command. Without a metavariable and choices it is a flag."""
 
-    __slots__ = ("choices", "help", "metavar", "most", "name", "repeated")
+    __slots__ = ("choices", "default", "help", "metavar", "most", "name", "repeated")
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Option:
         *,
         choices: tuple[str, ...] = (),
         most: int = 0,
+        default: int = 0,
         repeated: bool = False,
     ) -> None:
         self.name = name
@@ -39,6 +40,8 @@ class Option:
         self.choices = choices
         self.most = most
         """Greatest value of an option that takes a number."""
+        self.default = default
+        """Number that the daemon takes without the option, for the help."""
         self.repeated = repeated
 
     @property
@@ -69,6 +72,7 @@ class Option:
 LIMIT = ("-n", "--limit")
 MODES = ("hybrid", "keyword", "semantic")
 FORMATS = ("text", "json", "paths", "vimgrep", "agent")
+MODE_HELP = "Search by words and meaning, by words only or by meaning only."
 KINDS = ("note", "heading", "block", "tag", "property", "value")
 FILTERS = tuple(
     Option(name, metavar, help, repeated=True)
@@ -90,8 +94,8 @@ FILTERS = tuple(
     )
 )
 SEARCH = (
-    Option("--limit", "N", "Show at most N results.", most=limits.RESULTS),
-    Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES),
+    Option("--limit", "N", "Show at most N results.", most=limits.RESULTS, default=limits.SHOWN_RESULTS),
+    Option("--passages", "N", "Show at most N passages of each note.", most=limits.NOTE_PASSAGES, default=1),
     Option(
         "--format",
         help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
@@ -103,7 +107,7 @@ SEARCH = (
     Option("--open", help="Open the best note in your editor, or in Obsidian."),
     Option("--all", help="Show the less certain notes, too."),
     Option("--explain", help="Explain the rank of each result."),
-    Option("--mode", help="Search with all lanes, by words only or by meaning only.", choices=MODES),
+    Option("--mode", help=MODE_HELP, choices=MODES),
     Option("--wait", help="Wait until every change on disk is indexed."),
     Option("--all-vaults", help="Search every vault, instead of one."),
     *FILTERS,
@@ -112,14 +116,13 @@ COMPLETE = (
     Option("--kind", help="What to complete. By default a note.", choices=KINDS),
     Option("--note", "NOTE", "The note whose headings or blocks to complete."),
     Option("--property", "NAME", "The property whose values to complete."),
-    Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS),
+    Option("--limit", "N", "Show at most N.", most=limits.COMPLETIONS, default=20),
     Option("--json", help="Print one JSON object."),
 )
 VAULT = Option(
     "--vault",
     "DIR|NAME",
-    "Vault, by folder or name. By default the one that contains the current folder."
-    " search and find take several.",
+    "Vault, by folder or name. By default the one around the current folder.",
     repeated=True,
 )
 SHARED_FLAGS = {

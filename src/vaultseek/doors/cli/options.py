@@ -71,15 +71,16 @@ def _by_click(option: Option, **more: Any) -> Callable[[Command], Command]:
         metavar=option.metavar or None,
         is_flag=option.is_flag or None,
         multiple=option.repeated,
-        help=option.help,
+        # The daemon, whose settings may say otherwise, gives the default.
+        help=f"{option.help[:-1]}, by default {option.default}." if option.default else option.help,
         shell_complete=completed_by(BY_METAVAR[option.metavar]) if option.metavar in BY_METAVAR else None,
         **more,
     )
 
 
-def limit_option(help: str, most: int = limits.RESULTS) -> Callable[[Command], Command]:
+def limit_option(help: str, most: int = limits.RESULTS, *, default: int) -> Callable[[Command], Command]:
     """Return ``-n``, which limits the number of results; no more than ``most`` can be asked for."""
-    return _by_click(Option("--limit", "N", help, most=most))
+    return _by_click(Option("--limit", "N", help, most=most, default=default))
 
 
 def mode_option(help: str) -> Callable[[Command], Command]:

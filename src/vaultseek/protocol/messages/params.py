@@ -132,7 +132,7 @@ class GetParams(NoteParams):
 class RelatedParams(NoteParams):
     """A note, and how many similar ones to return."""
 
-    limit: int = Field(default=10, ge=1, le=limits.RESULTS)
+    limit: int = Field(default=limits.SHOWN_RESULTS, ge=1, le=limits.RESULTS)
     """Maximum number of notes."""
 
 

@@ -10,28 +10,32 @@ import click
 from vaultseek import __version__
 from vaultseek.doors.cli.options import shared_options
 
-_GROUPS = {
-    "Search and read": (
-        "search",
-        "find",
-        "context",
-        "read",
-        "open",
-        "related",
-        "why",
-        "history",
-        "tags",
-        "properties",
-        "table",
-    ),
-    "Links": ("links", "neighbors", "unlinked", "broken-links", "orphans", "graph", "duplicates"),
-    "Vaults and their index": ("vault", "index", "status", "compact", "inspect"),
-    "Browser, editors and agents": ("ui", "lsp", "mcp", "skill", "complete", "completion"),
-    "Set up and measure": ("config", "models", "doctor", "evaluate", "start", "stop", "service", "uninstall"),
-    "For administrators": ("serve", "team", "backend"),
-}
-"""The commands in the order of the help."""
-_COMMANDS = tuple(name for names in _GROUPS.values() for name in names)
+_FIRST = (
+    *("find", "search", "read", "open", "links", "graph", "tags", "table"),
+    *("status", "index", "vault", "config"),
+)
+"""The commands of the first screen of the help, in its order."""
+_MORE = (
+    *("context", "related", "why", "history", "properties"),
+    *("neighbors", "unlinked", "broken-links", "orphans", "duplicates"),
+    *("ui", "lsp", "mcp", "skill", "complete", "completion"),
+    *("compact", "inspect", "models", "doctor", "evaluate"),
+    *("start", "stop", "serve", "service", "uninstall"),
+)
+_OF_A_SERVER = ("team", "backend")
+"""Commands for a server that several people use; its pages in the documentation name them."""
+_COMMANDS = (*_FIRST, *_MORE, *_OF_A_SERVER)
+_PAGED = frozenset(
+    {
+        *("search", "context", "why", "read", "links", "tags", "properties", "table", "status", "inspect"),
+        *("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates", "history"),
+        *("graph", "graph around", "graph clusters", "graph hubs", "graph path", "graph suggest"),
+        "service logs",
+    }
+)
+"""Commands whose output a pager may show."""
+_UNCOLOURED = frozenset({"lsp", "mcp", "complete", "completion", "skill"})
+"""Commands that a program reads."""
 _MODULES = {
     **dict.fromkeys(("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates"), "links"),
     **dict.fromkeys(("serve", "start", "stop", "status"), "daemon"),
@@ -57,12 +61,14 @@ class _Commands(click.Group):
             return None
         module = import_module(f"vaultseek.doors.cli.commands.{_MODULES.get(cmd_name, cmd_name)}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        _hide_what_does_not_apply(command, cmd_name)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands, of which the first fit on a screen, before the options."""
         longest = max(map(len, _COMMANDS))
         room = formatter.width - formatter.current_indent - 6 - longest
-        for title, names in _GROUPS.items():
+        for title, names in (("Commands", _FIRST), ("More", _MORE)):
             commands = [(name, self.get_command(ctx, name)) for name in names]
             with formatter.section(title):
                 formatter.write_dl(
@@ -72,6 +78,7 @@ class _Commands(click.Group):
                         if command
                     ]
                 )
+        click.Command.format_options(self, ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -85,6 +92,17 @@ class _Commands(click.Group):
         similar = " or ".join(repr(command) for command in get_close_matches(name, _COMMANDS))
         hint = f" Did you mean {similar}?" if similar else ""
         raise click.UsageError(f"No such command {name!r}.{hint}", ctx)
+
+
+def _hide_what_does_not_apply(command: click.Command, name: str) -> None:
+    """Leave shared options that change nothing out of the help of a command; they stay allowed."""
+    hidden = {"--pager"} if name not in _PAGED else set()
+    hidden |= {"--no-color"} if name in _UNCOLOURED else set()
+    for param in command.params:
+        if isinstance(param, click.Option) and hidden & {*param.opts}:
+            param.hidden = True
+    for each, subcommand in getattr(command, "commands", {}).items():
+        _hide_what_does_not_apply(subcommand, f"{name} {each}")
 
 
 def _print_versions(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -132,11 +150,5 @@ def _other_daemon() -> str:
 def vaultseek() -> None:
     """Search folders of Markdown notes by word, by meaning and by link.
 
-    A daemon watches the vaults and answers. Commands that need it start it. Without a command, search while
-    you type.
-
-    \b
-    vaultseek search "how do I descale the boiler"
-    vaultseek index --wait
-    vaultseek status
+    Without a command, search while you type. `vaultseek COMMAND -h` explains one.
     """

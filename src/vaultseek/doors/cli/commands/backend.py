@@ -44,7 +44,7 @@ def backend() -> None:
 @json_option()
 @daemon_options
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
-    """Copy notes and vectors to another engine, and use it from then on.
+    """Copy notes and vectors to another engine, and use it.
 
     Everything is copied from the ledger: no note is read and nothing is embedded again. The engine is
     checked first; if it cannot be used, nothing is changed. At the end its numbers of notes, passages and

@@ -30,9 +30,10 @@ def complete(invocation: Invocation, /, text: str, **options: Any) -> int:
 @shared_options
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    """Print a script for shell completion of commands, options, notes, tags, properties and vaults.
+    """Print a script for completion in your shell.
 
-    Notes, tags and properties are completed while the daemon runs. Completion never starts it.
+    It completes commands, options, notes, tags, properties and vaults. Notes, tags and properties are
+    completed while the daemon runs. Completion never starts it.
 
     \b
     bash:  echo 'eval "$(vaultseek completion bash)"' >> ~/.bashrc

@@ -144,7 +144,7 @@ def show(invocation: Invocation) -> int:
 @config.command()
 @local_options
 def path(invocation: Invocation) -> None:
-    """Print the path of the configuration file, whether or not it exists.
+    """Print the path of the configuration file.
 
     \b
     $EDITOR "$(vaultseek config path)"

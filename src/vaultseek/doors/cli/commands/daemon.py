@@ -82,8 +82,8 @@ def stop() -> None:
 def status(invocation: Invocation) -> int:
     """Show the daemon, its vaults and their problems.
 
-    For each vault: the progress of its index, the lanes that are up, and the notes with problems. Starts
-    nothing: if no daemon is running, it says so and ends with exit code 3.
+    For each vault: the progress of its index, whether search by word, by meaning and by link works, and the
+    notes with problems. Starts nothing: if no daemon is running, it says so and ends with exit code 3.
     """
     from vaultseek.doors.cli.connect import wait_for_running
     from vaultseek.doors.cli.status_page import page

@@ -54,7 +54,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(10, limits.RESULTS),
     default=limits.MEASURED_CANDIDATES,
     metavar="N",
-    help="Results per query. Recall@100 needs 100.",
+    help=f"Results per query, by default {limits.MEASURED_CANDIDATES}. Recall@100 needs 100.",
 )
 @click.option(
     "--cache",

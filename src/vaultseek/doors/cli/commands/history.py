@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("what", required=False, metavar="[QUERY|NOTE]")
 @click.option("--forget", is_flag=True, help="Forget a query or a note; without one, everything.")
-@click.option("--off/--on", "off", default=None, help="Stop to record what is opened, or begin again.")
-@limit_option("Show at most N.")
+@click.option("--off/--on", "off", default=None, help="Stop or resume recording.")
+@limit_option("Show at most N.", default=20)
 @json_option()
 @daemon_options
 def history(
     invocation: Invocation, /, what: str | None, forget: bool, off: bool | None, limit: int | None
 ) -> int:
-    """Show which notes you opened from which searches, the latest first.
+    """Show the notes you opened, and from which searches.
 
-    Notes that you open come higher when you ask the same again. All of this stays in the index of the vault.
+    The latest come first. Notes that you open come higher when you ask the same again. All of this stays in
+    the index of the vault.
 
     \b
     vaultseek history

@@ -37,7 +37,7 @@ DIRECTIONS = {"out": "->", "in": "<-", "both": "<->"}
 @note_argument
 @list_options
 def links(invocation: Invocation, /, note: str) -> int:
-    """Show the links of a note: outgoing, unresolved and backlinks.
+    """Show the links of a note: outgoing, broken and backlinks.
 
     With --paths, prints the notes at the other end.
 
@@ -73,7 +73,9 @@ def links(invocation: Invocation, /, note: str) -> int:
 )
 @list_options
 def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
-    """Show the notes that are linked with a note, in either direction.
+    """Show the notes that a note is linked with.
+
+    Links count in both directions.
 
     \b
     vaultseek neighbors Garden --depth 2
@@ -86,7 +88,10 @@ def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
 @note_argument
 @list_options
 def unlinked(invocation: Invocation, /, note: str) -> int:
-    """Show where a note is mentioned by title, alias or file name, but not linked."""
+    """Show where a note is mentioned but not linked.
+
+    By its title, an alias or its file name.
+    """
     answer = call_note(invocation, "links/unlinked", note)
     return print_answer(answer, invocation, "mentions", _mentions)
 
@@ -95,9 +100,10 @@ def unlinked(invocation: Invocation, /, note: str) -> int:
 @click.argument("note", required=False, shell_complete=completed_by(complete_note))
 @list_options
 def broken_links(invocation: Invocation, /, note: str | None) -> int:
-    """Show links to missing notes, in the whole vault or in one note.
+    """Show links to missing notes.
 
-    Grouped by the missing note, the one with the most links first. Exit code 1 if there are none.
+    In one note, or in the whole vault. Grouped by the missing note, the one with the most links first. Exit
+    code 1 if there are none.
     """
     return print_answer(call_note(invocation, "links/unresolved", note), invocation, "links", _broken)
 
@@ -174,7 +180,7 @@ def _orphans(answer: JSON, terminal: Terminal) -> str:
 
 @click.command()
 @note_argument
-@limit_option("Show at most N notes.")
+@limit_option("Show at most N notes.", default=limits.SHOWN_RESULTS)
 @list_options
 def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
     """Show notes that are similar to a note.
@@ -201,7 +207,7 @@ def _page(answer: JSON, terminal: Terminal) -> str:
 
 
 @click.command()
-@limit_option(f"Show at most N pairs, by default {SHOWN_PAIRS}.")
+@limit_option("Show at most N pairs.", default=SHOWN_PAIRS)
 @json_option()
 @daemon_options
 def duplicates(invocation: Invocation, /, limit: int | None) -> int:

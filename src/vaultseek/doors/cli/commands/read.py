@@ -23,7 +23,9 @@ _RANGE = re.compile(r"(\d{0,9})[-:](\d{0,9})|(\d{1,9})")
 @json_option("Print one JSON object with all details of the note.")
 @daemon_options
 def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
-    """Print a note, found by path, title, alias or file name, or a part of it.
+    """Print a note or a part of it.
+
+    NOTE is a path or the end of one, a title, an alias or a file name.
 
     \b
     vaultseek read "Float Switch Wiring" --lines 10-20
@@ -68,7 +70,9 @@ def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
 @click.option("--obsidian", is_flag=True, help="Open it in Obsidian, even if an editor is set.")
 @daemon_options
 def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
-    """Open a note in $VISUAL or $EDITOR; if neither is set, in Obsidian or an editor of the terminal.
+    """Open a note in your editor or in Obsidian.
+
+    The editor is $VISUAL or $EDITOR; without either, Obsidian or an editor of the terminal opens it.
 
     NOTE is a path or the end of one, a title, an alias or a file name; path:line, as other commands print
     it, NOTE#heading or NOTE#^block leads to the line.

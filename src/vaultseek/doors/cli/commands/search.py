@@ -51,9 +51,9 @@ def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) ->
     """Search the notes of a vault.
 
     Finds notes by their words and by their meaning. Quotes make a phrase, a minus in front excludes a word,
-    and tag: path: file: and [property:value] filter. The filters are also options, which may be repeated.
-    Filters without words list every note that matches them. @name stands for a saved search of the
-    configuration, and - for a text from standard input: notes that are like it are found.
+    and tag: path: file: and [property:value] filter. The filters are also options, which may be repeated, as
+    --vault may. Filters without words list every note that matches them. @name stands for a saved search of
+    the configuration, and - for a text from standard input: notes that are like it are found.
 
     \b
     vaultseek search descale the boiler
@@ -78,7 +78,7 @@ def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) ->
 @json_option()
 @daemon_options
 def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> int:
-    """Print what several notes say about a question, as much as fits.
+    """Print what several notes say about a question.
 
     For a language model: the passages most likely to be of use, each with its note, heading, lines and the
     day it was changed. What did not fit is named at the end. Tokens are counted at three bytes each, so that
@@ -106,12 +106,12 @@ def _text(answer: JSON, terminal: Terminal) -> str:
 @click.command(cls=QueryCommand)
 @click.argument("query", shell_complete=completed_by(complete_query))
 @note_argument
-@limit_option("Limit of the search.")
+@limit_option("Limit of the search.", default=limits.SHOWN_RESULTS)
 @mode_option("Mode of the search.")
 @json_option()
 @daemon_options
 def why(invocation: Invocation, /, query: str, note: str, limit: int | None, mode: str | None) -> int:
-    """Explain why a search ranks a note where it does, or why it does not return it.
+    """Explain the rank of a note in a search, or its absence.
 
     Exit code 1 if the search does not return the note.
 

@@ -28,10 +28,11 @@ DEFAULT_PORT = 7467
 )
 @daemon_options
 def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) -> None:
-    """Let an agent search and read notes, over the Model Context Protocol.
+    """Let an AI agent search and read notes.
 
-    The agent's host starts this command and talks to it over standard input and output. It ends when the host
-    does. With --vault, the agent sees only that vault. The agent cannot change anything.
+    By the Model Context Protocol. The agent's host starts this command and talks to it over standard input
+    and output. It ends when the host does. With --vault, the agent sees only that vault. The agent cannot
+    change anything.
 
     \b
     {"mcpServers": {"notes": {"command": "vaultseek", "args": ["mcp", "--vault", "~/notes"]}}}
@@ -69,10 +70,11 @@ def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool) 
 @click.option("--inlay-hints", is_flag=True, help="Show the number of backlinks behind notes and headings.")
 @daemon_options
 def lsp(invocation: Invocation, code_lens: bool, inlay_hints: bool) -> None:
-    """Serve an editor: completion, links, backlinks, renaming, diagnostics, and search by meaning.
+    """Serve an editor: completion, links, renaming and more.
 
-    The editor starts this command and talks to it over standard input and output, by the Language Server
-    Protocol. The vault of each note is the one around it. Nothing is written: the editor makes the edits.
+    Also backlinks, diagnostics and search by meaning. The editor starts this command and talks to it over
+    standard input and output, by the Language Server Protocol. The vault of each note is the one around it.
+    Nothing is written: the editor makes the edits.
 
     \b
     vim.lsp.start({ name = "vaultseek", cmd = { "vaultseek", "lsp" } })

@@ -27,9 +27,10 @@ _XDG_VARIABLES = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CAC
 @click.group()
 @shared_options
 def service() -> None:
-    """Run the daemon as a service that starts at login and restarts when it fails.
+    """Run the daemon as a service that starts at login.
 
-    Uses user units of systemd or an agent of launchd. Without either, use `vaultseek start`.
+    It is started again when it fails. Uses user units of systemd or an agent of launchd. Without either, use
+    `vaultseek start`.
     """
 
 

@@ -21,10 +21,10 @@ AGENTS = (
 @click.option("--yes", is_flag=True, help="With --install, write without asking.")
 @shared_options
 def skill(install: bool, yes: bool) -> int:
-    """Print instructions for agents that can run commands: when and how to search the notes.
+    """Print instructions for agents that run commands.
 
-    --install shows which files it would write, asks, and writes them. Agents that speak MCP need none:
-    `vaultseek mcp` tells them.
+    They say when and how to search the notes. --install shows which files it would write, asks, and writes
+    them. Agents that speak MCP need none: `vaultseek mcp` tells them.
 
     \b
     vaultseek skill --install

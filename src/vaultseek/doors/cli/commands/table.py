@@ -287,7 +287,11 @@ def _written(row: JSON, id: str) -> str:
     "--summary", metavar="COLUMN=NAME", multiple=True, help="Average, Sum, Earliest, … of a column."
 )
 @click.option(
-    "-n", "--limit", type=click.IntRange(1, limits.LISTED_ITEMS_MOST), metavar="N", help="At most N rows."
+    "-n",
+    "--limit",
+    type=click.IntRange(1, limits.LISTED_ITEMS_MOST),
+    metavar="N",
+    help=f"At most N rows, by default {limits.LISTED_ITEMS_MOST}; {limits.RESULTS} of a search by words.",
 )
 @click.option("--format", "format_", type=click.Choice(FORMATS), default=None, help="By default table.")
 @json_option()
@@ -305,10 +309,11 @@ def table(
     limit: int | None,
     format_: str | None,
 ) -> int:
-    """Show a base of Obsidian, the bases in a note, or the notes that a query finds, as a table.
+    """Show a base of Obsidian, or the notes of a query.
 
-    A base keeps its own columns; with a query they are chosen here. A column is a property, a fact such as
-    title or modified, or an expression of the language of Bases.
+    As a table, or, for a note with bases, as several. A base keeps its own columns; with a query they are
+    chosen here. A column is a property, a fact such as title or modified, or an expression of the language of
+    Bases.
 
     \b
     vaultseek table Books.base --view "Top rated"

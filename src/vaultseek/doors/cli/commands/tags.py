@@ -24,9 +24,9 @@ VALUE_COLUMNS = 40
 @json_option()
 @daemon_options
 def tags(invocation: Invocation, /) -> int:
-    """Show every tag and its number of notes, the commonest first.
+    """Show every tag and its number of notes.
 
-    The number in brackets includes nested tags.
+    The commonest come first. The number in brackets includes nested tags.
     """
     return print_answer(call_vault(invocation, "vault/tags"), invocation, "tags", _tags)
 
@@ -36,9 +36,9 @@ def tags(invocation: Invocation, /) -> int:
 @json_option()
 @daemon_options
 def properties(invocation: Invocation, /, name: str | None) -> int:
-    """Show every property and its most common values, or all values of the property NAME.
+    """Show the properties and their most common values.
 
-    The property of most notes comes first.
+    The property of most notes comes first. With NAME, all values of that one.
     """
     answer = call_vault(invocation, "vault/properties", name=name)
     if name is None:

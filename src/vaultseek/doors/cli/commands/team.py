@@ -21,7 +21,7 @@ def team() -> None:
 @json_option()
 @local_options
 def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
-    """Make a token with which the named vaults or folders can be searched.
+    """Make a token for some vaults or folders.
 
     It is printed once and not stored. Put its SHA-256 into the server's configuration, and give the token to
     its user.

@@ -74,10 +74,7 @@ def add(
 @json_option()
 @local_options
 def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
-    """Stop indexing and watching a vault. Its notes stay as they are.
-
-    At a searcher: forget a shard that is gone from the engine; with --delete-index one that no indexer keeps.
-    """
+    """Stop indexing and watching a vault. Its notes stay as they are."""
     answer = _call(invocation, "vault/remove", name, delete_index=delete_index)
     index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
     return print_result(answer, invocation, clean(f"removed {answer['path']}; {index}"))
@@ -98,7 +95,7 @@ def pause(invocation: Invocation, /, name: str) -> int:
 @json_option()
 @local_options
 def resume(invocation: Invocation, /, name: str) -> int:
-    """Watch a paused vault again, and index what has changed since."""
+    """Watch a paused vault again, and index what changed."""
     answer = _call(invocation, "vault/resume", name)
     return print_result(answer, invocation, clean(f"resumed {answer['path']}"))
 
