@@ -18,6 +18,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING, Graph
 from vaultseek.store.ledger import NoteRow
+from vaultseek.store.ledger.titles import with_own_title
 
 RELATED_POOL = 100
 """Notes that each lane contributes."""
@@ -40,7 +41,7 @@ DIRECT = 1.0
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
     """Return the ``limit`` notes most related to the one at ``row``, best first, with the lanes of each."""
     partial: list[JSON] = []
-    row = await asyncio.to_thread(vault.ledger.notes.with_own_title, row)
+    row = await asyncio.to_thread(with_own_title, row, vault.ledger)
     (semantic, template), links = await asyncio.gather(
         _semantic_scores(row, vault, partial), asyncio.to_thread(_link_scores, row, vault.graph, partial)
     )

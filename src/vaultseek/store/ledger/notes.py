@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -10,7 +9,7 @@ from vaultseek.base.model import NOT_EMBEDDED
 from vaultseek.base.text import fold
 from vaultseek.content.files.diff import FileState
 from vaultseek.content.files.scan import FileStat
-from vaultseek.content.markdown.title import file_stem, note_name
+from vaultseek.content.markdown.title import file_stem
 from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.files import ProblemTable
@@ -26,8 +25,6 @@ from vaultseek.store.ledger.rows import (
     note_rows,
 )
 
-SHARED_TITLE_NOTES = 10
-"""Notes with the same first heading, from which on it is no title."""
 CACHED_NOTES = 4000
 """Notes whose decoded rows are kept between two commits, some 2 kB each."""
 LAST_NOTE = 2**62
@@ -159,19 +156,6 @@ class NoteTable:
         """Return the note at a path."""
         row = self._database.one(f"SELECT {NOTE_COLUMNS} FROM notes WHERE path = ?", path)
         return None if row is None else note_row(row)
-
-    def with_own_title(self, row: NoteRow) -> NoteRow:
-        """Return the row; with its file's name as the title if many notes have the same first heading.
-
-        ``# Context`` in each of ten decisions is a section of a template, which tells none of them apart.
-        """
-        if row.title_is_name or any(name.casefold() == "title" for name in row.properties):
-            return row
-        found = "SELECT COUNT(*) FROM (SELECT 1 FROM names WHERE name = ? LIMIT ?)"
-        ((count,),) = self._database.all(found, fold(row.title), SHARED_TITLE_NOTES)
-        return (
-            row if count < SHARED_TITLE_NOTES else replace(row, title=note_name(row.path), title_is_name=True)
-        )
 
     def ids_by_name(self, name: str) -> set[int]:
         """Return the ids of notes whose title, alias or file name is ``name``, ignoring case."""

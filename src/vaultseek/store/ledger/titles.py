@@ -1,0 +1,23 @@
+"""Titles that tell notes apart."""
+
+from dataclasses import replace
+
+from vaultseek.base.text import fold
+from vaultseek.content.markdown.title import note_name
+from vaultseek.store.ledger.ledger import Ledger
+from vaultseek.store.ledger.rows import NoteRow
+
+SHARED_TITLE_NOTES = 10
+"""Notes with the same first heading, from which on it is no title."""
+
+
+def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
+    """Return the row; with its file's name as the title if many notes have the same first heading.
+
+    ``# Context`` in each of ten decisions is a section of a template, which tells none of them apart.
+    """
+    if row.title_is_name or any(name.casefold() == "title" for name in row.properties):
+        return row
+    found = "SELECT COUNT(*) FROM (SELECT 1 FROM names WHERE name = ? LIMIT ?)"
+    ((count,),) = ledger.select(found, fold(row.title), SHARED_TITLE_NOTES)
+    return row if count < SHARED_TITLE_NOTES else replace(row, title=note_name(row.path), title_is_name=True)
