@@ -290,6 +290,8 @@ WEIGHT = 100.0
 """Largest weight or factor of a ranking setting."""
 DATE_PROPERTIES = 20
 """Properties in `search.recency.properties`."""
+STATUSES = 50
+"""Statuses, folders or tags in `search.currency`."""
 EXPANSION_TERMS = 10
 """Largest `search.expansion.terms`."""
 RESCAN_SECONDS = 3600.0

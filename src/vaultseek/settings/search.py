@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from vaultseek.base import limits
+from vaultseek.base.currency import STATUSES, Rules
 from vaultseek.base.model import Mode
 from vaultseek.settings.sections import Section
 
@@ -56,6 +57,22 @@ class ExpansionSettings(Section):
     """Minimum similarity of a term to the query."""
 
 
+class CurrencySettings(Section):
+    """``[search.currency]``: the notes that no longer hold, beside those that name a successor or a date."""
+
+    statuses: tuple[str, ...] = Field(default=STATUSES, strict=False, max_length=limits.STATUSES)
+    """Values of the property ``status`` of notes that no longer hold; case does not matter."""
+    folders: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
+    """Folders of notes that no longer hold, such as "Archive"."""
+    tags: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.STATUSES)
+    """Tags of notes that no longer hold, such as "archived"; tags nested under them count, too."""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules by which notes are outdated."""
+        return Rules(self.statuses, self.folders, self.tags)
+
+
 class SearchSettings(Section):
     """``[search]``: how searches rank; every key can also be set for a single search."""
 
@@ -92,6 +109,8 @@ class SearchSettings(Section):
     """No results if none of the top ten reaches this confidence; 0 turns this off."""
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
     """Factor for notes that contain an identifier from the query."""
+    times: bool = True
+    """Prefer notes of the time that a question names, such as *last week*."""
     learn: bool = True
     """Record which notes are opened from which queries, in the index, and rank these notes higher."""
     rerank_enabled: bool = False
@@ -104,6 +123,7 @@ class SearchSettings(Section):
     """Time limit for reranking in seconds; results that it did not get to keep their places."""
     recency: RecencySettings = RecencySettings()
     expansion: ExpansionSettings = ExpansionSettings()
+    currency: CurrencySettings = CurrencySettings()
 
     other_names: ClassVar[Mapping[str, str]] = {
         "rrf_keyword_weight": "keyword_weight",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vaultseek.base.currency import NOTHING_STATED, Stated
 from vaultseek.base.model import Task
 from vaultseek.base.when import When
 from vaultseek.content.query.facts import Scope
@@ -54,6 +55,8 @@ class Facts:
     backlinks: Sequence[str] = ()
     headings: Sequence[str] = ()
     tasks: Sequence[Task] = ()
+    stated: Stated = NOTHING_STATED
+    has_successor: bool = False
 
     def passages(self, scope: Scope) -> Iterable[str]:
         if scope == "content":

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Literal, Protocol
 
+from vaultseek.base.currency import Stated
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import is_unspaced
 from vaultseek.base.when import When
@@ -56,6 +57,14 @@ class NoteFacts(Protocol):
 
     @property
     def tasks(self) -> Sequence[Task]: ...
+
+    @property
+    def stated(self) -> Stated:
+        """The note's own words about its currency."""
+
+    @property
+    def has_successor(self) -> bool:
+        """True if the note names a successor, or another note says that it replaces this one."""
 
     def passages(self, scope: Scope) -> Iterable[str]:
         """Yield the note's text as a whole, by section, by line, or by paragraph, list item and quote.

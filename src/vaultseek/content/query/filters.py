@@ -16,6 +16,7 @@ from datetime import datetime, tzinfo
 from functools import lru_cache
 from typing import Any, Literal
 
+from vaultseek.base.currency import Rules, State, state_of
 from vaultseek.base.model import Task
 from vaultseek.base.text import fold
 from vaultseek.base.when import When
@@ -286,6 +287,28 @@ class Linked:
 
 
 @dataclass(frozen=True, slots=True)
+class IsOutdated:
+    """Notes that are superseded, or past their date, on the ISO day ``today`` by these rules."""
+
+    state: State
+    today: str
+    rules: Rules
+
+    def matches(self, facts: NoteFacts) -> bool:
+        return self.state == state_of(
+            facts.stated,
+            facts.path,
+            facts.tags,
+            has_successor=facts.has_successor,
+            rules=self.rules,
+            today=self.today,
+        )
+
+    def __str__(self) -> str:
+        return self.state
+
+
+@dataclass(frozen=True, slots=True)
 class HasProperty:
     """Notes with the property, whatever its value; if ``is_null`` without one, which "" and [] are."""
 
@@ -417,7 +440,7 @@ class Dated:
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare
 OfOneFact = HasTask | HasName | NameMatches | PropertyFilter
 """Conditions on one fact, which their ``stored`` names."""
-Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | OfOneFact
+Filter = And | Or | Not | Contains | Matches | Within | Tag | Linked | Dated | IsOutdated | OfOneFact
 
 
 def matches(condition: Filter | None, facts: NoteFacts) -> bool:

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from vaultseek.base import limits
+from vaultseek.base.currency import Rules
 from vaultseek.base.model import JSON
 from vaultseek.base.text import blank_controls
 from vaultseek.base.when import present
 from vaultseek.content.query.filters import Filter, HasTask, Within, conjuncts, leaves, texts_of
+from vaultseek.content.query.operators import Reading
 from vaultseek.content.query.syntax import parse_tree
 from vaultseek.content.query.tree import Condition, Node, Phrase, Word, required_filter, required_leaves
 from vaultseek.errors import BadQuery
@@ -34,7 +36,8 @@ class Query:
 
     ``rank_text`` holds the words to rank by, in order; ``phrases`` those of them in quotes, which the filter
     requires as well. ``notes`` are sentences about repairs and about operators read as words. Terms that are
-    ``doubtful`` are conditions only if the vault has such a property or extension.
+    ``doubtful`` are conditions only if the vault has such a property or extension. ``reads_time`` is
+    false after ``when:any``.
     """
 
     text: str
@@ -43,6 +46,7 @@ class Query:
     phrases: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     doubtful: tuple[tuple[str, Filter], ...] = ()
+    reads_time: bool = True
 
     @property
     def is_empty(self) -> bool:
@@ -65,17 +69,19 @@ class Query:
         }
 
 
-def parse_query(text: str, *, now: datetime | None = None, words: Collection[str] = ()) -> Query:
+def parse_query(
+    text: str, *, now: datetime | None = None, words: Collection[str] = (), rules: Rules | None = None
+) -> Query:
     """Parse ``text``; relative dates count from ``now``, by default the reader's local time.
 
-    The doubtful terms ``words`` are read as words.
+    The doubtful terms ``words`` are read as words. ``rules`` say which notes are outdated.
 
     Raises BadQuery for more than ``limits.QUERY_CHARS`` characters (before parsing), more than
     ``limits.QUERY_TERMS`` conditions or parentheses deeper than ``limits.QUERY_DEPTH``; for nothing else.
     """
     _check_length(text)
     normal = unicodedata.normalize("NFC", blank_controls(text))
-    tree, notes, doubtful = parse_tree(normal, now or present(), words)
+    tree, notes, doubtful, reads_time = parse_tree(normal, Reading(now or present(), rules or Rules()), words)
     condition = required_filter(tree)
     if (count := _count(condition)) > limits.QUERY_TERMS:
         raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
@@ -87,6 +93,7 @@ def parse_query(text: str, *, now: datetime | None = None, words: Collection[str
         phrases=tuple(dict.fromkeys(leaf.text for leaf in required if isinstance(leaf, Phrase))),
         notes=notes,
         doubtful=doubtful,
+        reads_time=reads_time,
     )
 
 
@@ -104,7 +111,7 @@ def _rank_words(required: Sequence[Node]) -> Iterator[str]:
 def plain_query(text: str) -> Query:
     """Return ``text`` as words alone, without parsing operators. Raises BadQuery if it is too long."""
     _check_length(text, limits.PASSAGE_CHARS)
-    return Query(text, rank_text=" ".join(text.split()))
+    return Query(text, rank_text=" ".join(text.split()), reads_time=False)
 
 
 def _check_length(text: str, most: int = limits.QUERY_CHARS) -> None:

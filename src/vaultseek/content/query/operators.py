@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import cast
+from typing import NamedTuple, cast
 
+from vaultseek.base.currency import Rules
 from vaultseek.base.text import SHOWN_CHARS, fold
 from vaultseek.content.kinds import KINDS, Kind
 from vaultseek.content.query.dates import Period, parse_period
@@ -18,8 +20,10 @@ from vaultseek.content.query.filters import (
     HasName,
     HasProperty,
     HasTask,
+    IsOutdated,
     Linked,
     NameMatches,
+    Or,
     PropertyCompare,
     PropertyEquals,
     PropertyMatches,
@@ -29,11 +33,20 @@ from vaultseek.content.query.filters import (
     Written,
     any_of,
     is_bound,
+    negated,
 )
 from vaultseek.content.query.tree import Condition, Expression, Node, Phrase, Word, text_filter, to_filter
 
-Operator = Callable[[Node, datetime], Condition | None]
-"""Makes a condition from a value and the current time; None for an invalid value."""
+
+class Reading(NamedTuple):
+    """The time that a query is read at, and the rules by which notes are outdated."""
+
+    now: datetime
+    rules: Rules = Rules()
+
+
+Operator = Callable[[Node, Reading], Condition | None]
+"""Makes a condition from a value; None for an invalid one."""
 
 
 def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
@@ -124,7 +137,7 @@ def _of_each(make: Callable[[str], Filter | None], written: Written | None = Non
             return path_filter(f"/{leaf.text}/")
         return NameMatches(written, leaf.text)
 
-    def condition(value: Node, now: datetime) -> Condition | None:
+    def condition(value: Node, reading: Reading) -> Condition | None:
         filter = to_filter(value, leaf_filter)
         return Condition(filter) if filter else None
 
@@ -135,7 +148,7 @@ _FOLDER = re.compile(r"[\w\s/-]*")
 
 
 def _within(scope: Scope) -> Operator:
-    def condition(value: Node, now: datetime) -> Condition | None:
+    def condition(value: Node, reading: Reading) -> Condition | None:
         test = to_filter(value, text_filter)
         return Condition(Within(scope, test)) if test else None
 
@@ -143,21 +156,29 @@ def _within(scope: Scope) -> Operator:
 
 
 def _task(state: TaskState) -> Operator:
-    def condition(value: Node, now: datetime) -> Condition | None:
+    def condition(value: Node, reading: Reading) -> Condition | None:
         return Condition(HasTask(state, to_filter(value, text_filter)))
 
     return condition
 
 
 def _dated(make: Callable[[Period], Filter]) -> Operator:
-    def condition(value: Node, now: datetime) -> Condition | None:
+    def condition(value: Node, reading: Reading) -> Condition | None:
         def of_period(text: str) -> Filter | None:
-            period = parse_period(text, now)
+            period = parse_period(text, reading.now)
             return make(period) if period else None
 
-        return _of_each(of_period)(value, now)
+        return _of_each(of_period)(value, reading)
 
     return condition
+
+
+def _state(value: Node, reading: Reading) -> Condition | None:
+    """Return the condition of ``is:superseded``, ``is:stale``, or ``is:current`` for all other notes."""
+    superseded = IsOutdated("superseded", reading.now.date().isoformat(), reading.rules)
+    stale = replace(superseded, state="stale")
+    states = {"superseded": superseded, "stale": stale, "current": negated(Or((superseded, stale)))}
+    return _of_each(lambda text: states.get(fold(text)))(value, reading)
 
 
 def _extensions(text: str) -> Filter | None:
@@ -194,6 +215,8 @@ OPERATORS: Mapping[str, Operator] = {
     "file": _of_each(partial(HasName, "file name"), "file name"),
     "ext": _of_each(_extensions),
     "kind": _of_each(_kind),
+    "is": _state,
+    "when": lambda value, reading: None,  # when:any is no condition
     "alias": _of_each(partial(HasName, "alias"), "alias"),
     "heading": _of_each(partial(HasName, "heading"), "heading"),
     "link": _of_each(_link_target),

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Collection
-from datetime import datetime
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -14,7 +13,13 @@ from vaultseek.base.text import SHOWN_CHARS
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.query.expression import FLAGS
 from vaultseek.content.query.filters import Filter, HasName
-from vaultseek.content.query.operators import EXPRESSION_OPERATORS, EXTENSIONS, OPERATORS, property_filter
+from vaultseek.content.query.operators import (
+    EXPRESSION_OPERATORS,
+    EXTENSIONS,
+    OPERATORS,
+    Reading,
+    property_filter,
+)
 from vaultseek.content.query.tree import NOTHING, All, Any, Condition, Expression, Negated, Node, Phrase, Word
 from vaultseek.errors import BadQuery
 
@@ -29,16 +34,17 @@ class Tree(NamedTuple):
     root: Node
     notes: tuple[str, ...]
     doubtful: tuple[tuple[str, Filter], ...]
+    reads_time: bool
 
 
-def parse_tree(text: str, now: datetime, words: Collection[str] = ()) -> Tree:
+def parse_tree(text: str, reading: Reading, words: Collection[str] = ()) -> Tree:
     """Parse ``text``, which has no control characters. Raises BadQuery if parentheses nest too deep.
 
     The terms ``words``, which were ``doubtful``, are read as words.
     """
-    parser = _Parser(text, now, words)
+    parser = _Parser(text, reading, words)
     root = parser.alternatives()
-    return Tree(root, tuple(dict.fromkeys(parser.notes)), tuple(parser.doubtful))
+    return Tree(root, tuple(dict.fromkeys(parser.notes)), tuple(parser.doubtful), parser.reads_time)
 
 
 _QUOTES = dict.fromkeys(map(ord, "“”„‟"), '"')
@@ -62,16 +68,17 @@ class _Parser:
     ``text`` has straight quotes in place of those ``written``, which an expression is read with.
     """
 
-    def __init__(self, text: str, now: datetime, words: Collection[str]) -> None:
+    def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:
         self.text = text.translate(_QUOTES)
         self.written = text
-        self.now = now
+        self.reading = reading
         self.position = 0
         self.depth = 0
         self.in_value = False
         self.in_text = True
         self.notes: list[str] = []
         self.words = words
+        self.reads_time = True
         self.doubtful: list[tuple[str, Filter]] = []
 
     def alternatives(self) -> Node:
@@ -223,8 +230,12 @@ class _Parser:
             return None
         start, self.position = self.position, match.end()
         outer, self.in_text = self.in_text, match[1].lower() in EXPRESSION_OPERATORS
-        condition = operator(self._value(), self.now)
+        value = self._value()
+        condition = operator(value, self.reading)
         self.in_text = outer
+        if match[1].lower() == "when" and value == Word("any"):
+            self.reads_time = False
+            return NOTHING
         if condition is None:
             expected = _EXPECTED.get(match[1].lower())
             term = self.text[start : self.position][:SHOWN_CHARS]
@@ -301,7 +312,11 @@ _OF_CASE = ("match-case", "ignore-case")  # operators of Obsidian
 _A_VALUE = "something to look for after the colon"
 _EXPECTED = dict.fromkeys(
     ("before", "after", "created", "modified"), "a date such as 2026-01-31, 2026-01, 7d or 'last week'"
-) | {"kind": f"one of {', '.join(KINDS)}"}
+) | {
+    "kind": f"one of {', '.join(KINDS)}",
+    "is": "current, superseded or stale",
+    "when": "any, for words that are no time",
+}
 
 
 def _word(text: str) -> Node:

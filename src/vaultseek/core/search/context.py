@@ -11,6 +11,7 @@ from vaultseek.base.text import fold_case, remove_hidden, tokens
 from vaultseek.base.when import dates, iso_time
 from vaultseek.content.markdown.split import LINE, SENTENCE
 from vaultseek.core.search.certainty import LESS_CERTAIN, less_certain
+from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.passages import passage_scores
 from vaultseek.core.search.snippet import preview
 from vaultseek.core.search.trace import Trace
@@ -68,6 +69,7 @@ class Evidence:
     use: float
     focus: int = 0
     """The offset in the text of the place that matches best."""
+    currency: Currency | None = None
     is_cut: bool = False
 
     @property
@@ -85,6 +87,8 @@ class Evidence:
         days = dates(self.row.created.text, iso_time(self.row.modified))
         # A bar in a name could forge a date.
         about = f"- {_plain(self.place)} | {_plain(' > '.join(headings))} | {days}"
+        if self.currency is not None:
+            about += f" | {_plain(self.currency.text)}"
         lines = (f"  {line}".rstrip() for line in self.chunk.text.strip("\n").split("\n"))
         return remove_hidden("\n".join([" ".join(about.split()), *lines]))
 
@@ -104,6 +108,7 @@ class Evidence:
             "end_line": self.chunk.end_line,
             "modified": iso_time(self.row.modified),
             "created": self.row.created.text,
+            "currency": None if self.currency is None else self.currency.as_json(),
             "text": self.chunk.text,
             "cut": self.is_cut,
         }
@@ -170,10 +175,11 @@ def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
             if certainty < LESS_CERTAIN and candidate is not trace.results[0]:
                 uses = {number: certainty}
                 break
+        currency = trace.currencies.get(row.path)
         for number, use in uses.items():
             chunk = chunks[number]
             shown = preview(chunk, FOCUS_CHARS, trace.matcher, row.language, shared=trace.shared)
-            yield Evidence(row, chunk, outlines[row.id].index(number), use, shown.offset)
+            yield Evidence(row, chunk, outlines[row.id].index(number), use, shown.offset, currency=currency)
 
 
 def _is_one_section(first: Chunk, second: Chunk) -> bool:

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from vaultseek.base.currency import Stated
 from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
@@ -32,6 +33,7 @@ from vaultseek.content.query.filters import (
     Filter,
     HasName,
     HasProperty,
+    IsOutdated,
     Linked,
     Matches,
     NameMatches,
@@ -141,6 +143,8 @@ def _narrow(part: Filter, ledger: Ledger, remaining: Ids | None) -> Ids:
             ids = _with_tag(part, ledger)
         case Dated():
             ids = _in_period(part, ledger)
+        case IsOutdated():
+            ids = _outdated(part, ledger)
         case Linked():
             ids = _linking_to(part, ledger) if part.by == "links" else _linked_from(part, ledger)
         case _:
@@ -168,6 +172,17 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
         )
         rows = ledger.select(sql, *moments, *bounds(part.start, part.end, of_moments=False))
     return {row[0] for row in rows}
+
+
+def _outdated(part: IsOutdated, ledger: Ledger) -> Ids:
+    replaced = set(ledger.successions.replaced())
+    candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
+    for tag in part.rules.tags:
+        candidates |= _with_tag(Tag(tag), ledger)
+    for folder in part.rules.folders:
+        candidates |= _in_column(HasName("folder", folder), ledger)
+    notes = _facts(sorted(candidates), ledger)
+    return {number for number, facts in notes if part.matches(facts)}
 
 
 def _linking_to(part: Linked, ledger: Ledger) -> Ids:
@@ -282,7 +297,9 @@ _WORDED = ("path", "title", "aliases", "properties")
 
 # -- facts about notes, read from the ledger
 
-COLUMNS = "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind"
+COLUMNS = (
+    "id, path, title, aliases, tags, headings, tasks, properties, modified, created, created_kind, currency"
+)
 """The columns of a row that ``LedgerFacts`` are made of."""
 
 
@@ -344,6 +361,14 @@ class LedgerFacts:
     @cached_property
     def backlinks(self) -> Collection[str]:
         return [row.source for row in self._ledger.links.to_paths([self.path])]
+
+    @property
+    def stated(self) -> Stated:
+        return Stated(*json.loads(self._row[11]))
+
+    @property
+    def has_successor(self) -> bool:
+        return bool(self._ledger.successions.successors({self._row[0]: self.path}))
 
     def passages(self, scope: Scope) -> Iterable[str]:
         number: int = self._row[0]

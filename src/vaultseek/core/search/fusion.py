@@ -42,6 +42,7 @@ from vaultseek.core.search.lanes import (
     contributions,
     ranked_scores,
 )
+from vaultseek.core.search.time_in_question import time_factor
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ class Signals:
     title, alias or file name is the query (candidates even if no lane proposes them), and ``prefix_named``
     those with one that begins with what is being typed, in the order in which they come first. ``misnamed``
     notes have another word with the same stem for a name, and ``with_word`` are the notes that have the
-    query's own word. ``joined`` has by note those that a link joins to it, with the strength of the link
-    times the share of the query's words that the two have together.
+    query's own word. ``times`` is how far notes lie in the time of the question. ``joined`` has by note those
+    that a link joins to it, with the strength of the link times the share of the query's words that the two
+    have together.
     """
 
     age_days: Mapping[str, float] = field(default_factory=dict)
@@ -64,6 +66,7 @@ class Signals:
     with_word: Collection[str] = ()
     exactly_named: Collection[str] = ()
     prefix_named: Sequence[str] = ()
+    times: Mapping[str, float] = field(default_factory=dict)
     joined: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
@@ -72,7 +75,8 @@ class Candidate(NamedTuple):
 
     ``via_graph`` notes gain by no direct lane; ``bound`` is the factor that holds such a note under the
     ceiling; ``joined`` the factor for a note that a link joins to a better one. ``name_bonus`` is added for
-    the note's name, ``opened`` for having been opened before; all scores are divided by ``best``.
+    the note's name, ``opened`` for having been opened before, ``succession`` for what it
+    replaces; all scores are divided by ``best``. ``time`` is the factor for the time of the question.
     """
 
     note: str
@@ -88,6 +92,8 @@ class Candidate(NamedTuple):
     name_bonus: float = 0.0
     best: float = 0.0
     opened: float = 0.0
+    succession: float = 0.0
+    time: float = 1.0
 
     @property
     def gain(self) -> float:
@@ -102,8 +108,10 @@ class Candidate(NamedTuple):
     @property
     def recomputed(self) -> float:
         """The score, made of the other figures."""
-        value = final_score(self.gain, self.recency, self.anchor)
-        return shown_score(value * self.bound * self.joined + self.name_bonus + self.opened, self.best)
+        value = final_score(self.gain, self.recency, self.anchor) * self.time
+        return shown_score(
+            value * self.bound * self.joined + self.name_bonus + self.opened + self.succession, self.best
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +186,10 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
     factors = [_factors(note, fusion, signals) for note in notes]
     by_link = {note: each.gain for note, each in neighbours.items()}
     lane_gain = [combined.lane_gain.get(note, 0.0) + by_link.get(note, 0.0) for note in notes]
-    scores = [final_score(gain, *each) for gain, each in zip(lane_gain, factors, strict=True)]
+    times = [time_factor(signals.times.get(note, 0.0)) for note in notes]
+    scores = [
+        final_score(gain, *each) * time for gain, each, time in zip(lane_gain, factors, times, strict=True)
+    ]
     graph_only = [
         note in neighbours and combined.lane_gain.get(note, 0.0) <= 0 and note not in named for note in notes
     ]
@@ -202,6 +213,7 @@ def order(combined: Combined, graph: Lane | None, fusion: Fusion, signals: Signa
             graph_only[place],
             name_bonuses[place],
             best,
+            time=times[place],
         )
         for place, note in enumerate(notes)
     ]

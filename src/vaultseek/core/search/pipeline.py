@@ -17,13 +17,16 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
+from vaultseek.base.when import present
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.boilerplate import boilerplate
 from vaultseek.core.search.certainty import certainties
+from vaultseek.core.search.currency import currency_of, placed
 from vaultseek.core.search.filter import FilterResult, filter_notes, knows
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.opened import opened_before, raised
@@ -167,6 +170,12 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             matcher=ExpressionMatcher(patterns, matcher) if patterns else matcher,
             shared=boilerplate(ledger),
+            currencies=currency_of(
+                [ranking.notes[each.note] for each in ranking.candidates[: limits.RESULTS]],
+                ledger,
+                parsed.request.settings.currency.rules,
+                present().date().isoformat(),
+            ),
         )
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
@@ -232,7 +241,9 @@ class Searcher:
         parsed, retrieval = evidence.parsed, evidence.retrieval
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selected.results)
-        results = reranking.results[: parsed.limit]
+        results, ranking, currencies = placed(
+            reranking.results, ranking, parsed, _ids(evidence.filtered), self._vault.ledger
+        )
         # No note is less certain because another one was opened before.
         judged = reranking.results if reranking.scores else selection.results
         certain = certainties(
@@ -242,7 +253,8 @@ class Searcher:
             doubtful={place for place, each in enumerate(judged) if each.note in ranking.misnamed},
         )
         by_note = dict(zip((each.note for each in judged), certain, strict=True))
-        lifted = accumulate((by_note[each.note] for each in reversed(reranking.results)), max)
+        order = [*results, *reranking.results[parsed.limit :]]
+        lifted = accumulate((by_note.get(each.note, 0.0) for each in reversed(order)), max)
         shown = [ranking.notes[candidate.note] for candidate in results]
         rows = shown[: parsed.previews]
         with clock.stage("passages"):
@@ -267,8 +279,9 @@ class Searcher:
             milliseconds=dict(clock.milliseconds),
             matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
             shared=boilerplate(self._vault.ledger),
-            certainties=dict(zip((each.note for each in reversed(reranking.results)), lifted, strict=True)),
+            certainties=dict(zip((each.note for each in reversed(order)), lifted, strict=True)),
             weak=selection.weak,
+            currencies=currencies,
             substitutes=substitutes(retrieval, shown, passages, self._vault.keyword_index.span_finder),
         )
 

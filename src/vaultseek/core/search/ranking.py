@@ -54,6 +54,7 @@ from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.scoring import ScoredLanes, judge
+from vaultseek.core.search.time_in_question import notes_of, time_shares
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.graph import GRAPH_MISSING
@@ -111,7 +112,8 @@ def rank(
     fusion = _fusion(settings, lanes.norm)
     best = lanes.best(parsed.ranked, parsed.depth, fusion)
     leading = set(lanes.first(LEADING_NOTES))  # candidates whatever the limit is
-    proposed = {*best, *leading, *with_name, *prefix_named}
+    of_time = those_within(notes_of(parsed.time, ledger), allowed)
+    proposed = {*best, *leading, *with_name, *prefix_named, *of_time}
     notes: Mapping[int, NoteRow] = ledger.notes.by_id(sorted(proposed))
     finished = not (parsed.is_unfinished or retrieval.continued)
     names = match_names(parsed, keyword, notes, span_finder, finished=finished)
@@ -129,6 +131,7 @@ def rank(
         names={notes[id].path: share for id, share in names.shares.items()},
         misnamed={notes[id].path for id in misnamed},
         with_word={notes[id].path for id in with_word},
+        times=time_shares(parsed.time, notes, ledger),
     )
     direct = [lane.proposing(parsed.depth, notes) for lane in lanes]
     combined = combine(direct, fusion)
@@ -140,7 +143,7 @@ def rank(
         words = _query_words(parsed, keyword)
         neighbours = neighbour_evidence(words, seeds, notes, graph, ledger, allowed)
         links = Lane("graph", settings.graph_weight, list(starmap(LaneHit, neighbours.evidence.items())))
-        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes)
+        signals = _with_neighbours(signals, parsed, keyword, notes, neighbours.notes, ledger)
         notes = neighbours.notes
         known = [replace(lane, known=each.of(notes)) for lane, each in zip(direct, lanes, strict=True)]
         combined = complete(combined, known, fusion)
@@ -210,11 +213,17 @@ def _with_neighbours(
     keyword: KeywordAnswer | None,
     known: Mapping[int, NoteRow],
     notes: Mapping[int, NoteRow],
+    ledger: Ledger,
 ) -> Signals:
     added = {id: row for id, row in notes.items() if id not in known}
     ages = _ages(added.values(), parsed.request.settings)
     anchors = anchor_shares(parsed.profile.anchors, keyword, added)
-    return replace(signals, age_days={**signals.age_days, **ages}, anchors={**signals.anchors, **anchors})
+    return replace(
+        signals,
+        age_days={**signals.age_days, **ages},
+        anchors={**signals.anchors, **anchors},
+        times={**signals.times, **time_shares(parsed.time, added, ledger)},
+    )
 
 
 def _misnamed(

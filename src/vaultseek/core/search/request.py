@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vaultseek.base import limits
+from vaultseek.base.currency import Rules
 from vaultseek.base.model import Mode
 from vaultseek.base.text import quote
 from vaultseek.base.when import present
@@ -17,7 +18,9 @@ from vaultseek.content.query.fields import from_fields
 from vaultseek.content.query.filters import Contains, all_of, patterns_of
 from vaultseek.content.query.grammar import Query, parse_query, plain_query
 from vaultseek.content.query.profile import Profile, profile_query
+from vaultseek.content.query.times import SpokenTime
 from vaultseek.core.search import formula
+from vaultseek.core.search.time_in_question import read_time
 from vaultseek.errors import BadQuery
 from vaultseek.settings.search import SearchSettings
 
@@ -55,6 +58,8 @@ class ParsedRequest:
     query: Query
     profile: Profile
     limit: int
+    time: SpokenTime | None = None
+    """The time that the query names."""
     expressions: Budget | None = None
     """Time for regular expressions; None if there are none."""
     end: float | None = None
@@ -117,14 +122,21 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
 
     Raises BadQuery for what cannot be searched for.
     """
-    query = parse_with_fields(request.query, request.fields, plain=request.plain, words=words)
+    query = parse_with_fields(
+        request.query, request.fields, plain=request.plain, words=words, rules=request.settings.currency.rules
+    )
     if not (request.typing or any(map(str.isalnum, query.rank_text))):
         # Neither lane knows signs, so notes are read for them, which is too much for each key.
         signs = (Contains(each) for each in query.rank_text.split())
         query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
+    time = None
+    if request.settings.times:
+        query, time = read_time(query)
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
     profile = profile_query(query, request.settings.profile)
-    return ParsedRequest(request, query, profile, request.limit or listing).with_deadline(request.seconds)
+    return ParsedRequest(request, query, profile, request.limit or listing, time).with_deadline(
+        request.seconds
+    )
 
 
 def _time_for_expressions(query: Query, deadline: float | None) -> Budget | None:
@@ -141,15 +153,22 @@ _OF_DEADLINE = 0.8
 
 
 def parse_with_fields(
-    text: str, fields: Mapping[str, Any], *, plain: bool = False, words: Collection[str] = ()
+    text: str,
+    fields: Mapping[str, Any],
+    *,
+    plain: bool = False,
+    words: Collection[str] = (),
+    rules: Rules | None = None,
 ) -> Query:
     """Parse ``text`` and add the filters of ``fields``; relative dates count from now.
+
+    ``rules`` say which notes are outdated.
 
     ``plain`` takes the text for words, ``words`` some of its terms. Raises BadQuery for what cannot be
     searched for.
     """
     now = present()
-    query = plain_query(text) if plain else parse_query(text, now=now, words=words)
+    query = plain_query(text) if plain else parse_query(text, now=now, words=words, rules=rules)
     by_fields = from_fields(fields, now=now)
     if by_fields is not None:
         query = replace(query, filter=all_of((query.filter, by_fields)))

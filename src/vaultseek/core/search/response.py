@@ -10,11 +10,13 @@ from vaultseek.base.text import one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
 from vaultseek.core.search.certainty import less_certain
+from vaultseek.core.search.currency import STRUCK
 from vaultseek.core.search.formula import recency_share
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.lanes import DIRECT_LANES
 from vaultseek.core.search.snippet import Preview, preview
 from vaultseek.core.search.substitutes import as_typed, searched_instead
+from vaultseek.core.search.time_in_question import NO_TIME
 from vaultseek.core.search.trace import Trace
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
@@ -53,7 +55,8 @@ def head(trace: Trace) -> JSON:
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
         "weak": trace.weak,
         "index": trace.index_state,
-        "interpreted": query.interpreted | {"notes": [*query.notes, *_remarks(trace)]},
+        "interpreted": query.interpreted
+        | {"time": _time(trace), "notes": [*query.notes, *_time_remarks(trace), *_remarks(trace)]},
     }
     if trace.nearest is not None:
         confidence = round(trace.confidence(trace.nearest), 4)
@@ -103,6 +106,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "recency": candidate.recency,
         "rerank": _reranked(candidate, trace, explain=explain),
     }
+    if answered["currency"] is None and _is_struck(row, answered["line"]):
+        answered["currency"] = STRUCK.as_json()
     if trace.parsed.request.passages > 1:
         further = trace.further.get(row.id, ())
         answered["passages"] = [_passage(each, _preview(each, row, trace)) for each in further]
@@ -113,6 +118,10 @@ def _line_text(chunk: Chunk, line: int) -> str:
     """Return a line as a reader sees it; as it is written if a reader sees nothing, as of a comment."""
     seen = chunk.text.split("\n")[line]
     return one_line(seen if seen.strip() else chunk.source.split("\n")[line], limits.PREVIEW_CHARS)
+
+
+def _is_struck(row: NoteRow, line: int) -> bool:
+    return any(first <= line <= last for first, last in row.stated.struck)
 
 
 def _preview(chunk: Chunk, row: NoteRow, trace: Trace) -> Preview:
@@ -201,7 +210,22 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
         "created": row.created.text,
         "heading_path": [],
         "start_line": 1,
+        "currency": None if (currency := trace.currencies.get(row.path)) is None else currency.as_json(),
     }
+
+
+def _time(trace: Trace) -> JSON | None:
+    """Return the time that the query names, as part of the answer."""
+    time = trace.parsed.time
+    if time is None:
+        return None
+    first, last = time.days
+    return {"text": time.text, "first": first.isoformat(), "last": last.isoformat()}
+
+
+def _time_remarks(trace: Trace) -> Iterator[str]:
+    if (time := trace.parsed.time) is not None:
+        yield f"notes of {time.described} come higher; {NO_TIME} makes these words"
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
@@ -252,8 +276,10 @@ def _arithmetic(candidate: Candidate) -> JSON:
         "anchors": candidate.anchor,
         "bound": candidate.bound,
         "joined": candidate.joined,
+        "time": candidate.time,
         "name": candidate.name_bonus,
         "opened": candidate.opened,
+        "succession": candidate.succession,
         "best": candidate.best,
     }
 

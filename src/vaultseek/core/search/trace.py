@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from vaultseek.base.model import JSON, Chunk, Reason
+from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.filter import FilterResult
 from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.ranking import Ranking
@@ -24,7 +25,8 @@ class Trace:
     lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews, which
     leave out the lines that many notes have ``shared``. ``certainties`` are by path, those after the limit
     among them, none in a listing; ``weak`` is that of the selection. ``substitutes`` are the words of the
-    results for each word of the query that they stand in for.
+    results for each word of the query that they stand in for. ``currencies`` are by path, those of results
+    that are not current.
     """
 
     parsed: ParsedRequest
@@ -45,6 +47,7 @@ class Trace:
     certainties: Mapping[str, float] = field(default_factory=dict)
     weak: bool = False
     substitutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    currencies: Mapping[str, Currency] = field(default_factory=dict)
 
     def confidence(self, candidate: Candidate) -> float:
         """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""

@@ -27,8 +27,10 @@ _STEPS = (
     ("anchors", "x", "anchors", 1.0),
     ("bound", "x", "bound", 1.0),
     ("joined", "x", "joined", 1.0),
+    ("time", "x", "time", 1.0),
     ("name", "+", "name", 0.0),
     ("opened or pinned", "+", "opened", 0.0),
+    ("successor", "+", "succession", 0.0),
     ("best", "/", "best", None),
 )
 """The steps from the lanes to the score: name, sign, key, and the value that changes nothing."""
@@ -105,6 +107,10 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
     yield f"{rank}  {terminal.paint(title, 'bold')}" + (gap + _score(result, terminal) if scored else "")
     margin = " " * _INDENT
     yield margin + _place(result, answer, terminal, now)
+    if currency := result.get("currency"):
+        yield margin + terminal.paint(
+            terminal.fit(clean(currency["text"]), terminal.width - _INDENT), "yellow"
+        )
     for line in _passage(result, terminal):
         yield margin + line
     for passage in result.get("passages") or ():

@@ -6,10 +6,11 @@ import re
 from vaultseek.settings.engine import EngineOptions
 from vaultseek.store.ledger.schema import read_tables
 
-VERSION = 4
+VERSION = 5
 """Part of the names of schemas: another version fills others."""
 LEDGER_TABLES = (
-    "notes", "chunks", "tags", "names", "links", "attachments", "problems", "removed", "unsynced",
+    "notes", "chunks", "tags", "names", "links", "successions", "days", "attachments", "problems", "removed",
+    "unsynced",
 )  # fmt: skip
 """The tables of the ledger that a shard has."""
 LEDGER_VIEWS = ("spaces", "languages", "row_counts")

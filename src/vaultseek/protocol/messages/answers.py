@@ -99,8 +99,8 @@ class Reranked(Answer):
 class Arithmetic(Answer):
     """The figures that a score is made of.
 
-    ``score = min(1, (gain * recency * anchors * bound * joined + name + opened) / best)``;
-    1 if ``best`` is 0.
+    ``score = min(1, (gain * recency * anchors * bound * joined * time + name + opened + succession)
+    / best)``; 1 if ``best`` is 0.
     """
 
     gain: float
@@ -113,12 +113,39 @@ class Arithmetic(Answer):
     """Factor that keeps notes by link alone, or named by another word with the same stem, below others."""
     joined: float
     """Factor for a note that a link joins to a better one, if the two have much of the query together."""
+    time: float
+    """Factor for a note of the time that the query names."""
     name: float
     """Gain of a note whose name is the query."""
     opened: float
     """Gain of a note that was opened from this query before, or is pinned to it."""
+    succession: float
+    """Gain of a note that replaces a better result."""
     best: float
     """The value that all scores are divided by."""
+
+
+class Successor(Answer):
+    """A note that replaces another one."""
+
+    path: str
+    title: str
+
+
+class Currency(Answer):
+    """The reason why a note, or the passage shown of it, no longer holds."""
+
+    state: str
+    """``superseded``: by other notes, or by its own word; ``stale``: past its date; ``struck``: the passage
+    is struck out."""
+    by: list[Successor]
+    """The notes that replace it, at the end of each chain; those of a circle include none that ends it."""
+    missing: list[str]
+    """Names of successors that no note has."""
+    since: str | None
+    """The first day on which it is past its date, if it states one."""
+    text: str
+    """All of this in a few words."""
 
 
 class Via(Answer):
@@ -152,6 +179,8 @@ class Result(Titled):
     """Headings of the passage; none if ``brief`` left it out."""
     start_line: int
     """First line of the passage; 1 if ``brief`` left it out."""
+    currency: NotRequired[Currency | None]
+    """None if the note is current."""
 
 
 class FurtherPassage(Answer):
@@ -207,11 +236,21 @@ class FullResult(Result, total=False):
     """Same as ``preview``."""
 
 
+class Time(Answer):
+    """A time that the query names in words, from its first day to its last."""
+
+    text: str
+    first: str
+    last: str
+
+
 class Interpreted(Answer):
     """The query as it was understood."""
 
     rank_text: str
     """The words that rank; empty for filters alone."""
+    time: Time | None
+    """Notes of this time come higher; None if the query names none."""
     phrases: list[str]
     filters: list[str]
     """Every condition, in words."""
@@ -302,6 +341,8 @@ class EvidencePassage(Lines):
     """The part of the file, as ``page=3``."""
     modified: str
     created: str
+    currency: Currency | None
+    """None if the note is current."""
     text: str
     cut: bool
 

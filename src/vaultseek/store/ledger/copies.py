@@ -20,6 +20,8 @@ _OF_NOTE = {
         "note, ordinal, key, resolved, kind, target, heading, block, alias, line, property, first, last",
         "note",
     ),
+    "successions": ("note, ordinal, target, is_successor, key, resolved", "note"),
+    "days": ("note, day", "note"),
     "tags": ("note, tag", "note"),
     "names": ("note, name", "note"),
 }

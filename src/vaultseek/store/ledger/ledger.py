@@ -17,6 +17,7 @@ from vaultseek.content.markdown.resolve import Names, link_key, name_keys
 from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.copies import NoteCopies
 from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.days import DayTable
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
@@ -24,6 +25,7 @@ from vaultseek.store.ledger.opens import OpenTable
 from vaultseek.store.ledger.rows import Counts, LinkTarget
 from vaultseek.store.ledger.schema import close_database, open_database
 from vaultseek.store.ledger.scoped import Folders, Scope, ScopedConnections, ScopedDatabase
+from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 
@@ -49,7 +51,11 @@ class Ledger:
         self.links = LinkTable(self._database)
         self.attachments = AttachmentTable(self._database)
         self.problems = ProblemTable(self._database)
-        self.notes = NoteTable(self._database, self.chunks, self.links, self.problems)
+        self.successions = SuccessionTable(self._database)
+        self.days = DayTable(self._database)
+        self.notes = NoteTable(
+            self._database, self.chunks, self.links, self.successions, self.days, self.problems
+        )
         self.opens = OpenTable(self._database)
         self.vectors = VectorTable(self._database)
         self.space = SpaceTable(self._database, FIRST)

@@ -15,7 +15,11 @@ MISSING_READ = 5000
 CONTEXTS_TO_NOTE = 1000
 """Links to one note whose contexts are read: a note may be linked to any number of times."""
 
-_TARGETS = "SELECT l.note, l.ordinal, n.path, l.target FROM links l JOIN notes n ON n.id = l.note"
+_RESOLVED = ("links", "successions")
+"""The tables with targets that resolve as links do. Ordinals are negative in the second."""
+_TARGETS = (
+    "SELECT l.note, l.ordinal, n.path, l.target FROM {} l JOIN notes n ON n.id = l.note WHERE l.{} IN ({{}})"
+)
 _LINKS_TO = (
     "SELECT l.note, l.line, c.start_line, c.text FROM"
     " (SELECT DISTINCT note, line FROM links WHERE resolved = ? LIMIT ?) l"
@@ -65,21 +69,28 @@ class LinkTable:
 
     def resolve(self, links: Iterable[tuple[int, int, str | None]]) -> None:
         """Set what links resolve to: (note id, ordinal, path or None)."""
-        sql = "UPDATE links SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
-        self._database.run_many(sql, links)
+        found = list(links)
+        for table in _RESOLVED:
+            sql = f"UPDATE {table} SET resolved = ?3 WHERE note = ?1 AND ordinal = ?2 AND resolved IS NOT ?3"
+            self._database.run_many(sql, (each for each in found if (each[1] < 0) == (table != "links")))
 
     def resolved(self, notes: Sequence[int]) -> dict[tuple[int, int], str | None]:
         """Return what the links of these notes resolve to, by note id and ordinal."""
-        sql = "SELECT note, ordinal, resolved FROM links WHERE note IN ({})"
-        return {(note, ordinal): path for note, ordinal, path in self._database.all_in(sql, notes)}
+        sql = "SELECT note, ordinal, resolved FROM {} WHERE note IN ({{}})"
+        read = (self._database.all_in(sql.format(table), notes) for table in _RESOLVED)
+        return {(note, ordinal): path for rows in read for note, ordinal, path in rows}
 
     def targets_by_key(self, keys: Iterable[str]) -> list[LinkTarget]:
-        """Return the targets of all links with one of these keys."""
-        return list(self._database.all_in(_TARGETS + " WHERE l.key IN ({})", sorted(keys)))
+        """Return the targets of all links and successions with one of these keys."""
+        return self._targets("key", sorted(keys))
 
     def targets_of(self, notes: Sequence[int]) -> list[LinkTarget]:
-        """Return the targets of all links in these notes."""
-        return list(self._database.all_in(_TARGETS + " WHERE l.note IN ({})", notes))
+        """Return the targets of all links and successions in these notes."""
+        return self._targets("note", notes)
+
+    def _targets(self, column: str, values: Sequence[Any]) -> list[LinkTarget]:
+        statements = (_TARGETS.format(table, column) for table in _RESOLVED)
+        return [row for sql in statements for row in self._database.all_in(sql, values)]
 
     def from_notes(self, notes: Sequence[int]) -> list[LinkRow]:
         """Return the links in these notes."""

@@ -12,6 +12,7 @@ from vaultseek.content.files.scan import FileStat
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.store.ledger.chunks import ChunkTable
 from vaultseek.store.ledger.database import Database, RowCache
+from vaultseek.store.ledger.days import DayTable
 from vaultseek.store.ledger.files import ProblemTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.rows import (
@@ -24,6 +25,7 @@ from vaultseek.store.ledger.rows import (
     note_row,
     note_rows,
 )
+from vaultseek.store.ledger.successions import SuccessionTable
 
 CACHED_NOTES = 4000
 """Notes whose decoded rows are kept between two commits, some 2 kB each."""
@@ -45,11 +47,19 @@ class NoteTable:
     """The tables ``notes``, ``names``, ``tags`` and ``removed``; writes a note's rows in the others, too."""
 
     def __init__(
-        self, database: Database, chunks: ChunkTable, links: LinkTable, problems: ProblemTable
+        self,
+        database: Database,
+        chunks: ChunkTable,
+        links: LinkTable,
+        successions: SuccessionTable,
+        days: DayTable,
+        problems: ProblemTable,
     ) -> None:
         self._database = database
         self._chunks = chunks
         self._links = links
+        self._successions = successions
+        self._days = days
         self._problems = problems
         self._rows: RowCache[NoteRow] = database.cache(CACHED_NOTES)
         self._name_words: RowCache[str] = database.cache(CACHED_NOTES)
@@ -104,6 +114,7 @@ class NoteTable:
         number = int(row[0])
         self._chunks.remove(number)
         self._links.remove(number)
+        self._successions.remove(number)
         self._remove_names_and_tags(number)
         run = self._database.run
         run("DELETE FROM notes WHERE id = ?", number)
@@ -224,6 +235,7 @@ class NoteTable:
         self._chunks.replace(number, rows.chunks, dirty=is_refused or is_renamed)
         self._remove_names_and_tags(number)
         self._links.remove(number)
+        self._successions.remove(number)
         self._add_names_tags_links([(number, rows)])
 
     def _add_names_tags_links(self, notes: Sequence[tuple[int, NoteRows]]) -> None:
@@ -232,7 +244,10 @@ class NoteTable:
         names = ((number, name) for number, rows in notes for name in rows.names)
         self._database.run_many("INSERT INTO names (note, name) VALUES (?, ?)", names)
         self._links.add((number, rows.links) for number, rows in notes)
+        self._days.add((number, rows.days) for number, rows in notes)
+        self._successions.add((number, rows.successions) for number, rows in notes)
 
     def _remove_names_and_tags(self, number: int) -> None:
+        self._days.remove(number)
         self._database.run("DELETE FROM tags WHERE note = ?", number)
         self._database.run("DELETE FROM names WHERE note = ?", number)

@@ -7,18 +7,25 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from vaultseek.base.currency import NOTHING_STATED, Stated
 from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place
 from vaultseek.base.text import fold
 from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
 from vaultseek.content.kinds import Kind, kind_of, turn
 from vaultseek.content.languages.detect import NO_LANGUAGE
+from vaultseek.content.markdown.currency import read_currency
+from vaultseek.content.markdown.property_text import named_lines
+from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
+from vaultseek.content.query.dates import find_dates
 from vaultseek.content.query.words import pinned_names
 
+NOTE_DAYS = 200
+"""Maximum number of days that are stored of one note."""
 NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, created_kind,"
-    " language, blocks"
+    " language, blocks, currency"
 )
 CHUNK_COLUMNS = (
     "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place, c.edits"
@@ -77,6 +84,7 @@ class NoteRow:
     created: When
     language: str = NO_LANGUAGE
     blocks: tuple[BlockId, ...] = ()
+    stated: Stated = NOTHING_STATED
 
     @property
     def kind(self) -> Kind:
@@ -133,8 +141,10 @@ class NoteRows(NamedTuple):
     ``aliases``, ``tags``, ``headings``, ``tasks``, ``properties``, ``blocks`` and a chunk's heading path and
     code and edits are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
-    problem (code, message, line). ``turn`` says which vectors are computed first. ``folded_tags`` and
-    ``names`` are what the note is found by.
+    problem (code, message, line). ``turn`` says which vectors are computed first;
+    ``currency`` is what the note says of itself, and a succession (target, 1 for a successor, key).
+    ``days`` are the days and months that the note
+    names. ``folded_tags`` and ``names`` are what the note is found by.
     """
 
     path: str
@@ -154,26 +164,30 @@ class NoteRows(NamedTuple):
     language: str
     blocks: str
     turn: int
+    currency: str
     chunks: Sequence[Sequence[Any]]
     links: Sequence[Sequence[Any]]
+    successions: Sequence[Sequence[Any]]
+    days: Sequence[str]
     folded_tags: Sequence[str]
     names: Sequence[str]
     problems: Sequence[Sequence[Any]]
 
     def columns(self, revision: int) -> tuple[Any, ...]:
         """Return the values of ``NOTE_VALUES`` in the table ``notes``."""
-        return (self.path, revision, *self.stat, *self[2:17])
+        return (self.path, revision, *self.stat, *self[2:18])
 
 
 NOTE_VALUES = (
     "path, revision, size, mtime_ns, ctime_ns, inode, racy, hash, title, title_source, aliases, tags,"
-    " headings, tasks, properties, modified, created, created_kind, language, blocks, turn"
+    " headings, tasks, properties, modified, created, created_kind, language, blocks, turn, currency"
 )
 
 
 def note_rows(indexed: IndexedNote) -> NoteRows:
     """Return the rows of a parsed note."""
     note = indexed.note
+    stated, successions = read_currency(note)
     return NoteRows(
         note.path,
         indexed.stat,
@@ -192,8 +206,11 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         indexed.language,
         to_json([(block.id, block.line) for block in note.blocks]) if note.blocks else "[]",
         turn(note.path),
+        "[]" if stated == NOTHING_STATED else to_json(stated),
         [_chunk_values(chunk) for chunk in indexed.chunks],
         [(*_link_values(link), key) for link, key in zip(note.links, indexed.link_keys, strict=True)],
+        [(target, int(is_successor), link_key(target)) for target, is_successor in successions],
+        _days(indexed),
         sorted({fold(tag) for tag in note.tags}),
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
@@ -208,6 +225,18 @@ def _shown_values(*values: Any) -> tuple[Any, ...]:
 def _link_values(link: Link) -> tuple[Any, ...]:
     columns = (link.place.start, link.place.end) if link.place else (None, None)
     return (link.kind, link.target, link.heading, link.block, link.alias, link.line, link.property, *columns)
+
+
+def _days(indexed: IndexedNote) -> list[str]:
+    """Return the days and months, in ISO form, that a note has for its date or names in its text."""
+    found: dict[str, None] = {}
+    if indexed.created.seconds != indexed.modified:
+        found[indexed.created.text[:10]] = None
+    for text in (named_lines(indexed.note.frontmatter), *(chunk.text for chunk in indexed.chunks)):
+        found |= dict.fromkeys(day for written in find_dates(text) for day in written.days)
+        if len(found) > NOTE_DAYS:
+            break
+    return sorted(found)[:NOTE_DAYS]
 
 
 def _names(note: Note) -> set[str]:
@@ -246,6 +275,7 @@ def note_row(row: Any) -> NoteRow:
         created=When(row[9], row[10]),
         language=row[11],
         blocks=tuple(BlockId(*item) for item in _list(row[12])),
+        stated=NOTHING_STATED if row[13] == "[]" else Stated(*_list(row[13])),
     )
 
 

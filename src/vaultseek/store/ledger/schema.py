@@ -15,7 +15,7 @@ from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
@@ -26,10 +26,12 @@ CREATE TABLE notes (
   racy INTEGER NOT NULL, hash BLOB NOT NULL, title TEXT NOT NULL, title_source TEXT NOT NULL,
   aliases TEXT NOT NULL, tags TEXT NOT NULL, headings TEXT NOT NULL, tasks TEXT NOT NULL,
   properties TEXT NOT NULL, modified REAL NOT NULL, created REAL NOT NULL, created_kind TEXT NOT NULL,
-  language TEXT NOT NULL, blocks TEXT NOT NULL, turn INTEGER NOT NULL
+  language TEXT NOT NULL, blocks TEXT NOT NULL, turn INTEGER NOT NULL,
+  currency TEXT NOT NULL
 );
 CREATE INDEX notes_by_revision ON notes (revision);
 CREATE INDEX notes_with_blocks ON notes (id) WHERE blocks != '[]';
+CREATE INDEX notes_with_currency ON notes (id) WHERE currency != '[]';
 CREATE TABLE chunks (
   number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL, note INTEGER NOT NULL, ordinal INTEGER NOT NULL,
   heading_path TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL, text TEXT NOT NULL,
@@ -49,6 +51,15 @@ CREATE TABLE links (
 CREATE INDEX links_by_key ON links (key);
 CREATE INDEX links_by_resolved ON links (resolved);
 CREATE INDEX links_to_parts ON links (note) WHERE heading IS NOT NULL OR block IS NOT NULL;
+CREATE TABLE successions (
+  note INTEGER NOT NULL, ordinal INTEGER NOT NULL, target TEXT NOT NULL, is_successor INTEGER NOT NULL,
+  key TEXT NOT NULL, resolved TEXT,
+  PRIMARY KEY (note, ordinal)
+) WITHOUT ROWID;
+CREATE INDEX successions_by_key ON successions (key);
+CREATE INDEX successions_by_resolved ON successions (resolved);
+CREATE TABLE days (note INTEGER NOT NULL, day TEXT NOT NULL, PRIMARY KEY (note, day)) WITHOUT ROWID;
+CREATE INDEX days_by_day ON days (day, note);
 CREATE TABLE attachments (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE problems (
   path TEXT NOT NULL, code TEXT NOT NULL, message TEXT NOT NULL, line INTEGER, of_scan INTEGER NOT NULL

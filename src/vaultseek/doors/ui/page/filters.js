@@ -11,13 +11,14 @@ const OPERATORS = [
   ["task-done:", "words of a finished task"],
   ["line:", "words in one line"],
   ["section:", "words between two headings"],
+  ["is:", "current, superseded or stale"],
   ["ext:", "an ending of the file's name"],
   ["modified:", "a day, a month, or today, yesterday"],
   ["created:", "the same, for when it was made"],
   ["after:", "changed since a day"],
   ["before:", "changed before a day"],
 ];
-const NOT_OFFERED = ["kind:", "alias:", "content:", "block:", "task:"];
+const NOT_OFFERED = ["when:", "kind:", "alias:", "content:", "block:", "task:"];
 const NAMES = [...OPERATORS.map(([name]) => name), ...NOT_OFFERED]
   .filter((name) => name !== "[").map((name) => name.slice(0, -1)).join("|");
 const WORDS = { link: "links to", created: "from", modified: "changed", after: "changed since", before: "changed before", kind: "kind" };
@@ -59,7 +60,8 @@ export function worded(filter) {
   const bare = value.replace(/^"(.*)"$/s, "$1").replaceAll('\\"', '"');
   const words = name === "tag" ? `#${bare.replace(/^#/, "")}` : name === "path" ? bare.replace(/\/$/, "")
     : rest.startsWith("[") ? (name ? `${name}: ${bare}` : `has ${rest.slice(1, -1)}`)
-    : name in WORDS ? `${WORDS[name]} ${period(bare)}` : name ? `${name.replace("-", " ")}: ${bare}` : rest;
+    : name in WORDS ? `${WORDS[name]} ${period(bare)}` : name === "is" ? bare : name === "when" ? "no time read"
+    : name ? `${name.replace("-", " ")}: ${bare}` : rest;
   return not ? `not ${words}` : words;
 }
 

@@ -1,0 +1,390 @@
+"""Times in the words of a question: *last week*, *in September*, *in spring 2025*, *before Christmas*.
+
+They are read in English, German, French, Spanish, Italian, Portuguese and Dutch, the relative ones also in
+Chinese and Japanese. A day, month or season without a year is the nearest one before today. A name alone is
+no time: *May* and *Monday* are words, *in May* and *on Monday* are times.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from typing import NamedTuple
+
+from dateutil.easter import easter  # type: ignore[import-untyped]
+from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
+EVE_WEEKS = 4
+"""Weeks before or after a holiday, a month or a day that are meant by *before* and *after* it."""
+EARLIEST = date(1900, 1, 1)
+"""The beginning of what is before a year."""
+
+
+class Days(NamedTuple):
+    """Days from ``first`` to ``last``, both included."""
+
+    first: date
+    last: date
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTime:
+    """A time in a text: its days, and the characters ``start`` to ``end`` that say it.
+
+    ``text`` are these characters. ``is_relative`` if no note would say it in these words, as *last week*.
+    """
+
+    days: Days
+    start: int
+    end: int
+    is_relative: bool
+    text: str
+
+    @property
+    def described(self) -> str:
+        """The words of the time and the days that they mean."""
+        first, last = self.days
+        days = first.isoformat() if first == last else f"{first} to {last}"
+        if first == EARLIEST:
+            days = f"until {last}"
+        return f"“{self.text}” ({days})"
+
+
+def find_time(text: str, today: date) -> SpokenTime | None:
+    """Return the first time that a text names in words, None if there is none."""
+    if (match := _UNSPACED.search(text)) is not None:
+        spoken = _RELATIVE[_UNSPACED_WORDS[match[0]]](today)
+        return SpokenTime(spoken, *match.span(), is_relative=True, text=match[0])
+    lower = text.lower()
+    for match in _TIME.finditer(lower if len(lower) == len(text) else text):
+        try:
+            days = _days(match, today)
+        except (ValueError, OverflowError):
+            continue
+        if days is not None:
+            said = text[match.start() : match.end()]
+            is_relative = bool(match["relative"] or match["ago"])
+            return SpokenTime(days, match.start(), match.end(), is_relative, said)
+    return None
+
+
+# -- words
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
+
+
+_RELATIONS: Mapping[str, str] = {
+    "since": "ever since|since|seit|depuis|desde|sinds|vanaf",
+    "before": "right before|just before|before|kurz vor|vor|avant|antes d[eoa]l?|prima d[ie]l?|voor",
+    "after": "right after|just after|shortly after|after|kurz nach|nach|après|después de|depois d[eoa]|dopo",
+    "in": (
+        "in|during|throughout|around|over|on|at|im|am|an|zu|um|während|en|au|à|em|no|na|nos|nas|durante|pendant"
+        "|nel|nella|a|al|op|tijdens|rond"
+    ),
+    "of": "of|from|for|vom|von|de|d['’]|du|del|do|da|di|van",
+}
+_RELATION = _any(_RELATIONS.values())
+_ARTICLE = r"the|der|die|das|den|dem|la|le|l['’]|el|o|il|het|de"
+_LAST = (
+    "last|past|previous|letzte[rnms]?|vorige[rnms]?|vergangene[rnms]?|dernière?|passée?|pasad[oa]|passad[oa]"
+    "|scors[oa]|vorige|afgelopen"
+)
+_THIS = "this|diese[rnms]?|cette|cet|ce|este|esta|est[ae]|questo|questa|quest['’]|deze|dit"
+_PART = "early|late|mid|beginning of|start of|end of|middle of|anfang|mitte|ende|début|fin|finales de"
+_SEASONS = (
+    "spring|springtime|frühling|frühjahr|printemps|primavera|lente|voorjaar",
+    "summer|summertime|sommer|été|verano|verão|estate|zomer",
+    "autumn|fall|herbst|automne|otoño|outono|autunno|herfst|najaar",
+    "winter|hiver|invierno|inverno",
+)
+_WEEKDAYS = (
+    "monday|montag|lundi|lunes|lunedì|segunda-feira|maandag",
+    "tuesday|dienstag|mardi|martes|martedì|terça-feira|dinsdag",
+    "wednesday|mittwoch|mercredi|miércoles|mercoledì|quarta-feira|woensdag",
+    "thursday|donnerstag|jeudi|jueves|giovedì|quinta-feira|donderdag",
+    "friday|freitag|vendredi|viernes|venerdì|sexta-feira|vrijdag",
+    "saturday|samstag|sonnabend|samedi|sábado|sabato|zaterdag",
+    "sunday|sonntag|dimanche|domingo|domenica|zondag",
+)
+_MONTHS = (
+    "january|januar|jänner|janvier|enero|gennaio|janeiro|januari",
+    "february|februar|février|febrero|febbraio|fevereiro|februari",
+    "march|märz|mars|marzo|março|maart",
+    "april|avril|abril|aprile",
+    "may|mai|mayo|maggio|maio|mei",
+    "june|juni|juin|junio|giugno|junho",
+    "july|juli|juillet|julio|luglio|julho",
+    "august|août|agosto|augustus",
+    "sept|september|septembre|septiembre|settembre|setembro",
+    "october|oktober|octobre|octubre|ottobre|outubro",
+    "november|novembre|noviembre|novembro",
+    "december|dezember|décembre|diciembre|dicembre|dezembro",
+)
+_NAMES = frozenset(
+    {"march", "mars", "april", "avril", "may", "june", "august", "summer", "autumn", "easter", "noël"}
+)
+"""Months, seasons and holidays that are names of people, too."""
+_HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
+    "christmas|xmas|weihnachten|noël|navidad|natal|natale|kerst|kerstmis": (
+        lambda year: Days(date(year, 12, 24), date(year, 12, 27))
+    ),
+    "new year['’]?s eve|silvester|nochevieja|réveillon|oudejaarsavond|new year['’]?s|neujahr|nouvel an"
+    "|año nuevo|ano novo|capodanno": lambda year: Days(
+        date(year, 12, 31), date(year, 12, 31) + timedelta(days=1)
+    ),
+    "easter|ostern|pâques|pascua|páscoa|pasqua|pasen": lambda year: _around_easter(year, -2, 1),
+    "whitsun|pentecost|pfingsten|pentecôte|pentecostés|pentecoste|pinksteren": (
+        lambda year: _around_easter(year, 48, 50)
+    ),
+    "halloween": lambda year: Days(date(year, 10, 31), date(year, 10, 31)),
+    "thanksgiving": lambda year: Days(_thanksgiving(year), _thanksgiving(year)),
+}
+_UNITS = {
+    "day": r"days?|tage?n?|jours?|d[ií]as?|giorn[oi]|dag(?:en)?",
+    "week": r"weeks?|wochen?|semaines?|semanas?|settiman[ae]|weken|week",
+    "month": r"months?|monate?n?|mois|mes(?:es)?|mês|mes[ei]|maand(?:en)?",
+    "year": r"years?|jahre?n?|ans?|années?|años?|anos?|ann[oi]|jaar|jaren",
+}
+_UNIT = "|".join(_UNITS.values())
+_NUMBERS = {
+    1: "one|an?|ein(?:e[mnr]?)?|une?|uno|una|um|uma|een",
+    2: "two|a couple of|zwei|deux|dos|due|dois|duas|twee",
+    3: "three|a few|drei|trois|tres|tre|três|drie",
+    4: "four|vier|quatre|cuatro|quattro|quatro",
+    5: "five|fünf|cinq|cinco|cinque|vijf",
+    6: "six|sechs|seis|sei|zes",
+    7: "seven|sieben|sept|siete|sette|sete|zeven",
+    8: "eight|acht|huit|ocho|otto|oito",
+    9: "nine|neun|neuf|nueve|nove|negen",
+    10: "ten|zehn|dix|diez|dieci|dez|tien",
+    12: "twelve|zwölf|douze|doce|dodici|doze|twaalf",
+}
+_NUMBER = rf"[0-9]{{1,3}}|{_any(_NUMBERS.values())}"
+_RELATIVE_WORDS: Mapping[str, str] = {
+    "today": "today|this morning|this afternoon|heute|aujourd['’]hui|hoy|oggi|hoje|vandaag",
+    "yesterday": "yesterday|last night|gestern|hier soir|ayer|ieri|ontem|gisteren",
+    "before yesterday": (
+        "the day before yesterday|vorgestern|avant-hier|anteayer|antier|l['’]altro ieri|anteontem|eergisteren"
+    ),
+    "this week": "this week|diese[rn]? woche|cette semaine|esta semana|questa settimana|deze week",
+    "last week": (
+        "last week|the past week|(?:letzte|vorige|vergangene)[rn]? woche|(?:la )?semaine dernière"
+        "|(?:la |a )?semana pasada|(?:a )?semana passada|(?:la )?settimana scorsa|(?:vorige|afgelopen) week"
+    ),
+    "this month": "this month|diese[nm]? monat|ce mois(?:-ci)?|este mes|este mês|questo mese|deze maand",
+    "last month": (
+        "last month|the past month|(?:letzte|vorige|vergangene)[nm] monat|(?:le )?mois dernier"
+        "|(?:el )?mes pasado|(?:o )?mês passado|(?:il )?mese scorso|(?:vorige|afgelopen) maand"
+    ),
+    "this year": "this year|dieses jahr|cette année|este año|este ano|quest['’]anno|dit jaar|heuer",
+    "last year": (
+        "last year|(?:letzte|vorige|vergangene)[sn] jahr|l['’]année dernière|l['’]an dernier"
+        "|(?:el )?año pasado|(?:o )?ano passado|l['’]anno scorso|(?:vorig|afgelopen) jaar"
+    ),
+    "last weekend": (
+        "last weekend|(?:letztes|voriges|am) wochenende|(?:le )?week-end dernier|(?:el )?fin de semana pasado"
+        "|(?:o )?fim de semana passado|vorig weekend"
+    ),
+    "recently": "recently|lately|the other day|neulich|kürzlich|récemment|recientemente|recentemente|onlangs",
+}
+_UNSPACED_WORDS: Mapping[str, str] = (
+    dict.fromkeys(("今天", "今日"), "today")
+    | dict.fromkeys(("昨天", "昨日"), "yesterday")
+    | dict.fromkeys(("前天", "一昨日"), "before yesterday")
+    | dict.fromkeys(("本周", "这周", "这个星期", "今週"), "this week")
+    | dict.fromkeys(("上周", "上个星期", "上星期", "先週"), "last week")
+    | dict.fromkeys(("本月", "这个月", "今月"), "this month")
+    | dict.fromkeys(("上个月", "上月", "先月"), "last month")
+    | dict.fromkeys(("今年",), "this year")
+    | dict.fromkeys(("去年", "昨年"), "last year")
+    | dict.fromkeys(("最近",), "recently")
+)
+_UNSPACED = re.compile(_any(_UNSPACED_WORDS))
+_YEAR = r"(?:19|20)[0-9]{2}"
+_OF = r"(?:of |de |del |do |di |von )?"
+_MONTH = _any(_MONTHS)
+_DAY = r"(?P<{0}>[0-9]{{1,2}})(?:st|nd|rd|th|\.|º|er)?"
+_AGO = (
+    rf"(?P<number>{_NUMBER}) (?P<unit>{_UNIT}) (?:ago|back|atrás|fa|geleden)"
+    rf"|(?:vor|il y a|hace|há) (?P<number2>{_NUMBER}) (?P<unit2>{_UNIT})"
+    rf"|(?:(?:in |over |during )?the )?(?:last|past) (?P<number3>{_NUMBER}) (?P<unit3>{_UNIT})"
+    rf"|(?:in )?den (?:letzten|vergangenen) (?P<number4>{_NUMBER}) (?P<unit4>{_UNIT})"
+)
+_TIME = re.compile(
+    rf"(?<![\w-])(?:(?P<relative>{_any(_RELATIVE_WORDS.values())})|(?P<ago>{_AGO})"
+    rf"|(?:(?P<relation>{_RELATION})(?:\s+|(?<=['’])))?(?:(?:{_ARTICLE})\s+)?(?:(?P<part>{_PART})\s+)?"
+    rf"(?:(?P<last>{_LAST})\s+|(?P<this>{_THIS})\s+)?"
+    rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})|(?P<month2>{_MONTH})\s{_DAY.format('day2')}(?![0-9])"
+    rf"|(?P<month3>{_MONTH})|(?P<season>{_any(_SEASONS)})|(?P<weekday>{_any(_WEEKDAYS)})"
+    rf"|(?P<holiday>{_any(_HOLIDAYS)}))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
+    rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-])"
+)
+
+
+# -- days
+
+
+def _days(match: re.Match[str], today: date) -> Days | None:
+    """Return the days that a match means, None if it is a name or a number rather than a time."""
+    if relative := match["relative"]:
+        return _RELATIVE[_key(relative, _RELATIVE_WORDS)](today)
+    if match["ago"]:
+        return _ago(match, today)
+    relation = _key(match["relation"], _RELATIONS) if match["relation"] else None
+    is_last = bool(match["last"] or match["after"])
+    year = match["year"]
+    if match["year2"]:
+        if relation is None or is_last or match["this"]:  # a number, or a part of a name
+            return None
+        days = Days(date(int(match["year2"]), 1, 1), date(int(match["year2"]), 12, 31))
+        return _related(_part(days, match["part"]), relation, today, is_long=True)
+    day = match["day"] or match["day2"]
+    if relation == "of" and not year and {match["month3"], match["season"], match["holiday"]} & _NAMES:
+        return None
+    if day is None and relation is None and not (is_last or match["this"] or match["part"] or year):
+        return None  # a name
+    nearest = _nearest(match, day, today, is_last=is_last)
+    found = nearest(int(year)) if year else _before(nearest, today, is_last=is_last)
+    if found is None:
+        return None
+    if not year and match["this"] and found.last < date(today.year, 1, 1):
+        return None
+    return _related(_part(found, match["part"]), relation, today)
+
+
+def _nearest(
+    match: re.Match[str], day: str | None, today: date, *, is_last: bool
+) -> Callable[[int], Days | None]:
+    """Return the function from a year to the days that a match means in it."""
+    if match["weekday"]:
+        weekday = _number(match["weekday"], _WEEKDAYS)
+        days_ago = (today.weekday() - weekday) % 7 or (7 if is_last else 0)
+        found = today - timedelta(days=days_ago)
+        return lambda year: Days(found, found) if year == found.year else None
+    if match["season"]:
+        season = _number(match["season"], _SEASONS)
+        return lambda year: _season(season, year)
+    if match["holiday"]:
+        return _HOLIDAYS[next(names for names in _HOLIDAYS if re.fullmatch(names, match["holiday"]))]
+    month = _number(match["month"] or match["month2"] or match["month3"], _MONTHS) + 1
+    if day is not None:
+        return lambda year: _one_day(year, month, int(day))
+    return lambda year: Days(date(year, month, 1), date(year, month, 1) + relativedelta(months=1, days=-1))
+
+
+def _before(nearest: Callable[[int], Days | None], today: date, *, is_last: bool) -> Days | None:
+    """Return the latest days that began before today; those that are *last* are over."""
+    for year in range(today.year, today.year - 9, -1):  # a leap day is up to eight years apart
+        found = nearest(year)
+        if found is not None and (found.last if is_last else found.first) <= today:
+            return found
+    return None
+
+
+def _related(days: Days, relation: str | None, today: date, *, is_long: bool = False) -> Days:
+    if relation == "since":
+        return Days(days.first, max(today, days.first))
+    if relation == "before":
+        return Days(
+            EARLIEST if is_long else days.first - timedelta(weeks=EVE_WEEKS), days.first - timedelta(days=1)
+        )
+    if relation == "after":
+        last = today if is_long else days.last + timedelta(weeks=EVE_WEEKS)
+        return Days(days.last + timedelta(days=1), max(last, days.last + timedelta(days=1)))
+    return days
+
+
+def _part(days: Days, part: str | None) -> Days:
+    if part is None:
+        return days
+    third = (days.last - days.first) / 3
+    if part in ("early", "beginning of", "start of", "anfang", "début"):
+        return Days(days.first, days.first + third)
+    if part in ("mid", "middle of", "mitte"):
+        return Days(days.first + third, days.last - third)
+    return Days(days.last - third, days.last)
+
+
+def _ago(match: re.Match[str], today: date) -> Days | None:
+    suffix = next(each for each in ("", "2", "3", "4") if match[f"number{each}"])
+    written, unit = match[f"number{suffix}"], _key(match[f"unit{suffix}"], _UNITS)
+    number = (
+        int(written)
+        if written.isdecimal()
+        else next(value for value, words in _NUMBERS.items() if re.fullmatch(words, written))
+    )
+    then = today - relativedelta(**{f"{unit}s": number})
+    if suffix in ("3", "4"):
+        return Days(then, today)
+    if unit == "day":
+        return Days(then, then)
+    if unit == "week":
+        return Days(_monday(then), _monday(then) + timedelta(days=6))
+    if unit == "month":
+        return _month(then)
+    return Days(date(then.year, 1, 1), date(then.year, 12, 31))
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(days=day.weekday())
+
+
+def _month(day: date) -> Days:
+    return Days(day.replace(day=1), day.replace(day=1) + relativedelta(months=1, days=-1))
+
+
+def _one_day(year: int, month: int, day: int) -> Days | None:
+    try:
+        found = date(year, month, day)
+    except ValueError:
+        return None
+    return Days(found, found)
+
+
+def _season(season: int, year: int) -> Days:
+    """Return a season, which begins on the first of a month; a winter is that of the December."""
+    first = date(year, 3 * season + 3, 1)
+    return Days(first, first + relativedelta(months=3, days=-1))
+
+
+def _around_easter(year: int, first: int, last: int) -> Days:
+    sunday = easter(year)
+    return Days(sunday + timedelta(days=first), sunday + timedelta(days=last))
+
+
+def _thanksgiving(year: int) -> date:
+    first = date(year, 11, 1)
+    return first + timedelta(days=(3 - first.weekday()) % 7 + 21)
+
+
+_RELATIVE: Mapping[str, Callable[[date], Days]] = {
+    "today": lambda today: Days(today, today),
+    "yesterday": lambda today: Days(today - timedelta(days=1), today - timedelta(days=1)),
+    "before yesterday": lambda today: Days(today - timedelta(days=2), today - timedelta(days=2)),
+    "this week": lambda today: Days(_monday(today), _monday(today) + timedelta(days=6)),
+    "last week": lambda today: Days(_monday(today) - timedelta(days=7), _monday(today) - timedelta(days=1)),
+    "this month": _month,
+    "last month": lambda today: _month(today - relativedelta(months=1)),
+    "this year": lambda today: Days(date(today.year, 1, 1), date(today.year, 12, 31)),
+    "last year": lambda today: Days(date(today.year - 1, 1, 1), date(today.year - 1, 12, 31)),
+    "last weekend": lambda today: Days(
+        _monday(today) - timedelta(days=2), _monday(today) - timedelta(days=1)
+    ),
+    "recently": lambda today: Days(today - timedelta(days=30), today),
+}
+
+
+@cache
+def _compiled(words: str) -> re.Pattern[str]:
+    return re.compile(words)
+
+
+def _key(text: str, table: Mapping[str, str]) -> str:
+    return next(key for key, words in table.items() if _compiled(words).fullmatch(text))
+
+
+def _number(text: str, table: Iterable[str]) -> int:
+    return next(number for number, words in enumerate(table) if _compiled(words).fullmatch(text))

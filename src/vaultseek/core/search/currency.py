@@ -1,0 +1,209 @@
+"""The currency of results: which are superseded, by which notes, and which are past their date.
+
+What a note says of itself was read when it was indexed. A search looks up the successors of its results
+alone, and follows chains of them to their end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from vaultseek.base.currency import Rules, State, is_past
+from vaultseek.base.model import JSON
+from vaultseek.base.when import present
+from vaultseek.core.search.filter import those_within
+from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.ranking import Ranking
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger.successions import Successor
+
+CHAIN = 20
+"""Maximum number of successors from a note to its last one."""
+NAMED = 3
+"""Maximum number of successors that a remark names."""
+
+Successors = Mapping[str, Sequence[Successor]]
+"""The successors of notes by path, each note's own first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Currency:
+    """The reason why a note is not current: its last successors, or the status or the date that it states.
+
+    ``missing`` are successors that no note is. ``is_circular`` if its successors lead back to it. ``struck``
+    is the state of a passage that is struck out in a note that is current.
+    """
+
+    state: State | Literal["struck"]
+    by: tuple[NoteRow, ...] = ()
+    missing: tuple[str, ...] = ()
+    since: str | None = None
+    reason: str = ""
+    is_circular: bool = False
+
+    @property
+    def text(self) -> str:
+        """The currency in a few words."""
+        titles = [row.title for row in self.by[:NAMED]]
+        if titles:
+            more = len(self.by) - len(titles)
+            named = _listed([*titles, *([f"{more} more"] if more else [])])
+            return f"superseded by {named}" + (", which it supersedes itself" if self.is_circular else "")
+        if self.missing:
+            return f"superseded by {_listed(self.missing[:NAMED])}, which is missing"
+        return self.reason or f"stale since {self.since}"
+
+    def as_json(self) -> JSON:
+        """Return the object that answers contain."""
+        return {
+            "state": self.state,
+            "by": [{"path": row.path, "title": row.title} for row in self.by],
+            "missing": list(self.missing),
+            "since": self.since,
+            "text": self.text,
+        }
+
+
+STRUCK = Currency("struck", reason="this passage is struck out")
+
+
+def currency_of(rows: Sequence[NoteRow], ledger: Ledger, rules: Rules, today: str) -> dict[str, Currency]:
+    """Return by path the currency of those of these notes that are not current on an ISO day."""
+    successors = _read_successors(rows, ledger)
+    last = {row.path: last_successors(row.path, successors) for row in rows if row.path in successors}
+    paths = {path for each, _ in last.values() for path in each}
+    found = {row.path: row for row in ledger.notes.by_id(_ids(paths, ledger)).values()} if paths else {}
+    currencies: dict[str, Currency] = {}
+    for row in rows:
+        since = row.stated.until if is_past(row.stated, today) else None
+        reason = rules.reason(row.stated, row.path, row.tags)
+        if row.path in last:
+            by, is_circular = last[row.path]
+            missing = tuple(each.target for each in successors[row.path] if each.path is None)
+            known = tuple(found[path] for path in by if path in found)
+            currencies[row.path] = Currency(
+                "superseded", known, missing, since, reason or "superseded", is_circular
+            )
+        elif reason is not None:
+            currencies[row.path] = Currency("superseded", since=since, reason=reason)
+        elif since is not None:
+            currencies[row.path] = Currency("stale", since=since)
+    return currencies
+
+
+def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
+    """Return the notes at the end of all chains from a note, and whether they only lead back to it.
+
+    Where a chain runs into a circle, its end is the last note before it closes. A note all of whose chains
+    lead back to it has those that it names for successors.
+    """
+    last: list[str] = []
+    seen = {path}
+    direct = [each.path for each in successors.get(path, ()) if each.path is not None]
+    ahead = list(dict.fromkeys(direct))
+    is_circular = False
+    while ahead:
+        note = ahead.pop(0)
+        if note in seen:
+            continue
+        seen.add(note)
+        following = [each.path for each in successors.get(note, ()) if each.path is not None]
+        onward = [each for each in following if each not in seen]
+        if path in following:
+            is_circular = True
+        elif not onward:
+            last.append(note)
+        ahead += onward
+    return (list(dict.fromkeys(direct)), True) if is_circular and not last else (last, False)
+
+
+def in_succession(
+    results: Sequence[Candidate], successors: Mapping[str, Sequence[str]], asked: Collection[str]
+) -> list[Candidate]:
+    """Return the results with each superseded note below its successors, which stand directly before it.
+
+    A note that is ``asked`` for by its name stays above them. Successors that no lane found come in.
+    """
+    known = {each.note: each for each in results}
+    ordered: dict[str, Candidate] = {}
+    for old in results:
+        ahead = successors.get(old.note, ())
+        if old.note in asked:
+            ordered.setdefault(old.note, old)
+        for note in ahead:
+            if note not in ordered:
+                found = known.get(note) or Candidate(note, 0.0, 0.0, {}, best=old.best)
+                score = max(found.score, old.score)
+                gain = (score - found.score) * found.best
+                ordered[note] = found._replace(score=score, succession=found.succession + gain)
+        ordered.setdefault(old.note, old)
+    return list(ordered.values())
+
+
+def _read_successors(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, list[Successor]]:
+    """Return the successors of these notes, of their successors, and so on."""
+    successors: dict[str, list[Successor]] = {}
+    paths = {row.id: row.path for row in rows}
+    for _ in range(CHAIN):
+        found = ledger.successions.successors(paths) if paths else {}
+        successors |= found
+        ahead = {each.path for of_note in found.values() for each in of_note if each.path} - successors.keys()
+        paths = {} if not ahead else _paths(ahead, ledger)
+    return successors
+
+
+def _paths(paths: Iterable[str], ledger: Ledger) -> dict[int, str]:
+    return ledger.paths_of(_ids(paths, ledger))
+
+
+def _ids(paths: Iterable[str], ledger: Ledger) -> list[int]:
+    rows = (ledger.notes.by_path(path) for path in sorted(paths))
+    return [row.id for row in rows if row is not None]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+class Placed(NamedTuple):
+    """The results, successors before what they replace, and the currency of those that are not current."""
+
+    results: Sequence[Candidate]
+    ranking: Ranking
+    currencies: Mapping[str, Currency]
+
+
+def placed(
+    results: Sequence[Candidate],
+    ranking: Ranking,
+    parsed: ParsedRequest,
+    allowed: NoteIds | None,
+    ledger: Ledger,
+) -> Placed:
+    """Put successors before the notes that they replace, and cut the results at the limit."""
+    rules, today = parsed.request.settings.currency.rules, present().date().isoformat()
+    shown = [ranking.notes[each.note] for each in results[: parsed.limit]]
+    currencies = currency_of(shown, ledger, rules, today)
+    found = {row.id: row for each in currencies.values() if not each.is_circular for row in each.by}
+    inside = those_within(found, allowed)
+    successors = {
+        path: [row.path for row in each.by if row.id in inside]
+        for path, each in currencies.items()
+        if not each.is_circular
+    }
+    if any(successors.values()):
+        results = in_succession(results, successors, {each.note for each in results if each.exact})
+        notes = {**ranking.notes, **{row.path: row for row in found.values()}}
+        confidence = dict(ranking.confidence)
+        for old in reversed(successors):
+            for new in successors[old] if confidence else ():
+                confidence[new] = max(confidence.get(new, 0.0), confidence[old])
+        known = {row.path for row in shown}
+        ranking = replace(ranking, notes=notes, confidence=confidence)
+        added = [notes[each.note] for each in results[: parsed.limit] if each.note not in known]
+        currencies |= currency_of(added, ledger, rules, today)
+    return Placed(results[: parsed.limit], ranking, currencies)

@@ -1,0 +1,63 @@
+"""Which notes replace which: the targets that notes name, and the paths that these resolve to.
+
+A note names its successor, or what it replaces itself. Targets resolve as those of links do
+(``LinkTable.resolve``); ordinals are negative, so that no link of the note has the same.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from vaultseek.store.ledger.database import Database
+
+_NAMED = (
+    "SELECT note, target, resolved FROM successions"
+    " WHERE is_successor = 1 AND note IN ({}) ORDER BY ordinal DESC"
+)
+_NAMING = (
+    "SELECT s.resolved, n.path FROM successions s JOIN notes n ON n.id = s.note"
+    " WHERE s.is_successor = 0 AND s.resolved IN ({}) ORDER BY n.path"
+)
+
+
+class Successor(NamedTuple):
+    """A note that replaces another: its target as written, and its path, None if there is no such note."""
+
+    target: str
+    path: str | None
+
+
+class SuccessionTable:
+    """The table ``successions``."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, notes: Iterable[tuple[int, Sequence[Sequence[Any]]]]) -> None:
+        """Write successions, as ``NoteRows`` has them, of notes without any: pairs of note id and rows."""
+        rows = ((note, -i, *each) for note, of_note in notes for i, each in enumerate(of_note, 1))
+        self._database.run_many("INSERT INTO successions VALUES (?, ?, ?, ?, ?, NULL)", rows)
+
+    def remove(self, note: int) -> None:
+        """Delete what a note names."""
+        self._database.run("DELETE FROM successions WHERE note = ?", note)
+
+    def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
+        """Return by path the successors of these notes, given by id: first those that they name."""
+        found: dict[str, list[Successor]] = {}
+        for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
+            found.setdefault(paths[note], []).append(Successor(target, resolved))
+        for replaced, path in self._database.all_in(_NAMING, list(paths.values())):
+            found.setdefault(replaced, []).append(Successor(path, path))
+        return {
+            path: list({each.path or each.target: each for each in successors if each.path != path}.values())
+            for path, successors in found.items()
+        }
+
+    def replaced(self) -> list[int]:
+        """Return the ids of all notes that have a successor, by their own word or another note's."""
+        sql = (
+            "SELECT note FROM successions WHERE is_successor = 1 AND resolved IS NOT (SELECT path FROM notes"
+            " WHERE id = note) UNION SELECT n.id FROM successions s JOIN notes n ON n.path = s.resolved"
+            " WHERE s.is_successor = 0 AND n.id != s.note"
+        )
+        return [row[0] for row in self._database.all(sql)]

@@ -1,0 +1,130 @@
+"""What a note says of its currency, in its properties, at its head and in a section."""
+
+import pytest
+
+from vaultseek.base.currency import Rules
+from vaultseek.content.markdown.currency import read_currency
+from vaultseek.content.markdown.parse import parse
+
+
+def read(text: str):
+    return read_currency(parse(text, "Wiring.md"))
+
+
+def successors(text: str) -> list[str]:
+    return [target for target, is_successor in read(text)[1] if is_successor]
+
+
+def replaced(text: str) -> list[str]:
+    return [target for target, is_successor in read(text)[1] if not is_successor]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '---\nsuperseded_by: "[[New]]"\n---\nText',
+        "---\nsuperseded_by: New\n---\nText",
+        "---\nsupersededBy: [[New]]\n---\nText",
+        '---\nSuperseded-By:\n  - "[[New|the new one]]"\n---\nText',
+        "---\nreplaced by: '[new](New)'\n---\nText",
+        "---\nstatus: superseded by [[New]]\n---\nText",
+        "---\nstatus: Superseded by New\n---\nText",
+        "superseded_by:: [[New]]\n\nText",
+        "# Wiring\n\nMoved to [[New]].",
+        "# Wiring\n\n> [!warning] Outdated\n> This note was replaced by [[New#Loop]].\n\nThe loop.",
+        "**Superseded by [[New]].** The loop was changed.",
+        "⚠️ *This page has moved to [here](New).*\n\nText\n\nText\n\nText\n\nText\n\nText\n\nText",
+        "# 7. Wiring\n\n## Context\n\nText\n\n## Status\n\nSuperceded by [8. New](New)\n\n## More\n\nText",
+        "- Status: replaced by [[New]]\n- Date: 2026-01-02\n\nText",
+        "Diese Notiz wurde durch [[New]] ersetzt.\n\nText",
+        "Ersetzt durch [[New]].\n\nText",
+        "已移至 [[New]]。",
+        "このノートは[[New]]に移動しました。",
+        "Cette note est remplacée par [[New]].",
+        "Substituída por [[New]].",
+    ],
+)
+def test_a_note_names_its_successor(text):
+    assert successors(text) == ["New"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\nsupersedes: '[[Old]]'\n---\nText",
+        "---\nreplaces: [Old]\n---\nText",
+        "This note replaces [[Old]].\n\nText",
+        "# New\n\n## Status\n\nAccepted\n\nSupersedes:: [[Old]]",
+        "Supersedes [[Old]].\n\nText",
+    ],
+)
+def test_a_note_names_what_it_replaces(text):
+    assert replaced(text) == ["Old"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# Anna\n\nMoved to [[Lisbon]] in 2019, and works there.\n\nText",
+        "# Anna\n\nMoved to [[Lisbon]].\n\n- born in 1980\n- likes figs\n- sings\n- has two cats",
+        "# Chair\n\nReplaced by [[Karl]] in 2019, he went on as a guest.\n\nText",
+        "---\nsuperseded_by: none\nreplaces: n/a\n---\nText",
+        "---\nsuperseded_by:\n---\nText",
+        "---\nsupersedes: 12\n---\nText",
+        "Text\n\nText\n\nText\n\nText\n\nText\n\nText\n\nThis note was replaced by [[New]].",
+        "```\nsuperseded_by:: [[New]]\n```",
+        "---\nsupersedes: '[[Old#Loop]]'\n---\nText",
+        "由[[林老师]]写的。",
+    ],
+)
+def test_what_is_about_something_else_names_no_note(text):
+    assert read(text)[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "until"),
+    [
+        ("---\nstale_after: 2026-03-01\n---\n", "2026-03-01"),
+        ("---\nvalid_until: 2026-03-01\n---\n", "2026-03-02"),
+        ("---\nvalidUntil: 2026-3-1\n---\n", "2026-03-02"),
+        ("valid until:: [[2026-03-01]]\n", "2026-03-02"),
+        ("---\nstale_after: soon\n---\n", ""),
+        ("---\nvalid_until: 9999-12-31\n---\n", ""),
+    ],
+)
+def test_a_note_names_the_day_from_which_on_it_is_stale(text, until):
+    assert read(text)[0].until == until
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("---\nstatus: Deprecated\n---\n", "marked deprecated"),
+        ("---\nstatus: [draft, '#obsolete']\n---\n", "marked obsolete"),
+        ("---\nstatus: '[[Archived]]'\n---\n", "marked archived"),
+        ("---\nstatus: 🗄️ archived\n---\n", "marked archived"),
+        ("---\nsuperseded_by: https://example.com/new\n---\n", "marked superseded"),
+        ("**Status:** Withdrawn\n\nText", "marked withdrawn"),
+        ("---\nstatus: done\n---\n", None),
+        ("---\nstatus: 2\n---\n", None),
+        ("# ~~Wiring~~\n\nText", "struck out"),
+        ("~~The loop is open.~~\n\n- ~~It is blue.~~", "struck out"),
+        ("~~The loop is open.~~\n\nIt is closed.", None),
+    ],
+)
+def test_a_note_says_that_it_no_longer_holds(text, reason):
+    assert Rules().reason(read(text)[0], "Wiring.md", ()) == reason
+
+
+def test_the_lines_of_a_paragraph_that_is_struck_out_are_known():
+    assert read("# Loop\n\n~~It is\nopen.~~\n\nIt is closed ~~open~~.")[0].struck == ((3, 4),)
+
+
+def test_rules_name_statuses_folders_and_tags():
+    rules = Rules(("Done",), ("Archive/",), ("#archived",))
+    done = read("---\nstatus: done\n---\n")[0]
+    assert rules.reason(done, "Wiring.md", ()) == "marked done"
+    nothing = read("Text")[0]
+    assert rules.reason(nothing, "archive/Wiring.md", ()) == "in the folder Archive"
+    assert rules.reason(nothing, "Archives.md", ()) is None
+    assert rules.reason(nothing, "Wiring.md", ("archived/2025",)) == "tagged #archived/2025"

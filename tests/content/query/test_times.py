@@ -1,0 +1,91 @@
+"""Times in the words of a question."""
+
+from datetime import date
+
+import pytest
+
+from vaultseek.content.query.times import find_time
+
+TODAY = date(2026, 11, 28)  # a Saturday
+
+
+def days(text: str, today: date = TODAY) -> str | None:
+    found = find_time(text, today)
+    return None if found is None else f"{found.days.first} {found.days.last}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("brakes last week", "2026-11-16 2026-11-22"),
+        ("what happened yesterday", "2026-11-27 2026-11-27"),
+        ("brakes in September", "2026-09-01 2026-09-30"),
+        ("brakes in December", "2025-12-01 2025-12-31"),
+        ("in november", "2026-11-01 2026-11-30"),
+        ("the oven in spring 2025", "2025-03-01 2025-05-31"),
+        ("winter of 2024", "2024-12-01 2025-02-28"),
+        ("the trip two years ago", "2024-01-01 2024-12-31"),
+        ("three days ago", "2026-11-25 2026-11-25"),
+        ("a couple of weeks ago", "2026-11-09 2026-11-15"),
+        ("in the last ten days", "2026-11-18 2026-11-28"),
+        ("before Christmas", "2025-11-26 2025-12-23"),
+        ("over Easter", "2026-04-03 2026-04-06"),
+        ("since March", "2026-03-01 2026-11-28"),
+        ("before 2025", "1900-01-01 2024-12-31"),
+        ("late October", "2026-10-21 2026-10-31"),
+        ("12 September", "2026-09-12 2026-09-12"),
+        ("December 24", "2025-12-24 2025-12-24"),
+        ("29 February", "2024-02-29 2024-02-29"),
+        ("September 3, 2024", "2024-09-03 2024-09-03"),
+        ("on Monday", "2026-11-23 2026-11-23"),
+        ("on Saturday", "2026-11-28 2026-11-28"),
+        ("last Saturday", "2026-11-21 2026-11-21"),
+        ("last summer", "2026-06-01 2026-08-31"),
+        ("letzte Woche", "2026-11-16 2026-11-22"),
+        ("im September", "2026-09-01 2026-09-30"),
+        ("vor zwei Jahren", "2024-01-01 2024-12-31"),
+        ("am 12. September", "2026-09-12 2026-09-12"),
+        ("im letzten Sommer", "2026-06-01 2026-08-31"),
+        ("na semana passada", "2026-11-16 2026-11-22"),
+        ("em setembro de 2025", "2025-09-01 2025-09-30"),
+        ("il y a deux ans", "2024-01-01 2024-12-31"),
+        ("en octobre dernier", "2026-10-01 2026-10-31"),
+        ("hace tres meses", "2026-08-01 2026-08-31"),
+        ("上周的刹车", "2026-11-16 2026-11-22"),
+        ("昨日のパン", "2026-11-27 2026-11-27"),
+    ],
+)
+def test_a_time_in_words_is_read(text, expected):
+    assert days(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "May",
+        "call May about the march",
+        "a letter from June",
+        "Monday",
+        "Manic Monday lyrics",
+        "1984 Orwell",
+        "blade runner 2049",
+        "brakes since the move",
+        "the fall of Rome",
+        "spring onions",
+        "hier steht das Fahrrad",
+        "30 February",
+        "at the last minute",
+        "99999 years ago",
+        "E-4107",
+        "",
+    ],
+)
+def test_names_and_things_stay_words(text):
+    assert days(text) is None
+
+
+def test_the_place_of_a_time_is_known():
+    found = find_time("brakes in September, please", TODAY)
+    assert (found.start, found.end, found.text) == (7, 19, "in September")
+    assert not found.is_relative
+    assert find_time("brakes last week", TODAY).is_relative

@@ -1,0 +1,78 @@
+"""The time in a question: notes of that time come higher, and none is dropped."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.request import SearchRequest
+from vaultseek.settings.search import SearchSettings
+
+NOTES = {
+    **{
+        f"2024-{month:02}-14.md": "The brake pads were cleaned, and the brake squealed."
+        for month in range(1, 13)
+    },
+    "Log.md": "On 2023-05-03 the brake squealed.",
+    "Pads.md": "---\ndate: 2021-08-02\n---\nThe brake pads squealed.",
+    "Move.md": "Brakes since the move are quiet.",
+}
+
+
+def answer(index: Any, query: str, **options: Any) -> Any:
+    settings = options.pop("settings", SearchSettings())
+    return asyncio.run(Searcher(index).search(SearchRequest(query, settings, **options)))
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("brake squealed in September 2024", "2024-09-14.md"),
+        ("brake squealed in March 2024", "2024-03-14.md"),
+        ("brake squealed in spring 2023", "Log.md"),
+        ("brake squealed in 2021", "Pads.md"),
+        ("Bremse brake im Juli 2024", "2024-07-14.md"),
+    ],
+)
+def test_the_note_of_that_time_comes_first(opened, query, first):
+    results = answer(opened, query, mode="keyword")["results"]
+    assert results[0]["path"] == first
+    assert len(results) == 10, "it is no filter"
+
+
+def test_the_answer_says_how_the_time_was_read_and_a_term_takes_it_back(opened):
+    read = answer(opened, "brake squealed in September 2024", mode="keyword")["interpreted"]
+    assert read["time"] == {"text": "in September 2024", "first": "2024-09-01", "last": "2024-09-30"}
+    said = "notes of “in September 2024” (2024-09-01 to 2024-09-30) come higher; when:any makes these words"
+    assert read["notes"] == [said]
+    taken_back = answer(opened, "brake squealed in September 2024 when:any", mode="keyword")["interpreted"]
+    assert (taken_back["time"], taken_back["notes"]) == (None, [])
+    assert taken_back["rank_text"] == "brake squealed in September 2024"
+
+
+@pytest.mark.parametrize("query", ['brake "in September 2024"', "brake since the move", "May"])
+def test_phrases_and_other_words_name_no_time(opened, query):
+    assert answer(opened, query, mode="keyword")["interpreted"]["time"] is None
+
+
+def test_a_setting_turns_it_off(opened):
+    found = answer(opened, "brake in September 2024", settings=SearchSettings(times=False))
+    assert found["interpreted"]["time"] is None
+
+
+def test_words_that_only_people_say_do_not_rank(opened):
+    assert answer(opened, "brake last week", mode="keyword")["interpreted"]["rank_text"] == "brake"
+    assert answer(opened, "last week", mode="keyword")["interpreted"]["rank_text"] == "last week"
+
+
+def test_an_explanation_makes_the_score(opened):
+    trace = asyncio.run(Searcher(opened).run(SearchRequest("brake in September 2024", SearchSettings())))
+    assert trace.results[0].time == 2.0
+    for candidate in trace.results:
+        assert candidate.recomputed == pytest.approx(candidate.score)
+
+
+def test_a_wrong_value_of_when_is_named(opened):
+    notes = answer(opened, "brake when:soon", mode="keyword")["interpreted"]["notes"]
+    assert notes == ["when:soon was left out; expected any, for words that are no time"]
