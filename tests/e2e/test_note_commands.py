@@ -440,3 +440,17 @@ def test_paths_are_whole_in_a_folder_that_was_removed(daemon, vault, tmp_path):
         timeout=90,
     )
     assert (done.returncode, done.stdout) == (0, f"{root}/a.md\n"), done.stderr
+
+
+def test_stale_notes_are_listed_and_marked_where_they_are_found(indexed_vault):
+    vault = indexed_vault(
+        {
+            "Old.md": "---\nsuperseded_by: '[[New]]'\n---\nThe loop is blue and long.",
+            "New.md": "By radio.",
+            "Map.md": "See [[Old]].",
+        }
+    )
+    assert vault.run("stale").stdout.splitlines() == ["Map.md:1  links to Old: superseded by New"]
+    assert [item["kind"] for item in vault.json("stale")["items"]] == ["link"]
+    shown = vault.run("search", "blue loop", "--mode", "keyword").stdout
+    assert shown.index("New") < shown.index("superseded by New")

@@ -33,6 +33,7 @@ TABLE = {
     "orphans": ("vault/orphans",),
     "duplicates": ("vault/duplicates",),
     "table": ("vault/table",),
+    "stale": ("vault/stale",),
     "complete": ("complete", "kind", "text"),
     "resolve_links": ("links/resolve", "source", "links"),
     "mentioned": ("links/mentioned", "source", "lines"),

@@ -152,6 +152,12 @@ class Methods:
         timeout: float | None = ...) -> answers.Tables:
         """Return the tables of a file or of a query; ``count`` is the number of all rows."""
 
+    def stale(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Stale:
+        """Return notes that no longer hold and were forgotten; ``total`` counts those beyond the limit,
+        too."""
+
     def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
         source: str | None = None, missing: bool = False, property: str | None = None,
         limit: int | None = None, vault: str | None = None, cwd: str | None = None,
@@ -342,6 +348,9 @@ class AsyncMethods:
         limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Tables: ...
+    async def stale(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Stale: ...
     async def complete(self, kind: CompletionKind, prefix: str = "", *, note: str | None = None,
         source: str | None = None, missing: bool = False, property: str | None = None,
         limit: int | None = None, vault: str | None = None, cwd: str | None = None,

@@ -107,7 +107,7 @@ async def test_what_is_wrong_is_told_in_one_line_without_the_name_of_the_tool():
     ("tool", "arguments", "told"),
     [
         ("search", {"query": "x", "limt": 3}, "limt: unknown key, expected limit?"),
-        ("graph", {"depth": 2}, "depth: unknown key, expected one of note, other, vault, max_tokens"),
+        ("graph", {"depth": 2}, "depth: unknown key, expected one of note, other, stale, vault, max_tokens"),
         ("vault_status", {"a\nb": 1}, r"a\nb: unknown key, expected one of vault, max_tokens"),
     ],
 )

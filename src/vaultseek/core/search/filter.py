@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from vaultseek.base.currency import Stated
+from vaultseek.base.currency import Rules, Stated
 from vaultseek.base.limits import EXPRESSIONS_SECONDS, SQL_VARIABLES
 from vaultseek.base.model import Chunk, Task
 from vaultseek.base.text import fold
@@ -174,14 +174,19 @@ def _in_period(part: Dated, ledger: Ledger) -> Ids:
     return {row[0] for row in rows}
 
 
-def _outdated(part: IsOutdated, ledger: Ledger) -> Ids:
+def outdated(rules: Rules, ledger: Ledger) -> set[int]:
+    """Return the ids of the notes that may not be current by these rules: all that say anything about it."""
     replaced = set(ledger.successions.replaced())
     candidates = replaced | {row[0] for row in ledger.select("SELECT id FROM notes WHERE currency != '[]'")}
-    for tag in part.rules.tags:
+    for tag in rules.tags:
         candidates |= _with_tag(Tag(tag), ledger)
-    for folder in part.rules.folders:
+    for folder in rules.folders:
         candidates |= _in_column(HasName("folder", folder), ledger)
-    notes = _facts(sorted(candidates), ledger)
+    return candidates
+
+
+def _outdated(part: IsOutdated, ledger: Ledger) -> Ids:
+    notes = _facts(sorted(outdated(part.rules, ledger)), ledger)
     return {number for number, facts in notes if part.matches(facts)}
 
 

@@ -8,8 +8,10 @@ from dataclasses import replace
 from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.threads import Turns
+from vaultseek.base.when import present
 from vaultseek.core.notes.lookup import unknown_names
 from vaultseek.core.notes.read import with_property_places
+from vaultseek.core.notes.stale import stale
 from vaultseek.core.notes.why import why
 from vaultseek.core.search.context import NOTES as CONTEXT_NOTES
 from vaultseek.core.search.context import pack_context
@@ -45,6 +47,7 @@ from vaultseek.protocol.messages.params import (
     Query,
     SearchOptions,
     SearchParams,
+    StaleParams,
     WhyParams,
 )
 from vaultseek.protocol.wire.context import RequestContext
@@ -73,7 +76,15 @@ class SearchMethods:
             "search/all": (AllVaultsParams, self.search_all),
             "search/context": (ContextParams, self.context),
             "search/why": (WhyParams, self.why),
+            "vault/stale": (StaleParams, self.stale),
         }
+
+    async def stale(self, call: StaleParams, context: RequestContext) -> JSON:
+        """List what no longer holds and was forgotten."""
+        vault = (await self._find(call)).vault
+        rules, today = self._settings().search.currency.rules, present().date().isoformat()
+        answer = await asyncio.to_thread(stale, vault.ledger, rules, today, call.limit)
+        return about_vault(vault, answer)
 
     async def search(self, call: SearchParams, context: RequestContext) -> JSON:
         """Answer a query."""

@@ -61,7 +61,7 @@ class Links(Listing):
 
 
 class Graph(ToolAnswer):
-    """Hubs and clusters, steps of a path, or links that may be missing; each with the kind of item it is."""
+    """Hubs and clusters, steps of a path, links that may be missing, or stale notes; each with its kind."""
 
     vault: str
     items: list[dict[str, Any]]

@@ -198,6 +198,23 @@ def suggestions(answer: JSON, form: Form) -> Reply:
     return _graph(items, count(len(items), "link") + " that may be missing", answer, form)
 
 
+def stale(answer: JSON, form: Form) -> Reply:
+    """Format the notes that no longer hold and were forgotten."""
+    items = [
+        {
+            "kind": "stale",
+            "path": line(each["path"]),
+            "title": line(each["title"]),
+            "text": line(each["text"]),
+        }
+        | ({"line": each["line"]} if each["line"] else {})
+        for each in answer["items"]
+    ]
+    return _graph(
+        items, f"{count(answer['total'], 'stale note or link', 'stale notes and links')}", answer, form
+    )
+
+
 def route(answer: JSON, form: Form) -> Reply:
     """Format the steps of the shortest path, each with the line of its link."""
     steps: list[JSON] = next(iter(answer["routes"]), [])
@@ -223,6 +240,9 @@ def _graph_text(item: JSON) -> str:
         case "cluster":
             words, notes = ", ".join(item["words"]), ", ".join(item["notes"])
             return f"- cluster {words} | {count(item['count'], 'note')} | {notes}"
+        case "stale":
+            place = f"{item['path']}:{item['line']}" if "line" in item else item["path"]
+            return f"- {place} | {item['text']}"
         case "suggestion":
             return f"- {item['path']} | {dated(item)} | {'; '.join(item['reasons'])}"
     text = "no link, near in meaning" if item["by"] == "meaning" else item["text"]

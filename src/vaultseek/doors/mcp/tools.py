@@ -283,11 +283,17 @@ class Tools:
         self,
         note: str | None = None,
         other: str | None = None,
+        stale: bool = False,
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Graph]:
-        """Show hubs and clusters of links; with note, links it may lack; with other, the path from note."""
+        """Show hubs and clusters of links; with note, links it may lack; with other, the path from note.
+
+        With stale, show outdated notes and links to them.
+        """
         form = self._form(max_tokens)
+        if stale:
+            return lists.stale(await self._notes.ask("vault/stale", {"limit": AGENT_LIST}, vault), form)
         if note is None and other is None:
             return lists.overview(
                 await self._notes.ask("graph/overview", {"without_bridges": True}, vault), form

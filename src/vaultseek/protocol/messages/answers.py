@@ -708,6 +708,29 @@ class Suggestion(About):
     """The note that would link it, if none was asked about."""
 
 
+class StaleItem(Titled):
+    """A note to tidy up, and why.
+
+    ``kind`` is ``circle``: it and another note claim to supersede each other; ``missing``: no note is its
+    successor; ``past_date``; or ``link``: its ``line`` links to the ``target``, which is superseded.
+    """
+
+    kind: str
+    line: int | None
+    target: Successor | None
+    currency: Currency
+    """That of the note, or of the target of its link."""
+    text: str
+    """The reason in a few words."""
+
+
+class Stale(OfVault):
+    """Notes that no longer hold and were forgotten; ``total`` counts those beyond the limit, too."""
+
+    items: list[StaleItem]
+    total: int
+
+
 class Suggestions(OfVault):
     """Links that may be missing, the likeliest first; ``markdown`` if the vault writes no wikilinks."""
 

@@ -30,6 +30,7 @@ METHODS: dict[str, tuple[type[BaseModel], Any]] = {
     "vault/orphans": (params.OrphansParams, answers.Orphans),
     "vault/duplicates": (params.DuplicatesParams, answers.Duplicates),
     "vault/table": (params.TableParams, answers.Tables),
+    "vault/stale": (params.StaleParams, answers.Stale),
     "complete": (params.CompleteParams, answers.Completions),
     "links/resolve": (params.ResolveParams, answers.Resolved),
     "links/mentioned": (params.MentionedParams, answers.Mentioned),

@@ -183,6 +183,13 @@ class PathParams(NoteParams):
     """Maximum number of routes."""
 
 
+class StaleParams(VaultParams):
+    """The notes of a vault that no longer hold and were forgotten."""
+
+    limit: int = Field(default=limits.LISTED_ITEMS, ge=1, le=limits.LISTED_ITEMS_MOST)
+    """Maximum number of items."""
+
+
 class SuggestParams(VaultParams):
     """The note that may lack links, or none for the notes that changed last."""
 

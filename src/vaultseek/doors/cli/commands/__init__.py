@@ -17,7 +17,7 @@ _FIRST = (
 """The commands of the first screen of the help, in its order."""
 _MORE = (
     *("context", "related", "why", "history", "properties"),
-    *("neighbors", "unlinked", "broken-links", "orphans", "duplicates"),
+    *("neighbors", "unlinked", "broken-links", "orphans", "duplicates", "stale"),
     *("ui", "lsp", "mcp", "skill", "complete", "completion"),
     *("compact", "inspect", "models", "doctor", "evaluate"),
     *("start", "stop", "serve", "service", "uninstall"),
@@ -28,7 +28,7 @@ _COMMANDS = (*_FIRST, *_MORE, *_OF_A_SERVER)
 _PAGED = frozenset(
     {
         *("search", "context", "why", "read", "links", "tags", "properties", "table", "status", "inspect"),
-        *("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates", "history"),
+        *("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates", "history", "stale"),
         *("graph", "graph around", "graph clusters", "graph hubs", "graph path", "graph suggest"),
         "service logs",
     }

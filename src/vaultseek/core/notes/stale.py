@@ -1,0 +1,70 @@
+"""Notes whose currency contradicts itself or is forgotten: a list of what to tidy up."""
+
+from collections.abc import Iterator
+
+from vaultseek.base.currency import Rules
+from vaultseek.base.model import JSON
+from vaultseek.core.search.currency import Currency, currency_of
+from vaultseek.core.search.filter import outdated
+from vaultseek.store.ledger import Ledger, NoteRow
+
+ORDER = ("circle", "missing", "past_date", "link")
+"""Kinds of items, in their order."""
+
+
+def stale(ledger: Ledger, rules: Rules, today: str, limit: int) -> JSON:
+    """Return notes past their date, without their successor, in a circle, or with links to superseded ones.
+
+    ``total`` counts all of them, of which the first are listed.
+    """
+    rows = ledger.notes.by_id(sorted(outdated(rules, ledger)))
+    notes = {row.path: row for row in rows.values()}
+    currencies = currency_of(list(notes.values()), ledger, rules, today)
+    items = [*_own(notes, currencies), *_links(notes, currencies, ledger)]
+    items.sort(key=lambda item: (ORDER.index(item["kind"]), item["path"], item["line"] or 0))
+    return {"items": items[:limit], "total": len(items)}
+
+
+def _own(notes: dict[str, NoteRow], currencies: dict[str, Currency]) -> Iterator[JSON]:
+    for path, currency in currencies.items():
+        kinds = {"circle": currency.is_circular, "missing": currency.missing, "past_date": currency.since}
+        for kind, is_so in kinds.items():
+            if is_so:
+                yield _item(kind, notes[path], None, currency)
+
+
+def _links(notes: dict[str, NoteRow], currencies: dict[str, Currency], ledger: Ledger) -> Iterator[JSON]:
+    """Yield the links in the text of current notes to superseded ones, except from their successors."""
+    superseded = [path for path, each in currencies.items() if each.state == "superseded"]
+    links = [
+        link
+        for link in ledger.links.to_paths(superseded)
+        if link.resolved is not None
+        and link.link.property is None
+        and link.source not in currencies
+        and link.source not in {row.path for row in currencies[link.resolved].by}
+    ]
+    sources = ledger.notes.by_id(sorted({link.note for link in links}))
+    for link in links:
+        if link.note in sources and link.resolved is not None:
+            to = notes[link.resolved]
+            yield _item("link", sources[link.note], to, currencies[link.resolved], link.link.line)
+
+
+def _item(
+    kind: str, row: NoteRow, target: NoteRow | None, currency: Currency, line: int | None = None
+) -> JSON:
+    text = currency.text
+    if kind == "past_date":
+        text = f"stale since {currency.since}"
+    elif target is not None:
+        text = f"links to {target.title}: {text}"
+    return {
+        "kind": kind,
+        "path": row.path,
+        "title": row.title,
+        "line": line,
+        "target": None if target is None else {"path": target.path, "title": target.title},
+        "currency": currency.as_json(),
+        "text": text,
+    }
