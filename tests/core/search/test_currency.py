@@ -46,7 +46,7 @@ def request(query: str, **options: Any) -> SearchRequest:
 @pytest.mark.parametrize("mode", ["keyword", "hybrid"])
 def test_the_successor_comes_directly_before_what_it_replaces(opened, mode):
     assert search(opened, "closed loop blue wire relay", mode=mode)[:2] == [
-        ("New wiring.md", None),
+        ("New wiring.md", "replaces Old wiring"),
         ("Old wiring.md", "superseded by New wiring"),
     ]
 
@@ -54,13 +54,13 @@ def test_the_successor_comes_directly_before_what_it_replaces(opened, mode):
 def test_a_note_asked_for_by_its_name_comes_first_with_the_remark(opened):
     assert search(opened, "old wiring")[:2] == [
         ("Old wiring.md", "superseded by New wiring"),
-        ("New wiring.md", None),
+        ("New wiring.md", "replaces Old wiring"),
     ]
 
 
 def test_a_chain_is_followed_to_its_end(opened):
     found = search(opened, "bedding in stops", mode="keyword")
-    assert found[0] == ("Brake 2026.md", None)
+    assert found[0] == ("Brake 2026.md", "replaces Brake 2022 and Brake 2019")
     assert sorted(found[1:]) == [
         ("Brake 2019.md", "superseded by Brake 2026"),
         ("Brake 2022.md", "superseded by Brake 2026"),
@@ -77,8 +77,8 @@ def test_notes_that_replace_each_other_keep_their_order(opened):
 
 def test_a_note_with_two_successors_names_both(opened):
     assert search(opened, "dough oven sundays", mode="keyword") == [
-        ("Left half.md", None),
-        ("Right half.md", None),
+        ("Left half.md", "replaces Split"),
+        ("Right half.md", "replaces Split"),
         ("Split.md", "superseded by Left half and Right half"),
     ]
 

@@ -20,6 +20,9 @@ function M.place(answer, result)
   if heading and say.clean(heading) ~= title then
     label = label .. " › " .. say.clean(heading)
   end
+  if type(result.currency) == "table" and type(result.currency.text) == "string" then
+    label = ("%s (%s)"):format(label, say.clean(result.currency.text))
+  end
   return {
     file = root:gsub("/$", "") .. "/" .. path,
     vault = root,

@@ -51,6 +51,7 @@ export interface Result {
 	tags?: string[];
 	lanes?: Record<string, LanePart | null>;
 	via?: Via | null;
+	currency?: { state: string; text: string } | null;
 	/** Other passages that match, best first, if several were asked for. */
 	passages?: Partial<Result>[];
 	/** The part of a file that is no note, as a link writes it behind the path and a `#`: `page=3`. */

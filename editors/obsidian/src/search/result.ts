@@ -18,6 +18,9 @@ export function drawResult(el: HTMLElement, result: Result): void {
 		head.createDiv({ cls: "vaultseek-result-file", text: shown(result.file_name) });
 	}
 	drawBadges(head.createDiv({ cls: "vaultseek-badges" }), result);
+	if (result.currency) {
+		el.createDiv({ cls: `vaultseek-currency is-${result.currency.state}`, text: shown(result.currency.text) });
+	}
 	const headings = headingPath(result);
 	if (headings) {
 		el.createDiv({ cls: "vaultseek-headings", text: headings, attr: { dir: "auto" } });

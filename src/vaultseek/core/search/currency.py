@@ -15,6 +15,8 @@ from vaultseek.base.model import JSON
 from vaultseek.base.when import present
 from vaultseek.core.search.filter import those_within
 from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.names import notes_named
+from vaultseek.core.search.opened import pinned_to
 from vaultseek.core.search.ranking import Ranking
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.semantic.vectors.port import NoteIds
@@ -35,24 +37,27 @@ class Currency:
     """The reason why a note is not current: its last successors, or the status or the date that it states.
 
     ``missing`` are successors that no note is. ``is_circular`` if its successors lead back to it. ``struck``
-    is the state of a passage that is struck out in a note that is current.
+    is the state of a passage that is struck out in a note that is current, ``successor`` that of a note that
+    ``replaces`` other results.
     """
 
-    state: State | Literal["struck"]
+    state: State | Literal["struck", "successor"]
     by: tuple[NoteRow, ...] = ()
     missing: tuple[str, ...] = ()
     since: str | None = None
     reason: str = ""
     is_circular: bool = False
+    replaces: tuple[NoteRow, ...] = ()
 
     @property
     def text(self) -> str:
         """The currency in a few words."""
-        titles = [row.title for row in self.by[:NAMED]]
-        if titles:
-            more = len(self.by) - len(titles)
-            named = _listed([*titles, *([f"{more} more"] if more else [])])
-            return f"superseded by {named}" + (", which it supersedes itself" if self.is_circular else "")
+        if self.replaces:
+            return f"replaces {_titles(self.replaces)}"
+        if self.by:
+            return f"superseded by {_titles(self.by)}" + (
+                ", which it supersedes itself" if self.is_circular else ""
+            )
         if self.missing:
             return f"superseded by {_listed(self.missing[:NAMED])}, which is missing"
         return self.reason or f"stale since {self.since}"
@@ -62,6 +67,7 @@ class Currency:
         return {
             "state": self.state,
             "by": [{"path": row.path, "title": row.title} for row in self.by],
+            "replaces": [{"path": row.path, "title": row.title} for row in self.replaces],
             "missing": list(self.missing),
             "since": self.since,
             "text": self.text,
@@ -165,6 +171,11 @@ def _ids(paths: Iterable[str], ledger: Ledger) -> list[int]:
     return [row.id for row in rows if row is not None]
 
 
+def _titles(rows: Sequence[NoteRow]) -> str:
+    more = len(rows) - NAMED
+    return _listed([*(row.title for row in rows[:NAMED]), *([f"{more} more"] if more > 0 else [])])
+
+
 def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
@@ -196,7 +207,10 @@ def placed(
         if not each.is_circular
     }
     if any(successors.values()):
-        results = in_succession(results, successors, {each.note for each in results if each.exact})
+        asked = ledger.paths_of(
+            sorted(notes_named(parsed, allowed, ledger) | pinned_to(parsed.query.rank_text, ledger))
+        )
+        results = in_succession(results, successors, set(asked.values()))
         notes = {**ranking.notes, **{row.path: row for row in found.values()}}
         confidence = dict(ranking.confidence)
         for old in reversed(successors):
@@ -206,4 +220,7 @@ def placed(
         ranking = replace(ranking, notes=notes, confidence=confidence)
         added = [notes[each.note] for each in results[: parsed.limit] if each.note not in known]
         currencies |= currency_of(added, ledger, rules, today)
+        for new in dict.fromkeys(path for of_note in successors.values() for path in of_note):
+            replaced = tuple(notes[old] for old in successors if new in successors[old])
+            currencies.setdefault(new, Currency("successor", replaces=replaced))
     return Placed(results[: parsed.limit], ranking, currencies)

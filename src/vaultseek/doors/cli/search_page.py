@@ -108,9 +108,8 @@ def _result(result: JSON, answer: JSON, terminal: Terminal, now: float, *, score
     margin = " " * _INDENT
     yield margin + _place(result, answer, terminal, now)
     if currency := result.get("currency"):
-        yield margin + terminal.paint(
-            terminal.fit(clean(currency["text"]), terminal.width - _INDENT), "yellow"
-        )
+        style = "dim" if currency["state"] == "successor" else "yellow"
+        yield margin + terminal.paint(terminal.fit(clean(currency["text"]), terminal.width - _INDENT), style)
     for line in _passage(result, terminal):
         yield margin + line
     for passage in result.get("passages") or ():

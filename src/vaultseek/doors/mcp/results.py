@@ -152,6 +152,7 @@ def _result(result: JSON, *, scored: bool) -> JSON:
         item["currency"] = {
             **currency,
             "by": [{name: line(text) for name, text in each.items()} for each in currency["by"]],
+            "replaces": [{name: line(text) for name, text in each.items()} for each in currency["replaces"]],
             "missing": [line(name) for name in currency["missing"]],
             "text": line(currency["text"]),
         }

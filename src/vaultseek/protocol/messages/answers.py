@@ -133,13 +133,15 @@ class Successor(Answer):
 
 
 class Currency(Answer):
-    """The reason why a note, or the passage shown of it, no longer holds."""
+    """The reason why a note, or the passage shown, no longer holds, or why it precedes one that does not."""
 
     state: str
     """``superseded``: by other notes, or by its own word; ``stale``: past its date; ``struck``: the passage
-    is struck out."""
+    is struck out; ``successor``: it replaces another result."""
     by: list[Successor]
     """The notes that replace it, at the end of each chain; those of a circle include none that ends it."""
+    replaces: list[Successor]
+    """The results that a successor replaces."""
     missing: list[str]
     """Names of successors that no note has."""
     since: str | None
@@ -180,7 +182,7 @@ class Result(Titled):
     start_line: int
     """First line of the passage; 1 if ``brief`` left it out."""
     currency: NotRequired[Currency | None]
-    """None if the note is current."""
+    """None if the note is current and replaces no other result."""
 
 
 class FurtherPassage(Answer):

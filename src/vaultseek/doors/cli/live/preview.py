@@ -173,6 +173,8 @@ def _title(result: JSON) -> str:
 
 def _folder(result: JSON) -> str:
     folder = clean(result.get("path") or "").rpartition("/")[0]
+    if currency := result.get("currency"):
+        folder = " · ".join(filter(None, (clean(currency["text"]), folder)))
     return f"{clean(result['vault'])}: {folder}" if result.get("vault") else folder
 
 

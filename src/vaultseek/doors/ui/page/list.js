@@ -36,6 +36,8 @@ function summary(answer, page) {
   if (!answer.results.length) lines.push(...nextSteps(nearest, answer, page));
   for (const each of answer.partial) lines.push(el("span", { class: "partial" }, left(each)));
   for (const note of answer.interpreted.notes) lines.push(el("span", { class: "partial" }, ` ${note}.`));
+  if (answer.interpreted.time)
+    lines.push(el("button", { type: "button", class: "untimed", onclick: () => page.narrow("when:any") }, "Any time"));
   const indexes = answer.index ? [answer.index] : answer.vaults.map((vault) => vault.index);
   const pending = indexes.reduce((all, index) => all + index.pending, 0);
   if (pending) lines.push(el("span", { class: "partial" }, ` ${number(pending)} still to be indexed.`));
@@ -72,6 +74,7 @@ function item(result, place, page) {
         : el("span", { class: "certainty", title: "How certain it is that the note is about this" },
           el("span", { class: "bar", "aria-hidden": "true" }, el("span", { style: { width: percent(result.certainty) } })), percent(result.certainty))),
     headings.length ? el("div", { class: "headings" }, headings.join(" › ")) : null,
+    result.currency ? el("div", { class: `currency ${result.currency.state}` }, result.currency.text) : null,
     preview.length ? el("div", { class: "preview" }, result.property ? el("em", {}, "property ") : null, preview) : null,
     el("div", { class: "meta" },
       el("span", { class: "path" }, [page.severalVaults ? `${page.vaultName(result.vault_path)} / ` : "", result.path, line].join("")),
