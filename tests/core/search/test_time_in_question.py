@@ -61,11 +61,6 @@ def test_a_setting_turns_it_off(opened):
     assert found["interpreted"]["time"] is None
 
 
-def test_words_that_only_people_say_do_not_rank(opened):
-    assert answer(opened, "brake last week", mode="keyword")["interpreted"]["rank_text"] == "brake"
-    assert answer(opened, "last week", mode="keyword")["interpreted"]["rank_text"] == "last week"
-
-
 def test_an_explanation_makes_the_score(opened):
     trace = asyncio.run(Searcher(opened).run(SearchRequest("brake in September 2024", SearchSettings())))
     assert trace.results[0].time == 2.0

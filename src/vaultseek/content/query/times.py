@@ -32,13 +32,12 @@ class Days(NamedTuple):
 class SpokenTime:
     """A time in a text: its days, and the characters ``start`` to ``end`` that say it.
 
-    ``text`` are these characters. ``is_relative`` if no note would say it in these words, as *last week*.
+    ``text`` are these characters.
     """
 
     days: Days
     start: int
     end: int
-    is_relative: bool
     text: str
 
     @property
@@ -55,7 +54,7 @@ def find_time(text: str, today: date) -> SpokenTime | None:
     """Return the first time that a text names in words, None if there is none."""
     if (match := _UNSPACED.search(text)) is not None:
         spoken = _RELATIVE[_UNSPACED_WORDS[match[0]]](today)
-        return SpokenTime(spoken, *match.span(), is_relative=True, text=match[0])
+        return SpokenTime(spoken, *match.span(), text=match[0])
     lower = text.lower()
     for match in _TIME.finditer(lower if len(lower) == len(text) else text):
         try:
@@ -64,8 +63,7 @@ def find_time(text: str, today: date) -> SpokenTime | None:
             continue
         if days is not None:
             said = text[match.start() : match.end()]
-            is_relative = bool(match["relative"] or match["ago"])
-            return SpokenTime(days, match.start(), match.end(), is_relative, said)
+            return SpokenTime(days, match.start(), match.end(), said)
     return None
 
 
@@ -220,7 +218,7 @@ _TIME = re.compile(
     rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})|(?P<month2>{_MONTH})\s{_DAY.format('day2')}(?![0-9])"
     rf"|(?P<month3>{_MONTH})|(?P<season>{_any(_SEASONS)})|(?P<weekday>{_any(_WEEKDAYS)})"
     rf"|(?P<holiday>{_any(_HOLIDAYS)}))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
-    rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-])"
+    rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-]|['’]s)"
 )
 
 

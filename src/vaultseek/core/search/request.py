@@ -20,7 +20,7 @@ from vaultseek.content.query.grammar import Query, parse_query, plain_query
 from vaultseek.content.query.profile import Profile, profile_query
 from vaultseek.content.query.times import SpokenTime
 from vaultseek.core.search import formula
-from vaultseek.core.search.time_in_question import read_time
+from vaultseek.core.search.time_in_question import time_of
 from vaultseek.errors import BadQuery
 from vaultseek.settings.search import SearchSettings
 
@@ -129,9 +129,7 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
         # Neither lane knows signs, so notes are read for them, which is too much for each key.
         signs = (Contains(each) for each in query.rank_text.split())
         query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
-    time = None
-    if request.settings.times:
-        query, time = read_time(query)
+    time = time_of(query) if request.settings.times else None
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
     profile = profile_query(query, request.settings.profile)
     return ParsedRequest(request, query, profile, request.limit or listing, time).with_deadline(

@@ -7,7 +7,6 @@ if it states none, by its last modification.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 
 from vaultseek.base.when import present
@@ -25,16 +24,11 @@ PROPOSED = 200
 """Maximum number of notes of a time that are ranked even if no lane proposes them."""
 
 
-def read_time(query: Query) -> tuple[Query, SpokenTime | None]:
-    """Return the time that a query names, or None, and the query without it if no note would say it so."""
+def time_of(query: Query) -> SpokenTime | None:
+    """Return the time that a query names outside its phrases, None for none."""
     text = query.rank_text
     time = find_time(text, present().date()) if query.reads_time and text else None
-    if time is None or any(text[time.start : time.end] in phrase for phrase in query.phrases):
-        return query, None
-    rest = " ".join(f"{text[: time.start]} {text[time.end :]}".split())
-    if time.is_relative and any(map(str.isalnum, rest)):
-        query = replace(query, rank_text=rest)
-    return query, time
+    return None if time is None or any(time.text in phrase for phrase in query.phrases) else time
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:

@@ -36,6 +36,7 @@ METHODS = frozenset(
         "search/opened",
         "search/why",
         "vault/orphans",
+        "vault/stale",
         "vault/table",
     }
 )
