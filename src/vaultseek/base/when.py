@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Literal
@@ -63,6 +64,21 @@ def read_when(text: str) -> When | None:
     except ValueError:
         return None
     return When(_as_if_utc(moment), "local") if moment.tzinfo is None else When(unix_time(moment))
+
+
+def iso_date(text: str) -> str:
+    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
+    text = text.strip()
+    if link := _LINK_TO_DAY.fullmatch(text):
+        text = link[1]
+    if match := _LOOSE_DATE.fullmatch(text):
+        year, month, day, hour, rest = match.groups("")
+        return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
+    return text
+
+
+_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
+_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
 
 
 def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from vaultseek.base.currency import NOTHING_STATED, Stated
 from vaultseek.base.model import Link, Note, Span
 from vaultseek.base.text import fold
-from vaultseek.base.when import read_when
+from vaultseek.base.when import iso_date, read_when
 from vaultseek.content.kinds import kind_of
-from vaultseek.content.markdown.frontmatter import iso_date
 from vaultseek.content.markdown.links import markdown_link, wikilink
 
 HEAD_BLOCKS = 6

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from vaultseek.base.currency import Rules, State, state_of
 from vaultseek.base.model import Task
 from vaultseek.base.text import fold
-from vaultseek.base.when import When
+from vaultseek.base.when import When, iso_date
 from vaultseek.base.zone import zone
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
@@ -27,7 +27,6 @@ from vaultseek.content.query import expression
 from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, number_of
 from vaultseek.content.query.dates import Period, dates_of, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
-from vaultseek.content.query.note_dates import iso_date
 
 TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]

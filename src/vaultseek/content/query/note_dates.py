@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from vaultseek.base.model import Note
-from vaultseek.base.when import When, read_when
+from vaultseek.base.when import When, iso_date, read_when
 from vaultseek.content.query.dates import dates_of, find_dates
 
 IsDayFirst = Callable[[], bool | None]
@@ -66,18 +66,3 @@ def _day(days: tuple[str, ...], is_day_first: IsDayFirst) -> str:
         day_first = is_day_first()
         return "" if day_first is None else days[0 if day_first else 1]
     return days[0] if days and len(days[0]) == len("2026-03-15") else ""
-
-
-def iso_date(text: str) -> str:
-    """Return a date that lacks zeros, or is a link to the note of a day, in ISO form; other text as it is."""
-    text = text.strip()
-    if link := _LINK_TO_DAY.fullmatch(text):
-        text = link[1]
-    if match := _LOOSE_DATE.fullmatch(text):
-        year, month, day, hour, rest = match.groups("")
-        return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}:{rest}" if hour else "")
-    return text
-
-
-_LINK_TO_DAY = re.compile(r"\[\[(?:[^\[\]|#]*/)?([^\[\]|#/]+)(?:\|[^\[\]]*)?\]\]")
-_LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from vaultseek.base import limits
 from vaultseek.doors.cli.connect import call_vault
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.listing import place
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@limit_option("Show at most N notes.")
+@limit_option("Show at most N notes.", default=limits.RESULTS)
 @list_options
 def stale(invocation: Invocation, /, limit: int | None) -> int:
     """Show notes past their date, links to superseded notes, and successors that are missing.
