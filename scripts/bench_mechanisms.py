@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from bench_quality import arguments_for_sets, is_held_out, mixed_ages, vault_of
 
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.library import indexed_vault
-from vaultseek.core.search import formula, fusion, ranking
-from vaultseek.core.search.names import NameMatches
+from vaultseek.core.search import formula, signals
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.search import SearchSettings
@@ -51,8 +51,8 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
     "vectors of passages": (formula, "SEMANTIC_PASSAGE_SHARE", 0.001),
     "best passage by word": (formula, "KEYWORD_PASSAGE_SHARE", 0.0),
     "proximity": (formula, "PROXIMITY_WEIGHT", 0.0),
-    "names": (ranking, "match_names", lambda *_, **__: NameMatches()),
-    "parts of names": (fusion, "name_factor", lambda _: 1.0),
+    "names": (signals, "match_names", lambda _, notes: (np.zeros(len(notes)), {})),
+    "parts of names": (signals.NameParts, "weight", lambda *_: 0.0),
     "joined": (formula, "JOINED_GAIN", 0.0),
 }
 """Mechanisms that another value of a constant or a function switches off."""

@@ -36,7 +36,7 @@ from dateutil.parser import parse as parse_date
 from vaultseek.base.text import fold_case, tokens
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.library import indexed_vault
-from vaultseek.core.search.context import NOTES, pack_context
+from vaultseek.core.notes.context import NOTES, pack_context
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.semantic.models.choice import AUTO, choose_models

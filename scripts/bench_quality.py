@@ -28,7 +28,7 @@ from unittest.mock import patch
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import indexed_vault
 from vaultseek.core.search import formula
-from vaultseek.core.search.ranking import DAY_SECONDS
+from vaultseek.core.search.signals import DAY_SECONDS
 from vaultseek.semantic.models.choice import AUTO, choose_models
 from vaultseek.settings.model import Settings
 from vaultseek.store.ledger import NoteRow
@@ -93,7 +93,7 @@ def mixed_ages(folder: Path) -> AbstractContextManager[object]:
         is_recent = number % 3 == 0 and row.path not in judged
         return now - DAY_SECONDS * (DAYS_OF_RECENT[number // 3 % 2] if is_recent else DAYS_OF_OLD)
 
-    return patch("vaultseek.core.search.ranking._date", date)
+    return patch("vaultseek.core.search.signals._date", date)
 
 
 def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:

@@ -30,8 +30,8 @@ from vaultseek.core.library import indexed_vault
 from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
+from vaultseek.core.search.response import Trace
 from vaultseek.core.search.snippet import Matcher, TermMatcher, preview
-from vaultseek.core.search.trace import Trace
 from vaultseek.semantic.inference.embed import embed, load
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.models.encoder import Encoder

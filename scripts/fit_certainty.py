@@ -2,7 +2,7 @@
 
     python scripts/fit_certainty.py [--cache DIR] [--vaults DIR] [--foreign SET]... SET...
 
-Certainty is a logistic curve over two figures of each result (``core/search/certainty.py``). It is fitted on
+Certainty is a logistic curve over two figures of each result (``core/search/selection.py``). It is fitted on
 the SETs for development, each of the same weight; their first table is of curves fitted without the vault in
 question, that of the sets for testing only (``held-out``) of the curve fitted on all others. Of each set
 ``--foreign``, ten questions are asked of every vault, too: nothing is right there, and together they weigh a
@@ -25,11 +25,11 @@ from scipy.optimize import minimize
 
 from vaultseek.core.indexing.open_vault import VaultOptions
 from vaultseek.core.library import indexed_vault
-from vaultseek.core.search import certainty
-from vaultseek.core.search.certainty import JUDGED_NOTES
+from vaultseek.core.search import selection as certainty
+from vaultseek.core.search.matching import JUDGED_NOTES
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.core.search.trace import Trace
+from vaultseek.core.search.response import Trace
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.search import SearchSettings
 from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries

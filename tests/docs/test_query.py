@@ -11,9 +11,9 @@ import pytest
 from vaultseek.content.query.fields import FIELDS
 from vaultseek.content.query.grammar import parse_query
 from vaultseek.content.query.operators import OPERATORS
-from vaultseek.core.search.filter import filter_notes
 from vaultseek.doors.cli.commands.search import search
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.filter import filter_notes
 from worlds import World
 
 PROJECT = Path(__file__).parents[2]

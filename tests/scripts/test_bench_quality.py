@@ -9,7 +9,7 @@ import bench_constants
 import bench_quality
 import pytest
 
-from vaultseek.core.search import ranking
+from vaultseek.core.search import signals
 
 
 @pytest.fixture
@@ -86,6 +86,6 @@ def test_paraphrases_are_asked_of_notes_of_mixed_ages_and_no_right_one_is_recent
     judged.mkdir(parents=True)
     (judged / "qrels.tsv").write_text("".join(f"1\t{path}\t2\n" for path in paths[:100]))
     with bench_quality.mixed_ages(folder):
-        days = [(time.time() - ranking._date(SimpleNamespace(path=path), None)) / 86_400 for path in paths]
+        days = [(time.time() - signals._date(SimpleNamespace(path=path), None)) / 86_400 for path in paths]
     assert min(days[:100]) > 365
     assert 40 < sum(age < 30 for age in days[100:]) < 95

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from vaultseek.core.search.context import pack_context
+from vaultseek.core.notes.context import pack_context
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.settings.search import CurrencySettings, SearchSettings

@@ -64,13 +64,15 @@ def test_meaning_counts_as_far_as_its_best_note_stands_out():
 
 def test_a_few_words_by_chance_add_little_to_the_meaning_and_certain_ones_add_up():
     chance, certain = formula.agreement_norm(0.3), formula.agreement_norm(30.0)
-    assert formula.agreement([0.4, 0.1], certain) == pytest.approx(1.0, abs=1e-3)
-    assert 0.4 < 0.5 * formula.agreement([0.4, 0.1], chance) < 0.45
+    gains = [np.array([0.4]), np.array([0.1])]
+    assert formula.agreement(gains, certain) == pytest.approx([1.0], abs=1e-3)
+    assert 0.4 < 0.5 * formula.agreement(gains, chance)[0] < 0.45
 
 
 @given(st.lists(st.floats(0, 1), max_size=3), st.floats(1, 2))
 def test_what_the_lanes_give_together_lies_between_the_most_and_the_sum(gains, norm):
-    together = math.fsum(gains) * formula.agreement(gains, norm)
+    shares = np.broadcast_to(formula.agreement([np.array([each]) for each in gains], norm), 1)
+    together = math.fsum(gains) * shares[0]
     assert max(gains, default=0.0) - 1e-9 <= together <= math.fsum(gains) + 1e-9
 
 
@@ -89,17 +91,15 @@ def test_the_best_score_of_few_notes_with_the_whole_query_is_worth_as_much_howev
 
 def test_an_interpolated_rank_keeps_the_distance():
     scale = Scale(2.0, 0.0)
-    assert formula.interpolated_rank(10.0, 10.0, scale) == 1.0
-    assert formula.interpolated_rank(8.0, 10.0, scale) == 1.0 + formula.RANKS_PER_DEVIATION
-    assert formula.interpolated_rank(3.0, 9.0, Scale(0.0, 0.0)) == 1.0, "all scores are equal"
+    ranks = formula.interpolated_rank(np.array([10.0, 8.0]), 10.0, scale)
+    assert ranks.tolist() == [1.0, 1.0 + formula.RANKS_PER_DEVIATION]
+    assert formula.interpolated_rank(np.array([3.0]), 9.0, Scale(0.0, 0.0)) == [1.0], "all scores are equal"
 
 
 def test_min_max_normalisation():
-    assert formula.normalized(10.0, 10.0, 2.0) == 1.0
-    assert formula.normalized(6.0, 10.0, 2.0) == 0.5
-    assert formula.normalized(1.0, 10.0, 2.0) == 0.0
-    assert formula.normalized(3.0, 3.0, 3.0) == 1.0
-    assert 0.0 <= formula.normalized(1e308, 1.7e308, -1.7e308) <= 1.0
+    assert formula.normalized(np.array([10.0, 6.0, 1.0]), 10.0, 2.0).tolist() == [1.0, 0.5, 0.0]
+    assert formula.normalized(np.array([3.0]), 3.0, 3.0) == [1.0]
+    assert 0.0 <= formula.normalized(np.array([1e308]), 1.7e308, -1.7e308)[0] <= 1.0
 
 
 def test_hubs_damp_a_link_on_either_side():
@@ -107,12 +107,6 @@ def test_hubs_damp_a_link_on_either_side():
     assert formula.link_strength(1.0, 50, 1) == formula.link_strength(1.0, 1, 50)
     assert formula.link_evidence(1.0, 1.0, 1.0) == pytest.approx(1.0)
     assert formula.link_evidence(0.5, 1.0, 0.0) == pytest.approx(0.5 * formula.CONTEXT_SHARE)
-
-
-def test_an_anchor_boosts_by_the_share_that_a_note_holds():
-    assert formula.anchor_factor(1.5, 0.0) == 1.0
-    assert formula.anchor_factor(1.5, 0.5) == 1.25
-    assert formula.anchor_factor(1.5, 1.0) == 1.5
 
 
 def confidence(cosine: float | None, coverage: float | None) -> float:

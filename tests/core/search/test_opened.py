@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from semantic_here import index_here
 from vaultseek.content.query.words import words_of
 from vaultseek.core.search.formula import OPENED_GAIN
-from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.opened import AGENTS, HALF_LIFE_SECONDS, evidence, raised
+from vaultseek.core.search.lanes import Table
 from vaultseek.core.search.pipeline import Searcher
+from vaultseek.core.search.ranking import Ranking
 from vaultseek.core.search.request import SearchRequest
+from vaultseek.core.search.selection import AGENTS, HALF_LIFE_SECONDS, evidence, raised
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger.opens import Open
 
@@ -54,7 +56,9 @@ def test_evidence_is_a_share_and_fades(rows, now):
 @given(rows, st.lists(st.floats(0, 1), min_size=len(NAMES), max_size=len(NAMES)))
 def test_raised_notes_pass_none_that_is_better_by_more_than_the_bound(rows, scores):
     falling = sorted(scores, reverse=True)
-    results = [Candidate(name, score, 0.0, {}, best=0.02) for name, score in zip(NAMES, falling, strict=True)]
+    notes = Table.listing([SimpleNamespace(id=place, path=name) for place, name in enumerate(NAMES)])
+    candidates = Ranking.of(notes).candidates
+    results = [each._replace(score=score) for each, score in zip(candidates, falling, strict=True)]
     gains = {path: OPENED_GAIN * share for path, share in evidence(rows, 1e9).items()}
     ordered = raised(results, gains)
     before = {each.note: each.score for each in results}

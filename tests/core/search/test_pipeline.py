@@ -9,16 +9,16 @@ import pytest
 
 from keyword_answers import content_of, hits_of
 from semantic_here import WorkerHere
-from vaultseek.core.search.filter import filter_notes
+from vaultseek.core.search.lanes import Evidence, score_lanes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.ranking import rank
 from vaultseek.core.search.request import SearchRequest, parse_request
+from vaultseek.core.search.response import Trace
 from vaultseek.core.search.retrieve import Retrieval, ask_keyword, ask_semantic, combine_lanes
-from vaultseek.core.search.scoring import score_lanes
 from vaultseek.core.search.selection import select_results
-from vaultseek.core.search.trace import Trace
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek.settings.search import SearchSettings
+from vaultseek.store.ledger.filter import filter_notes
 
 NOTES = {
     "Pump.md": "# Pump\n\nThe sump pump has a float switch. [[Valve]]",
@@ -56,18 +56,21 @@ def test_steps_change_nothing_that_they_are_given(opened):
     semantic = asyncio.run(ask_semantic(parsed, None, opened))
     retrieval = combine_lanes(ask_keyword(parsed, None, opened), semantic)
     lanes = score_lanes(parsed, retrieval, len(NOTES))
-    given = copy.deepcopy((parsed, content_of(retrieval.keyword), lanes))
-    ranking = rank(parsed, retrieval, lanes, None, opened)
+    scores = [(lane.name, lane.notes.tolist(), lane.scores.tolist(), lane.weight) for lane in lanes]
+    given = copy.deepcopy((parsed, content_of(retrieval.keyword), scores))
+    evidence = Evidence(parsed, retrieval, lanes, None, opened)
+    ranking = rank(evidence)
     candidates = list(ranking.candidates)
     select_results(parsed, retrieval, ranking, None, opened.index_state())
-    assert (parsed, content_of(retrieval.keyword), lanes) == given
+    scores = [(lane.name, lane.notes.tolist(), lane.scores.tolist(), lane.weight) for lane in lanes]
+    assert (parsed, content_of(retrieval.keyword), scores) == given
     assert list(ranking.candidates) == candidates
-    assert rank(parsed, retrieval, lanes, None, opened) is not ranking
+    assert rank(evidence) is not ranking
 
 
 def test_the_same_retrieval_ranks_the_same(opened):
     trace = run(opened, "sump pump")
-    again = rank(trace.parsed, trace.retrieval, trace.lanes, None, opened)
+    again = rank(Evidence(trace.parsed, trace.retrieval, trace.lanes, None, opened))
     assert [each.note for each in again.candidates] == [each.note for each in trace.ranking.candidates]
 
 
@@ -85,7 +88,7 @@ def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch)
     trace = run(opened, "sump pump")
     assert paths(trace)[0] == "Pump.md"
     assert trace.partial["semantic"].code == "worker_unavailable"
-    assert trace.lanes.named("semantic").scores == {}
+    assert not len(trace.lanes.named("semantic").notes)
 
 
 def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):

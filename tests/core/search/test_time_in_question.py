@@ -44,7 +44,9 @@ def test_the_note_of_that_time_comes_first(opened, query, first):
 def test_the_answer_says_how_the_time_was_read_and_a_term_takes_it_back(opened):
     read = answer(opened, "brake squealed in September 2024", mode="keyword")["interpreted"]
     assert read["time"] == {"text": "in September 2024", "first": "2024-09-01", "last": "2024-09-30"}
-    said = "notes of “in September 2024” (2024-09-01 to 2024-09-30) come higher; when:any makes these words"
+    said = (
+        "notes of “in September 2024” (2024-09-01 to 2024-09-30) come first; when:any searches without this"
+    )
     assert read["notes"] == [said]
     taken_back = answer(opened, "brake squealed in September 2024 when:any", mode="keyword")["interpreted"]
     assert (taken_back["time"], taken_back["notes"]) == (None, [])
@@ -63,7 +65,7 @@ def test_a_setting_turns_it_off(opened):
 
 def test_an_explanation_makes_the_score(opened):
     trace = asyncio.run(Searcher(opened).run(SearchRequest("brake in September 2024", SearchSettings())))
-    assert trace.results[0].time == 2.0
+    assert trace.results[0].figure("time") == 2.0
     for candidate in trace.results:
         assert candidate.recomputed == pytest.approx(candidate.score)
 

@@ -15,9 +15,9 @@ from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.mentions import mentions_of
+from vaultseek.core.notes.name_mentions import named_in
 from vaultseek.core.notes.read import about
 from vaultseek.core.notes.related import alike
-from vaultseek.core.search.name_mentions import named_in
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow

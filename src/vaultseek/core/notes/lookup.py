@@ -19,9 +19,9 @@ from vaultseek.content.query.filters import (
     leaves,
 )
 from vaultseek.core.notes.complete import VaultCompleter
-from vaultseek.core.search.prefilter import prefilter
 from vaultseek.errors import BadPath, NotFound, UsageError
 from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger.prefilter import prefilter
 
 NOTE_SUFFIXES = ("", ".md")
 _NEVER_IN_PATHS = re.compile("[\0\ud800-\udfff]")

@@ -12,10 +12,10 @@ from vaultseek.base.text import fold, is_unspaced
 from vaultseek.content.markdown.title import file_stem
 from vaultseek.content.query.compare import find
 from vaultseek.content.query.filters import Contains, any_of
+from vaultseek.core.notes.name_mentions import MIN_NAME_CHARS, NO_PROSE, labels_in, prose
 from vaultseek.core.notes.read import about
-from vaultseek.core.search.filter import text_candidates
-from vaultseek.core.search.name_mentions import MIN_NAME_CHARS, NO_PROSE, labels_in, prose
 from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger.filter import text_candidates
 
 
 class Mention(NamedTuple):

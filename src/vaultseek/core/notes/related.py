@@ -10,10 +10,10 @@ from vaultseek.base.model import JSON, Chunk, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes.read import about
 from vaultseek.core.search import formula
-from vaultseek.core.search.boilerplate import NOTES_COMPARED, boilerplate, is_boilerplate, shared_lines
-from vaultseek.core.search.fusion import Candidate, fuse
-from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
-from vaultseek.core.search.snippet import preview
+from vaultseek.core.search.formula import scale_of
+from vaultseek.core.search.lanes import Fusion, Lane, ScoredLanes, Table, best_first
+from vaultseek.core.search.ranking import Candidate, Ranking
+from vaultseek.core.search.snippet import NOTES_COMPARED, boilerplate, is_boilerplate, preview, shared_lines
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.store.graph import GRAPH_MISSING, Graph
@@ -141,32 +141,39 @@ _NAMES = (("semantic", SEMANTIC_WEIGHT), ("links", LINK_WEIGHT), ("keyword", KEY
 def _answer(row: NoteRow, vault: SearchedVault, lane_scores: _Lanes, limit: int, partial: list[JSON]) -> JSON:
     ids = sorted({id for scores in lane_scores for id in scores} - {row.id})
     notes = vault.ledger.notes.by_id(ids)
-    by_path = {note.path: note for note in notes.values()}
     lanes = [
-        Lane(name, weight, [LaneHit(notes[id].path, score) for id, score in scores.items() if id in notes])
+        _lane(name, weight, {id: score for id, score in scores.items() if id in notes}, vault)
         for (name, weight), scores in zip(_NAMES, lane_scores, strict=True)
     ]
-    ranked = fuse(lanes, fusion=Fusion(tiers=()))[:limit]
+    fusion = Fusion(depth=len(notes))
+    ranked = Ranking.of(Table.of(notes, ScoredLanes(lanes), fusion)).candidates[:limit]
     graph = vault.graph
     shared = boilerplate(vault.ledger)
-    chunks = vault.ledger.chunks.by_note([by_path[item.note].id for item in ranked])
+    chunks = vault.ledger.chunks.by_note([item.about.id for item in ranked])
     results = [
         {
-            **_result(rank, item, by_path[item.note], chunks, shared),
-            "link": graph and graph.direction(row.id, by_path[item.note].id),
+            **_result(rank, item, chunks, shared),
+            "link": graph and graph.direction(row.id, item.about.id),
         }
         for rank, item in enumerate(ranked, start=1)
     ]
     return {"results": results, "partial": partial}
 
 
-def _result(
-    rank: int, item: Candidate, row: NoteRow, chunks: dict[int, list[Chunk]], shared: Set[str]
-) -> JSON:
+def _lane(name: str, weight: float, scores: Mapping[int, float], vault: SearchedVault) -> Lane:
+    ids, values = np.fromiter(scores, np.int64, len(scores)), np.array([*scores.values()], np.float64)
+    notes, falling = best_first(ids, values, vault.ledger.paths_of)
+    return Lane(name, notes, falling, scale_of(falling), weight)
+
+
+def _result(rank: int, item: Candidate, chunks: dict[int, list[Chunk]], shared: Set[str]) -> JSON:
+    row = item.about
     opening = chunks[row.id][0] if chunks[row.id] else Chunk("", (), 1, 1, "")
     heading_lines = {heading.line for heading in row.headings}
     lanes = {
-        name: {"rank": part.rank, "score": round(part.score, 6)} for name, part in item.contributions.items()
+        name: {"rank": int(part.rank[item.row]), "score": round(float(part.score[item.row]), 6)}
+        for name, part in item.ranking.notes.parts.items()
+        if part.known[item.row]
     }
     return {
         **about(row),

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from vaultseek.base.currency import Rules
 from vaultseek.base.model import JSON
 from vaultseek.core.search.currency import Currency, currency_of
-from vaultseek.core.search.filter import outdated
 from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger.filter import outdated
 
 ORDER = ("circle", "missing", "past_date", "link")
 """Kinds of items, in their order."""

@@ -13,19 +13,16 @@ from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason, ReasonCode
 from vaultseek.content.query.filters import conjuncts
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.filter import filter_notes
-from vaultseek.core.search.fusion import Candidate
+from vaultseek.core.search.lanes import Evidence, keyword_lane, semantic_lane
 from vaultseek.core.search.passages import choose_passages
 from vaultseek.core.search.pipeline import Searcher
-from vaultseek.core.search.ranking import rank
+from vaultseek.core.search.ranking import Candidate, rank
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.core.search.response import explanation, head, result
+from vaultseek.core.search.response import Trace, explanation, head, result
 from vaultseek.core.search.retrieve import expanded_text
-from vaultseek.core.search.scoring import keyword_scores, semantic_scores
-from vaultseek.core.search.selection import is_eligible
-from vaultseek.core.search.trace import Trace
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.store.ledger import Ledger, NoteRow
+from vaultseek.store.ledger.filter import filter_notes
 
 WHY_DEPTH = 100_000
 """Notes of the keyword lane among which the place of one is looked for."""
@@ -76,7 +73,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
 def _uncut(trace: Trace, vault: SearchedVault) -> Trace:
     parsed = replace(trace.parsed, limit=2 * limits.RESULTS)
     ids = None if trace.filtered is None else trace.filtered.ids
-    ranking = rank(parsed, trace.retrieval, trace.lanes, ids, vault)
+    ranking = rank(Evidence(parsed, trace.retrieval, trace.lanes, ids, vault))
     return replace(trace, ranking=ranking, results=ranking.candidates)
 
 
@@ -84,7 +81,7 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
     count = len(trace.results)
     if place > count and count >= trace.parsed.limit:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
-    if not is_eligible(candidate, uncut.ranking):
+    if not uncut.ranking.matches.eligible[candidate.row]:
         wanted = " or ".join(trace.parsed.profile.identifiers)
         words = f"it does not have {wanted}, and the query has no other words"
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
@@ -127,7 +124,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
     if row.id not in answer.rows:
         return _no_rank(Reason("no_match", "it contains none of the words"))
     return {
-        "rank": list(keyword_scores(answer, len(answer)).scores).index(row.id) + 1,
+        "rank": keyword_lane(answer, len(answer)).notes.tolist().index(row.id) + 1,
         "score": float(answer.columns.scores[answer.rows[row.id]]),
         "of": answer.total,
         "matched": list(answer.matched(row.id)),
@@ -139,15 +136,15 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     if answer is None and (trace.parsed.request.mode == "keyword" or "semantic" in trace.partial):
         return _absent(trace, "semantic")
     text = expanded_text(trace.parsed.query.rank_text, trace.retrieval.concepts)
-    scores, unsearched = trace.lanes.named("semantic"), {}
+    lane, unsearched = trace.lanes.named("semantic"), {}
     try:
         if answer is None:
             # The search had no use for this lane; its opinion is still of interest.
             unsearched = BY_WORD_ONLY.as_json()
             ids = None if trace.filtered is None else trace.filtered.ids
             answer = await vault.ask_semantic(text, trace.parsed.depth, ids)
-            scores = semantic_scores(answer)
-        order = list(scores.scores)
+            lane = semantic_lane(answer)
+        order = lane.notes.tolist()
         place = order.index(row.id) + 1 if row.id in order else None
         if place is None:
             answer = await vault.ask_semantic(text, 1, np.array([row.id], np.int64))

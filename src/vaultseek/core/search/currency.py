@@ -7,19 +7,16 @@ alone, and follows chains of them to their end.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from vaultseek.base.currency import Rules, State, is_past
 from vaultseek.base.model import JSON
 from vaultseek.base.when import present
-from vaultseek.core.search.filter import those_within
-from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.names import notes_named
-from vaultseek.core.search.opened import pinned_to
-from vaultseek.core.search.ranking import Ranking
-from vaultseek.core.search.request import ParsedRequest
-from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.core.search.lanes import Evidence
+from vaultseek.core.search.ranking import Candidate
+from vaultseek.core.search.signals import notes_called
+from vaultseek.store.keyword.answer import those_within
 from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.successions import Successor
 
@@ -128,7 +125,7 @@ def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]
 
 
 def in_succession(
-    results: Sequence[Candidate], successors: Mapping[str, Sequence[str]], asked: Collection[str]
+    results: Sequence[Candidate], successors: Mapping[str, Sequence[NoteRow]], asked: Collection[str]
 ) -> list[Candidate]:
     """Return the results with each superseded note below its successors, which stand directly before it.
 
@@ -137,15 +134,14 @@ def in_succession(
     known = {each.note: each for each in results}
     ordered: dict[str, Candidate] = {}
     for old in results:
-        ahead = successors.get(old.note, ())
         if old.note in asked:
             ordered.setdefault(old.note, old)
-        for note in ahead:
-            if note not in ordered:
-                found = known.get(note) or Candidate(note, 0.0, 0.0, {}, best=old.best)
+        for row in successors.get(old.note, ()):
+            if row.path not in ordered:
+                found = known.get(row.path) or Candidate.outside(row, old)
                 score = max(found.score, old.score)
                 gain = (score - found.score) * found.best
-                ordered[note] = found._replace(score=score, succession=found.succession + gain)
+                ordered[row.path] = found._replace(score=score, succession=found.succession + gain)
         ordered.setdefault(old.note, old)
     return list(ordered.values())
 
@@ -184,43 +180,30 @@ class Placed(NamedTuple):
     """The results, successors before what they replace, and the currency of those that are not current."""
 
     results: Sequence[Candidate]
-    ranking: Ranking
     currencies: Mapping[str, Currency]
 
 
-def placed(
-    results: Sequence[Candidate],
-    ranking: Ranking,
-    parsed: ParsedRequest,
-    allowed: NoteIds | None,
-    ledger: Ledger,
-) -> Placed:
+def placed(results: Sequence[Candidate], query: Evidence) -> Placed:
     """Put successors before the notes that they replace, and cut the results at the limit."""
-    rules, today = parsed.request.settings.currency.rules, present().date().isoformat()
-    shown = [ranking.notes[each.note] for each in results[: parsed.limit]]
+    ledger, limit = query.vault.ledger, query.parsed.limit
+    rules, today = query.settings.currency.rules, present().date().isoformat()
+    shown = [each.about for each in results[:limit]]
     currencies = currency_of(shown, ledger, rules, today)
     found = {row.id: row for each in currencies.values() if not each.is_circular for row in each.by}
-    inside = those_within(found, allowed)
+    inside = those_within(found, query.allowed)
     successors = {
-        path: [row.path for row in each.by if row.id in inside]
+        path: [row for row in each.by if row.id in inside]
         for path, each in currencies.items()
         if not each.is_circular
     }
     if any(successors.values()):
-        asked = ledger.paths_of(
-            sorted(notes_named(parsed, allowed, ledger) | pinned_to(parsed.query.rank_text, ledger))
-        )
+        asked = ledger.paths_of(sorted(notes_called(query).named))
         results = in_succession(results, successors, set(asked.values()))
-        notes = {**ranking.notes, **{row.path: row for row in found.values()}}
-        confidence = dict(ranking.confidence)
-        for old in reversed(successors):
-            for new in successors[old] if confidence else ():
-                confidence[new] = max(confidence.get(new, 0.0), confidence[old])
         known = {row.path for row in shown}
-        ranking = replace(ranking, notes=notes, confidence=confidence)
-        added = [notes[each.note] for each in results[: parsed.limit] if each.note not in known]
+        added = [each.about for each in results[:limit] if each.note not in known]
         currencies |= currency_of(added, ledger, rules, today)
-        for new in dict.fromkeys(path for of_note in successors.values() for path in of_note):
-            replaced = tuple(notes[old] for old in successors if new in successors[old])
-            currencies.setdefault(new, Currency("successor", replaces=replaced))
-    return Placed(results[: parsed.limit], ranking, currencies)
+        titles = {row.path: row for row in shown}
+        for new in dict.fromkeys(row.path for rows in successors.values() for row in rows):
+            replaced = (old for old, rows in successors.items() if any(row.path == new for row in rows))
+            currencies.setdefault(new, Currency("successor", replaces=tuple(titles[old] for old in replaced)))
+    return Placed(results[:limit], currencies)

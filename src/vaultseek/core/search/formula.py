@@ -172,7 +172,7 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
     return score
 
 
-def keyword_scale(scores: Sequence[float], population: float, few: float = 0.0) -> Scale:
+def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
     """Return the scale of the best scores by word, falling, of ``population`` notes.
 
     Its unit does not depend on the other scores: a word that a few notes have by chance puts them far above
@@ -200,12 +200,14 @@ def agreement_norm(rarity: float) -> float:
     return 1 + CHANCE_NORM / max(1.0, rarity) ** 3
 
 
-def agreement(gains: Sequence[float], norm: float) -> float:
-    """Return the p-norm of what the lanes give a note, as a share of their sum, in (0, 1]; 1 without any."""
-    total = math.fsum(gains)
-    if norm == 1.0 or total <= 0:
+def agreement(gains: Sequence[Floats], norm: float) -> Floats | float:
+    """Return the p-norm of what the lanes give each note, as a share of the sum, in (0, 1]; 1 for 0."""
+    if norm == 1.0 or not gains:
         return 1.0
-    return float(math.fsum((gain / total) ** norm for gain in gains) ** (1 / norm))
+    total: Floats = sum(gains[1:], gains[0])
+    divisor = np.where(total > 0, total, 1.0)
+    powers: Floats = sum(((gain / divisor) ** norm for gain in gains), np.zeros(len(total)))
+    return np.where(total > 0, powers ** (1 / norm), 1.0)
 
 
 def chance_population(population: int, notes: int) -> float:
@@ -244,28 +246,18 @@ def certainty_of_few(notes: int, population: float) -> float:
     return MOST_TRUST * max(0.0, 1 - math.log(notes) / math.log(everything))
 
 
-def interpolated_rank(score: float, best: float, scale: Scale) -> float:
+def interpolated_rank(scores: Floats, best: float, scale: Scale) -> Floats:
     """Return a rank from 1 for the best that keeps the distance between scores."""
     if scale.deviation <= 0:
-        return 1.0
-    return 1.0 + RANKS_PER_DEVIATION * max(0.0, best / scale.deviation - score / scale.deviation)
+        return np.ones(len(scores))
+    behind = best / scale.deviation - scores / scale.deviation
+    ranks: Floats = 1.0 + RANKS_PER_DEVIATION * np.maximum(0.0, behind)
+    return ranks
 
 
-def reciprocal_rank(weight: float, k: float, rank: float) -> float:
+def reciprocal_rank(weight: float, k: float, rank: Number) -> Number:
     """Return ``weight / (k + rank)``."""
     return weight / (k + rank)
-
-
-def lane_gains(scores: Floats, weight: float, k: float, scale: Scale) -> Floats:
-    """Return what a lane gives to each of its notes, best first, beyond what it gives to one that it does not
-    know: :func:`reciprocal_rank` of :func:`interpolated_rank`, for all notes at once."""
-    if scale.deviation <= 0 or not len(scores):
-        return np.full(len(scores), reciprocal_rank(weight, k, 1.0))
-    best = float(scores[0])
-    ranks = 1.0 + RANKS_PER_DEVIATION * np.maximum(0.0, (best - scores) / scale.deviation)
-    unknown = reciprocal_rank(weight, k, interpolated_rank(scale.minimum, best, scale))
-    gains: Floats = np.maximum(0.0, weight / (k + ranks) - unknown)
-    return gains
 
 
 def semantic_trust(reading: float, distinction: float) -> float:
@@ -289,54 +281,54 @@ def distinction(scores: Floats) -> float:
     return min(1.0, float(scores.max() - scores.mean()) / deviation / math.sqrt(2 * math.log(len(scores))))
 
 
-def normalized(score: float, best: float, minimum: float) -> float:
-    """Return the min-max normalised score, 1 where all scores are equal."""
+def normalized(scores: Floats, best: float, minimum: float) -> Floats:
+    """Return the min-max normalised scores, 1 where all scores are equal."""
     width = best / 2 - minimum / 2  # halves, so that no pair of floats overflows
-    return max(0.0, (score / 2 - minimum / 2) / width) if width > 0 else 1.0
+    if width <= 0:
+        return np.ones(len(scores))
+    shares: Floats = np.maximum(0.0, (scores / 2 - minimum / 2) / width)
+    return shares
 
 
-def link_contribution(weight: float, evidence: float, best: float, *, direct: bool) -> float:
-    """Return what links give a note: more to one that was found directly, less to one found by links
-    alone."""
-    return weight * evidence * (GRAPH_GAIN if direct else GRAPH_CEILING) * best
+def link_contributions(weight: float, evidence: Floats, best: float, direct: NDArray[np.bool_]) -> Floats:
+    """Return what links give notes: more to those found ``direct``, less to those found by links alone."""
+    contributions: Floats = weight * evidence * np.where(direct, GRAPH_GAIN, GRAPH_CEILING) * best
+    return contributions
 
 
-def link_bound(best: float, leaders: Iterable[float], highest: float) -> float:
+def link_bound(best: float, leaders: Floats, highest: float) -> float:
     """Return the factor for notes found by links alone, ``highest`` being the best score among them.
 
     ``best`` is the best score of a direct hit; ``leaders`` are the scores of the direct lanes' first notes.
     """
-    limits = [GRAPH_BELOW_LEADER * leader for leader in leaders]
-    return min(1.0, min([GRAPH_CEILING * best, *limits]) / highest)
+    limit = min([GRAPH_CEILING * best, *(GRAPH_BELOW_LEADER * leaders).tolist()])
+    return float(min(1.0, limit / highest))
 
 
-def final_score(gain: float, recency: float, anchor: float) -> float:
-    """Return a note's score before it is divided by the best one; ``recency`` is the factor of its tier."""
-    return gain * recency_share(recency) * anchor
-
-
-def joined_score(score: float, share: float, better: float) -> float:
-    """Return the score of a note that a link joins to a ``better`` one: higher, but below that one.
+def joined_score(score: Floats, share: Floats, better: Floats) -> Floats:
+    """Return the scores of notes that a link joins to a ``better`` one: higher, but below that one.
 
     ``share`` is the strength of the link times the share of the query's words that the two have together.
     """
-    return max(score, min(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better))
+    raised = np.minimum(score * (1 + JOINED_GAIN * share), GRAPH_BELOW_LEADER * better)
+    joined: Floats = np.maximum(score, raised)
+    return joined
 
 
-def shown_score(value: float, best: float) -> float:
-    """Return a score as a share of the best one; 1 where all are 0."""
-    return min(value / best, 1.0) if best > 0 else 1.0
+def shown_score(values: Floats, best: float) -> Floats:
+    """Return scores as shares of the best one; 1 where all are 0."""
+    return np.minimum(values / best, 1.0) if best > 0 else np.ones(len(values))
 
 
-def exact_name_score(score: float, best: float) -> float:
+def exact_name_score(score: Number, best: float) -> Number:
     """Return the score of a note whose name is the query: above the ``best`` of all, in their order."""
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
 
 
-def prefix_name_score(place: int, count: int, best: float) -> float:
-    """Return the score of the note at this ``place``, from 0, of ``count`` with a name that begins with the
-    query: above all others, in the order of the names."""
-    return best * (1 + EXACT_NAME_STEP * (2 - place / count))
+def prefix_name_score(order: Floats, best: float) -> Floats:
+    """Return the scores of notes with a name that begins with the query: above all others, in their ``order``
+    from 1, the first, to 0."""
+    return best * (1 + EXACT_NAME_STEP * (1 + order))
 
 
 def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> float:
@@ -353,25 +345,13 @@ def link_evidence(strength: float, context: float, own: float, *, of_first: bool
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
 
 
-def recency_share(factor: float) -> float:
-    """Return the factor for a score of which recency multiplies a share by ``factor``."""
-    return 1.0 + RECENCY_SHARE * (factor - 1.0)
-
-
-def recency_factor(age_days: float | None, tiers: Iterable[tuple[float, float]]) -> float:
-    """Return the factor of the first tier (days, factor) that the age fits; 1 for older, unknown and
-    future."""
-    if age_days is None or age_days < -1.0:
-        return 1.0
-    for days, factor in tiers:  # a generator would take three times as long, for each note
-        if age_days <= days:
-            return factor
-    return 1.0
-
-
-def anchor_factor(boost: float, share: float) -> float:
-    """Return the factor for a note that holds this ``share`` of the query's anchors."""
-    return 1.0 + (boost - 1.0) * share
+def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floats:
+    """Return what the factor of the first tier (days, factor) that an age fits adds to 1; 0 for older,
+    unknown (NaN) and future ones."""
+    gains = np.zeros(len(age_days))
+    for days, factor in reversed([*tiers]):
+        gains[(age_days <= days) & (age_days >= -1.0)] = factor - 1.0
+    return gains
 
 
 def name_share(of_query: float, of_name: float) -> float:
@@ -380,11 +360,6 @@ def name_share(of_query: float, of_name: float) -> float:
     A name with all words of the query and others says more than one with half of the words and no others.
     """
     return of_query**2 * math.sqrt(of_name)
-
-
-def name_factor(share: float) -> float:
-    """Return the factor for a note whose name is the query as far as :func:`name_share` says."""
-    return 1 + share
 
 
 def confidence(

@@ -1,54 +1,48 @@
-"""Lanes: what each proposes and knows, and what that gives to a note.
+"""Score notes by what each lane answered, weigh the lanes, and lay out what they give as one table.
 
-With ``rrf`` a note gets what the lane gives it beyond what it gives to a note that it does not know: a lane
+Scores of different lanes cannot be compared, and neither can those of one lane for two queries. How many
+standard deviations a score lies above the other good ones can: a lane that has the answer puts it far in
+front of its hundredth note, and one that has none has a hundred that are as good as each other.
+
+With ``rrf`` a note gets what a lane gives it beyond what it gives to a note that it does not know: a lane
 without an answer has all notes close together and decides little. With ``linear`` a lane that does not know a
-note gives it 0. The arithmetic on single numbers is in ``formula.py``.
-"""
+note gives it 0. The arithmetic is in ``formula.py``."""
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
-from vaultseek.core.search.formula import (
-    Scale,
-    agreement,
-    interpolated_rank,
-    normalized,
-    reciprocal_rank,
-    scale_of,
-)
+import numpy as np
 
-DIRECT_LANES = ("keyword", "semantic")
-"""Names of the lanes that search by the query itself, in the order in which answers list them."""
+from vaultseek.base.text import fold
+from vaultseek.content.languages.detect import detect_language, main_language
+from vaultseek.content.languages.stopwords import STOP_WORDS
+from vaultseek.core.indexing.scoped_vault import SearchedVault
+from vaultseek.core.search import formula
+from vaultseek.core.search.formula import SCALE_NOTES, Floats, Scale, scale_of
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.keyword.answer import places_of
+from vaultseek.store.keyword.bm25f import idf
+from vaultseek.store.keyword.index import KeywordAnswer
+from vaultseek.store.keyword.searcher import FUZZY_WEIGHT
+from vaultseek.store.keyword.segment import Bools, Ints
+from vaultseek.store.ledger import NoteRow
 
-
-class LaneHit(NamedTuple):
-    """A note that a lane proposes, with the lane's own score; any scale, higher is better."""
-
-    note: str
-    score: float
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """Proposals of a lane, in any order, and its ``scale``; that of the hits by default.
-
-    ``known`` are its scores of further notes, should another lane propose them. ``places`` are those of the
-    hits, 1 for the best, if these are not all that the lane proposes.
-    """
-
-    name: str
-    weight: float
-    hits: Sequence[LaneHit]
-    scale: Scale | None = None
-    known: Mapping[str, float] = field(default_factory=dict)
-    places: Mapping[str, int] = field(default_factory=dict)
+Paths = Callable[[Sequence[int]], Mapping[int, str]]
+"""Function that returns the paths of notes by their ids."""
+_NO_NOTES, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """Options of the fusion. ``tiers`` are (days, factor), youngest first.
+    """Options of the fusion. Each lane proposes its first ``depth`` notes.
 
     ``norm`` is the p of :func:`formula.agreement`, 1 for the sum.
     """
@@ -57,105 +51,406 @@ class Fusion:
     ranks: Literal["score", "integer"] = "score"
     rrf_k: float = 60.0
     norm: float = 1.0
-    anchor_boost: float = 1.5
-    tiers: tuple[tuple[float, float], ...] = ((7.0, 1.2), (30.0, 1.1))
+    depth: int = SCALE_NOTES
 
 
-class Contribution(NamedTuple):
-    """One lane's part in a note's score: 1-based place, rank that entered the formula, result.
+class Part(NamedTuple):
+    """The part of one lane in each candidate's score: 1-based rank, rank that entered the formula, result.
 
-    ``rank`` is None for a note that the lane knows and did not propose. ``gain`` is what counts: the
-    contribution less what the lane gives to a note that it does not know, and less what the other lane gives
-    already (:func:`agreeing`).
+    ``rank`` is 0 for a note that the lane knows and did not propose; of one that it does not know, ``known``
+    is false and all else 0. ``gain`` is what counts: the contribution less what the lane gives to a note that
+    it does not know, and less what the other lane gives already (:func:`formula.agreement`).
     """
 
-    rank: int | None
-    fused_rank: float
-    score: float
+    known: Bools
+    rank: Ints
+    fused_rank: Floats
+    score: Floats
     weight: float
-    contribution: float
-    gain: float
+    contribution: Floats
+    gain: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Lane:
+    """The notes of a lane by id, best first, their scores, the scale of these, and the lane's weight."""
+
+    name: str
+    notes: Ints = field(default_factory=lambda: _NO_NOTES)
+    scores: Floats = field(default_factory=lambda: _NO_SCORES)
+    scale: Scale = field(default_factory=lambda: Scale(0.0, 0.0))
+    weight: float = 0.0
+
+    def part(self, ids: Ints, fusion: Fusion, total: float, by_link: Ints = _NO_NOTES) -> Part:
+        """Return what the lane gives to the notes ``ids``, of which it does not propose those found by link.
+
+        ``total`` is the weight of all lanes.
+        """
+        places = places_of(ids, self.notes)
+        known = places >= 0
+        ranks = np.where(known & (places < fusion.depth) & ~np.isin(ids, by_link), places + 1, 0)
+        scores: Floats = self.scores[places] if len(self.scores) else np.zeros(len(ids))
+        best = float(self.scores[0]) if len(self.scores) else 0.0
+        unknown = 0.0
+        if fusion.method == "linear":
+            fused: Floats = np.where(ranks > 0, ranks, np.count_nonzero(ranks) + 1.0)
+            values = self.weight / total * formula.normalized(scores, best, self.scale.minimum)
+        elif fusion.ranks == "integer":
+            known, fused = ranks > 0, ranks.astype(np.float64)
+            values = formula.reciprocal_rank(self.weight, fusion.rrf_k, fused)
+        else:
+            fused = formula.interpolated_rank(scores, best, self.scale)
+            values = formula.reciprocal_rank(self.weight, fusion.rrf_k, fused)
+            if self.scale.deviation > 0:
+                last = formula.interpolated_rank(np.array([self.scale.minimum]), best, self.scale)
+                unknown = float(formula.reciprocal_rank(self.weight, fusion.rrf_k, last)[0])
+        gains = np.maximum(0.0, values - unknown)
+        fused, scores, values, gains = np.where(known, [fused, scores, values, gains], 0.0)
+        return Part(known, ranks, fused, scores, self.weight, values, gains)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredLanes:
+    """All lanes, scored; ``norm`` is the fusion's."""
+
+    lanes: Sequence[Lane] = ()
+    norm: float = 1.0
+
+    def __iter__(self) -> Iterator[Lane]:
+        return iter(self.lanes)
+
+    def named(self, name: str) -> Lane:
+        """Return the lane of this name."""
+        return next((lane for lane in self.lanes if lane.name == name), Lane(name))
+
+    def first(self, count: int) -> Ints:
+        """Return the ids of the ``count`` best notes of each lane, each once."""
+        ids = np.concatenate([_NO_NOTES, *(lane.notes[:count] for lane in self.lanes)])
+        return ids[np.sort(np.unique(ids, return_index=True)[1])]
+
+    def parts(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
+        """Return what each lane gives to the notes, with gains that add up to their p-norm."""
+        total = sum(lane.weight for lane in self.lanes) or 1.0
+        parts = {lane.name: lane.part(ids, fusion, total, by_link) for lane in self.lanes}
+        shares = formula.agreement([part.gain for part in parts.values()], fusion.norm)
+        return {name: part._replace(gain=part.gain * shares) for name, part in parts.items()}
+
+    def best(self, count: int, fusion: Fusion) -> Ints:
+        """Return the ids of the ``count`` notes that gain most by all lanes, without links and factors."""
+        ids = self.first(fusion.depth)
+        if len(ids) <= count:
+            return ids
+        gains: Floats = sum((part.gain for part in self.parts(ids, fusion).values()), np.zeros(len(ids)))
+        return ids[np.argsort(-gains, kind="stable")[:count]]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The request, what the lanes answered, and what that is worth, when the ranking begins.
+
+    ``allowed`` are the notes that its filter leaves, None for all.
+    """
+
+    parsed: ParsedRequest
+    retrieval: Retrieval
+    lanes: ScoredLanes
+    allowed: NoteIds | None
+    vault: SearchedVault
 
     @property
-    def baseline(self) -> float:
-        """The part of the contribution that does not count."""
-        return self.contribution - self.gain
+    def settings(self) -> SearchSettings:
+        """The settings of the request."""
+        return self.parsed.request.settings
+
+    @property
+    def keyword(self) -> KeywordAnswer | None:
+        """The answer by word."""
+        return self.retrieval.keyword
+
+    @cached_property
+    def fusion(self) -> Fusion:
+        """The fusion that the settings ask for."""
+        settings = self.settings
+        return Fusion(settings.fusion, settings.rrf_ranks, settings.rrf_k, self.lanes.norm, self.parsed.depth)
+
+    @cached_property
+    def word_weights(self) -> dict[str, float]:
+        """The query's words, folded, by how rare they are; all alike without a keyword answer."""
+        if self.keyword is None:
+            words = map(fold, self.parsed.query.rank_text.split())
+            return {word: 1.0 for word in words if word not in STOP_WORDS}
+        return {fold(term.word): term.weight * term.idf for term in self.keyword.terms if term.df}
+
+    def table(self, ids: Ints, by_link: Ints = _NO_NOTES) -> Table:
+        """Return the table of these candidates, and of those found by link, as far as the notes exist."""
+        rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
+        return Table.of(rows, self.lanes, self.fusion, self.keyword, by_link)
 
 
-Parts = Mapping[str, Contribution]
-"""Contributions to one note, by lane."""
+@dataclass(eq=False)
+class Table:
+    """The candidates of a search: a row for each note, and columns of what is known of them.
 
-
-def contributions(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    """Return what the lane gives to those of the ``proposed`` notes that it knows, by note.
-
-    ``total`` is the weight of all lanes.
+    ``parts`` are what each lane gives, and ``gain`` is the sum of it. ``score`` begins as that; ``figures``
+    are what the signals multiplied it by or added to it, by the name that the answer has for them, and
+    ``facts`` what they look at. ``words`` says of each word of the query, as the index has it, which notes
+    have it. ``via`` has the note whose link says most for another, and ``links`` the strengths of all links
+    with leaders, by the ids of both.
     """
-    contribute = _reciprocal if fusion.method == "rrf" else _linear
-    return contribute(lane, proposed, fusion, total)
+
+    ids: Ints
+    notes: Sequence[NoteRow]
+    parts: dict[str, Part]
+    gain: Floats
+    score: Floats
+    words: Mapping[str, Bools] = field(default_factory=dict)
+    figures: dict[str, Floats] = field(default_factory=dict)
+    facts: dict[str, Floats] = field(default_factory=dict)
+    via: Mapping[int, int] = field(default_factory=dict)
+    links: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        rows: Mapping[int, NoteRow],
+        lanes: ScoredLanes,
+        fusion: Fusion,
+        keyword: KeywordAnswer | None = None,
+        by_link: Ints = _NO_NOTES,
+    ) -> Table:
+        """Return the table of the notes ``rows``, with what the lanes give them."""
+        ids = np.fromiter(rows, np.int64, len(rows))
+        parts = lanes.parts(ids, fusion, by_link)
+        gain = sum((part.gain for part in parts.values()), np.zeros(len(ids)))
+        words = {} if keyword is None else keyword.containing(ids)
+        return cls(ids, list(rows.values()), parts, gain, gain, words)
+
+    @classmethod
+    def listing(cls, rows: Sequence[NoteRow]) -> Table:
+        """Return the table of notes that are equally good."""
+        ids = np.array([row.id for row in rows], np.int64)
+        return cls(ids, rows, {}, np.zeros(len(ids)), np.ones(len(ids)))
+
+    def part_of(self, rows: Ints) -> Table:
+        """Return the table of these rows, as it was before any signal."""
+        return Table(
+            self.ids[rows],
+            [self.notes[row] for row in rows.tolist()],
+            {},
+            self.gain[rows],
+            self.gain[rows],
+            {word: has[rows] for word, has in self.words.items()},
+            facts={name: column[rows] for name, column in self.facts.items()},
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def fact(self, name: str) -> Floats:
+        """Return a column of facts, 0 for every note if nothing is known."""
+        return self.facts.get(name, np.zeros(len(self)))
+
+    def take_facts(self, others: Table) -> None:
+        """Take what is known of the notes of another table; of the rest nothing is."""
+        places = places_of(self.ids, others.ids)
+        for name, column in others.facts.items():
+            self.facts[name] = np.where(places >= 0, column[places], 0)
+
+    def having(self, ids: Iterable[int]) -> Bools:
+        """Return which candidates are among these notes."""
+        return np.isin(self.ids, np.fromiter(ids, np.int64))
 
 
-def agreeing(parts: Parts, norm: float) -> Parts:
-    """Return the contributions with gains that add up to their p-norm."""
-    if norm == 1.0 or len(parts) == 1:
-        return parts
-    share = agreement([each.gain for each in parts.values()], norm)
-    return {lane: Contribution(*each[:-1], each.gain * share) for lane, each in parts.items()}
+def score_lanes(
+    parsed: ParsedRequest,
+    retrieval: Retrieval,
+    population: int,
+    paths: Paths | None = None,
+    languages: Mapping[str, int] | None = None,
+) -> ScoredLanes:
+    """Score what was retrieved. ``population`` counts the notes that could have matched.
+
+    Notes of equal scores are in the order of their ``paths``: their ids depend on when they were indexed.
+    ``languages`` has the number of notes by language.
+    """
+    chance = _chance_population(parsed, population, languages or {})
+    words = word_evidence(retrieval.keyword, chance)
+    keyword = keyword_lane(retrieval.keyword, population, paths, words.of_few)
+    semantic = semantic_lane(retrieval.semantic, paths)
+    weights = lane_weights(parsed, retrieval, words, semantic)
+    lanes = [replace(lane, weight=weights[lane.name]) for lane in (keyword, semantic)]
+    return ScoredLanes(lanes, _fusion_norm(parsed, words))
 
 
-def ranked_scores(lane: Lane) -> dict[str, float]:
-    """Return the scores of the lane's proposals, best first."""
-    return dict(sorted(lane.hits, key=lambda hit: (-hit[1], hit[0])))
+def _chance_population(parsed: ParsedRequest, population: int, languages: Mapping[str, int]) -> float:
+    """Return the population by which words are judged: larger in a language that few notes are in, where
+    every word is rare."""
+    if len(languages) < 2:
+        return population
+    language = detect_language(parsed.query.rank_text)
+    count = languages.get(language, 0)
+    if not language or not count or language == main_language(languages):
+        return population
+    return formula.chance_population(population, count)
 
 
-def _reciprocal(lane: Lane, proposed: Collection[str], fusion: Fusion, _: float) -> Parts:
-    """Give each note ``weight / (k + rank)``."""
-    scores = ranked_scores(lane)
-    places = _places(lane, scores)
-    if fusion.ranks == "integer":
-        values = {note: reciprocal_rank(lane.weight, fusion.rrf_k, place) for note, place in places.items()}
-        return {
-            note: Contribution(places[note], float(places[note]), scores[note], lane.weight, value, value)
-            for note, value in values.items()
-            if note in proposed
-        }
-    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    lowest = interpolated_rank(scale.minimum, best, scale)
-    unknown = reciprocal_rank(lane.weight, fusion.rrf_k, lowest) if scale.deviation > 0 else 0.0
-    parts: dict[str, Contribution] = {}
-    for note, score in _known(lane, proposed, scores):
-        rank = interpolated_rank(score, best, scale)
-        value = reciprocal_rank(lane.weight, fusion.rrf_k, rank)
-        gain = max(0.0, value - unknown)
-        parts[note] = Contribution(places.get(note), rank, score, lane.weight, value, gain)
-    return parts
+@dataclass(frozen=True, slots=True)
+class WordEvidence:
+    """The distance of an answer's words from chance, 1 for words that single out one note.
+
+    ``rarity`` and ``certainty`` of the best note, see :func:`formula.rarity` and :func:`formula.certainty`;
+    ``of_few`` is the :func:`formula.certainty_of_few` of the notes with the whole query. All are 0 without
+    a keyword answer.
+    """
+
+    rarity: float = 0.0
+    certainty: float = 0.0
+    of_few: float = 0.0
 
 
-def _linear(lane: Lane, proposed: Collection[str], fusion: Fusion, total: float) -> Parts:
-    scores = ranked_scores(lane)
-    scale, best = _scale(lane, scores), max(scores.values(), default=0.0)
-    weight = lane.weight / total
-    places = _places(lane, scores)
-    parts: dict[str, Contribution] = {}
-    for note, score in _known(lane, proposed, scores):
-        value = weight * normalized(score, best, scale.minimum)
-        rank = places.get(note)
-        parts[note] = Contribution(rank, float(rank or len(scores) + 1), score, lane.weight, value, value)
-    return parts
+def word_evidence(answer: KeywordAnswer | None, population: float) -> WordEvidence:
+    """Return what the words of an answer are worth among ``population`` notes.
+
+    A word that no note has is as rare as can be, unless it is a stop word or a part of a date or identifier
+    that some note has, which say nothing by themselves.
+    """
+    if answer is None or not len(answer):
+        return WordEvidence()
+    unknown = idf(round(population), 0)
+    wholes = [fold(term.word) for term in answer.terms if term.kind == "whole" and term.df]
+    all_words = own_words = 0.0
+    for term in answer.terms:
+        weight = term.weight / FUZZY_WEIGHT if term.fuzzy else term.weight
+        importance = weight * (term.idf if term.df else unknown)
+        all_words += importance
+        word = fold(term.word)
+        if term.df or not (word in STOP_WORDS or any(word in whole for whole in wholes)):
+            own_words += importance
+    shares = np.minimum(answer.columns.coverage * (all_words / own_words if own_words else 0.0), 1.0)
+    share = float(shares[0])
+    rarity = formula.rarity(share * own_words, population)
+    whole = int((shares >= formula.WHOLE_QUERY).sum())
+    of_few = formula.certainty_of_few(answer.total if whole == len(answer) else whole, population)
+    return WordEvidence(max(rarity, of_few), max(formula.certainty(rarity, share), of_few), of_few)
 
 
-def _places(lane: Lane, scores: Mapping[str, float]) -> Mapping[str, int]:
-    return lane.places or {note: place for place, note in enumerate(scores, start=1)}
+def keyword_lane(
+    answer: KeywordAnswer | None, population: int, paths: Paths | None = None, of_few: float = 0.0
+) -> Lane:
+    """Score notes by word. ``population`` counts the notes that could have matched; ``of_few`` as in
+    :class:`WordEvidence`."""
+    if answer is None:
+        return Lane("keyword")
+    columns = answer.columns
+    combined = formula.keyword_score(columns.scores, columns.passage_scores, columns.proximity)
+    notes, scores = best_first(columns.notes, combined, paths)
+    return Lane("keyword", notes, scores, formula.keyword_scale(scores, population, of_few))
 
 
-def _known(lane: Lane, proposed: Collection[str], scores: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Yield those of the ``proposed`` notes that the lane knows; none is above the best of its own."""
-    best = max(scores.values(), default=math.inf)
-    for note in proposed:
-        score = scores.get(note, lane.known.get(note))
-        if score is not None:
-            yield note, min(score, best)
+def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> Lane:
+    """Score notes by meaning, from the cosines of their best passages and of the notes themselves.
+
+    What one of both indexes did not return counts there as its lowest.
+    """
+    if answer is None:
+        return Lane("semantic")
+    passages = best_of_each(answer.passage_notes, answer.passage_scores)
+    notes = best_of_each(answer.note_ids, answer.note_scores)
+    of_passages, of_notes = (_scale(np.sort(scores)[::-1]) for _, scores in (passages, notes))
+    ids = np.union1d(passages[0], notes[0])
+    by_passage, by_note = (
+        _scores_of(ids, *each, scale.minimum) for each, scale in ((passages, of_passages), (notes, of_notes))
+    )
+    combined = formula.semantic_score(by_passage, by_note, of_passages.deviation or of_notes.deviation or 1.0)
+    ids, scores = best_first(ids, combined, paths)
+    return Lane("semantic", ids, scores, _scale(scores))
 
 
-def _scale(lane: Lane, scores: Mapping[str, float]) -> Scale:
-    return lane.scale or scale_of(list(scores.values()))
+def lane_weights(
+    parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: Lane
+) -> dict[str, float]:
+    """Return each lane's weight by its name: as set, else by the kind of query and how far to trust it.
+
+    In linear fusion they are shares of their sum; ``alpha`` is another way to set both.
+    """
+    settings, weights = parsed.request.settings, parsed.profile.weights
+    semantic = retrieval.semantic
+    if semantic is not None and _is_trust_measured(settings):
+        answer = retrieval.keyword
+        in_words = formula.keyword_trust(words.certainty) if answer is not None and len(answer) else 1.0
+        in_meaning = 0.0 if _is_fragment(retrieval) else _trust_in_meaning(semantic.reading, meaning)
+        return {"keyword": weights.keyword * in_words, "semantic": weights.semantic * in_meaning}
+    if settings.fusion == "linear" and not settings.has_explicit_weights:
+        fixed = not settings.adaptive or settings.has_explicit_alpha
+        alpha = settings.alpha if fixed else weights.alpha
+        return {"keyword": 1 - alpha, "semantic": alpha}
+    if not settings.adaptive or settings.has_explicit_weights:
+        return {"keyword": settings.keyword_weight, "semantic": settings.semantic_weight}
+    return {"keyword": weights.keyword, "semantic": weights.semantic}
+
+
+def _is_fragment(retrieval: Retrieval) -> bool:
+    """True if no note has a word of the query, but some have words like them, and nothing is near to what the
+    query means: the letters of a word that is not complete have a vector, too."""
+    keyword, semantic = retrieval.keyword, retrieval.unexpanded
+    if keyword is None or semantic is None or not len(keyword):
+        return False
+    if not retrieval.continued and any(term.df and not term.fuzzy for term in keyword.terms):
+        return False
+    cosines = np.concatenate([semantic.passage_scores, semantic.note_scores])
+    no_words = np.full(len(cosines), np.nan)
+    return not formula.is_near(cosines, no_words, semantic.meaning_curve, semantic.reading).any()
+
+
+def _is_trust_measured(settings: SearchSettings) -> bool:
+    """True unless a setting says how much each lane counts."""
+    is_open = settings.adaptive and not settings.has_explicit_weights and settings.profile == "auto"
+    return is_open and settings.fusion == "rrf"
+
+
+def _trust_in_meaning(reading: float, meaning: Lane) -> float:
+    return formula.semantic_trust(reading, formula.distinction(meaning.scores[:SCALE_NOTES]))
+
+
+def _fusion_norm(parsed: ParsedRequest, words: WordEvidence) -> float:
+    """Return the norm of the fusion; 1 where the user chose weights or plain ranks."""
+    settings = parsed.request.settings
+    if settings.rrf_ranks == "integer" or not _is_trust_measured(settings):
+        return 1.0
+    return formula.agreement_norm(words.rarity)
+
+
+def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple[Ints, Floats]:
+    """Return the notes and their scores, best first; equals in the order of their paths, or of their ids."""
+    order = np.lexsort((notes, -scores))
+    if paths is not None:
+        _order_equals(order, notes, scores[order], paths)
+    return notes[order], scores[order]
+
+
+def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> None:
+    """Put notes of equal scores into the order of their paths; ``scores`` are in the order given."""
+    equal = np.flatnonzero(scores[1:] == scores[:-1])
+    if not len(equal):
+        return
+    places = np.union1d(equal, equal + 1)
+    ids = notes[order[places]].tolist()
+    names = paths(ids)
+    keys = [(-score, names.get(id, "")) for id, score in zip(ids, scores[places].tolist(), strict=True)]
+    order[places] = order[places[sorted(range(len(keys)), key=keys.__getitem__)]]
+
+
+def best_of_each(notes: Ints, scores: Floats) -> tuple[Ints, Floats]:
+    """Return each note once, with the best of its scores."""
+    order = np.lexsort((-scores, notes))
+    ids, firsts = np.unique(notes[order], return_index=True)
+    return ids, scores[order][firsts].astype(np.float64)
+
+
+def _scores_of(ids: Ints, notes: Ints, scores: Floats, otherwise: float) -> Floats:
+    places = places_of(ids, notes)
+    return np.where(places >= 0, scores[places], otherwise) if len(scores) else np.full(len(ids), otherwise)
+
+
+def _scale(falling: Floats) -> Scale:
+    return scale_of(falling[:SCALE_NOTES])

@@ -9,8 +9,8 @@ from vaultseek.base.text import fold
 from vaultseek.content.markdown.property_text import NAMELESS, lines_of_text
 from vaultseek.content.query.expression import find
 from vaultseek.content.query.filters import PropertyFilter
-from vaultseek.core.search.boilerplate import boilerplate, is_boilerplate
 from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.core.search.snippet import boilerplate, is_boilerplate
 from vaultseek.store.keyword.index import ChunkHit
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow

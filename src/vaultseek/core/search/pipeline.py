@@ -24,22 +24,19 @@ from vaultseek.base.when import present
 from vaultseek.content.query.expression import within
 from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.boilerplate import boilerplate
-from vaultseek.core.search.certainty import certainties
 from vaultseek.core.search.currency import currency_of, placed
-from vaultseek.core.search.filter import FilterResult, filter_notes, knows
-from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.opened import opened_before, raised
+from vaultseek.core.search.lanes import Evidence, score_lanes
+from vaultseek.core.search.matching import substitutes
 from vaultseek.core.search.passages import (
     choose_passages,
     further_passages,
     passages_matching,
     passages_of_properties,
 )
-from vaultseek.core.search.ranking import Ranking, rank, rank_listing
+from vaultseek.core.search.ranking import Candidate, Ranking, rank, rank_listing
 from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
 from vaultseek.core.search.rerank import Reranking, rerank, wants_reranking
-from vaultseek.core.search.response import respond
+from vaultseek.core.search.response import Trace, respond
 from vaultseek.core.search.retrieve import (
     Retrieval,
     ask_keyword,
@@ -47,13 +44,11 @@ from vaultseek.core.search.retrieve import (
     combine_lanes,
     wants_semantic,
 )
-from vaultseek.core.search.scoring import ScoredLanes, score_lanes
-from vaultseek.core.search.selection import Selection, select_results
-from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher
-from vaultseek.core.search.substitutes import substitutes
-from vaultseek.core.search.trace import Trace
+from vaultseek.core.search.selection import Selection, certainties, opened_before, raised, select_results
+from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatcher, boilerplate
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
 
 T = TypeVar("T")
 FILTER_THREADS = 3
@@ -67,23 +62,14 @@ _filter_threads = Threads(FILTER_THREADS, thread_name_prefix="filter")
 
 
 @dataclass(frozen=True, slots=True)
-class _Evidence:
-    """The values of the steps up to the scores of the lanes."""
-
-    parsed: ParsedRequest
-    filtered: FilterResult | None
-    retrieval: Retrieval
-    lanes: ScoredLanes
-
-
-@dataclass(frozen=True, slots=True)
 class _Selected:
     """The values of ranking and selection, and the results with those raised that were opened before.
 
-    ``evidence`` is what was ranked.
+    ``evidence`` is what was ranked, after the filter.
     """
 
-    evidence: _Evidence
+    filtered: FilterResult | None
+    evidence: Evidence
     ranking: Ranking
     selection: Selection
     results: Sequence[Candidate]
@@ -123,12 +109,12 @@ class Searcher:
         reranked = parsed.request.settings.rerank_enabled
         if not (wants_semantic(parsed) or reranked):
             return await _in_thread(parsed, lambda: conclude(self._by_word(parsed, clock)))
-        evidence = await self._gather(parsed, clock)
+        filtered, evidence = await self._gather(parsed, clock)
         if not reranked:
             return await _in_thread(
-                parsed, lambda: conclude(self._trace(self._rank(evidence, clock), None, clock))
+                parsed, lambda: conclude(self._trace(self._rank(filtered, evidence, clock), None, clock))
             )
-        selected = await _in_thread(parsed, self._rank, evidence, clock)
+        selected = await _in_thread(parsed, self._rank, filtered, evidence, clock)
         reranking = await self._rerank(selected, clock)
         return await _in_thread(parsed, lambda: conclude(self._trace(selected, reranking, clock)))
 
@@ -147,7 +133,7 @@ class Searcher:
         ledger = self._vault.ledger
         filtered = self._filter(parsed, clock)
         ranking = rank_listing(parsed, _ids(filtered), ledger)
-        rows = [ranking.notes[candidate.note] for candidate in ranking.candidates[: parsed.previews]]
+        rows = ranking.notes.notes[: parsed.previews]
         condition = parsed.query.filter
         patterns = patterns_of(condition)
         matching, matcher = Retrieval(), None
@@ -171,7 +157,7 @@ class Searcher:
             matcher=ExpressionMatcher(patterns, matcher) if patterns else matcher,
             shared=boilerplate(ledger),
             currencies=currency_of(
-                [ranking.notes[each.note] for each in ranking.candidates[: limits.RESULTS]],
+                ranking.notes.notes[: limits.RESULTS],
                 ledger,
                 parsed.request.settings.currency.rules,
                 present().date().isoformat(),
@@ -182,9 +168,11 @@ class Searcher:
         filtered = self._filter(parsed, clock)
         keyword = ask_keyword(parsed, _ids(filtered), self._vault)
         evidence = self._score(parsed, filtered, keyword, Retrieval(), clock)
-        return self._trace(self._rank(evidence, clock), None, clock)
+        return self._trace(self._rank(filtered, evidence, clock), None, clock)
 
-    async def _gather(self, parsed: ParsedRequest, clock: _StageClock) -> _Evidence:
+    async def _gather(
+        self, parsed: ParsedRequest, clock: _StageClock
+    ) -> tuple[FilterResult | None, Evidence]:
         """Ask both lanes at the same time, and score what they answer."""
         filtered = None
         if parsed.query.filter is not None:
@@ -194,7 +182,7 @@ class Searcher:
             ask_semantic(parsed, ids, self._vault),
             _in_thread(parsed, ask_keyword, parsed, ids, self._vault),
         )
-        return self._score(parsed, filtered, keyword, semantic, clock)
+        return filtered, self._score(parsed, filtered, keyword, semantic, clock)
 
     def _filter(self, parsed: ParsedRequest, clock: _StageClock) -> FilterResult | None:
         with clock.stage("filter"):
@@ -207,56 +195,52 @@ class Searcher:
         keyword: Retrieval,
         semantic: Retrieval,
         clock: _StageClock,
-    ) -> _Evidence:
+    ) -> Evidence:
         retrieval = combine_lanes(keyword, semantic)
         clock.milliseconds.update(retrieval.milliseconds)
         ledger = self._vault.ledger
         population = ledger.counts().notes if filtered is None else len(filtered.ids)
         lanes = score_lanes(parsed, retrieval, population, ledger.paths_of, ledger.languages())
-        return _Evidence(parsed, filtered, retrieval, lanes)
+        return Evidence(parsed, retrieval, lanes, _ids(filtered), self._vault)
 
-    def _rank(self, evidence: _Evidence, clock: _StageClock) -> _Selected:
-        vault, parsed, ids = self._vault, evidence.parsed, _ids(evidence.filtered)
+    def _rank(self, filtered: FilterResult | None, evidence: Evidence, clock: _StageClock) -> _Selected:
+        vault, parsed = self._vault, evidence.parsed
         with clock.stage("fuse"):
-            evidence, ranking = self._ranked(evidence)
+            ranking = rank(evidence)
             index_state = vault.index_state()
-            selection = select_results(parsed, evidence.retrieval, ranking, ids, index_state)
+            selection = select_results(parsed, evidence.retrieval, ranking, evidence.allowed, index_state)
             opened = opened_before(parsed, evidence.retrieval, vault.ledger)
-        return _Selected(evidence, ranking, selection, raised(selection.results, opened), index_state)
-
-    def _ranked(self, evidence: _Evidence) -> tuple[_Evidence, Ranking]:
-        parsed, ids, vault = evidence.parsed, _ids(evidence.filtered), self._vault
-        return evidence, rank(parsed, evidence.retrieval, evidence.lanes, ids, vault)
+        results = raised(selection.results, opened)
+        return _Selected(filtered, evidence, ranking, selection, results, index_state)
 
     async def _rerank(self, selected: _Selected, clock: _StageClock) -> Reranking:
-        evidence, results = selected.evidence, selected.results
-        parsed = evidence.parsed
+        parsed, results = selected.evidence.parsed, selected.results
         if not wants_reranking(parsed, results):
             return Reranking(results)
         with clock.stage("rerank"):
-            return await rerank(parsed, evidence.retrieval, results, selected.ranking.notes, self._vault)
+            return await rerank(parsed, selected.evidence.retrieval, results, self._vault)
 
     def _trace(self, selected: _Selected, reranking: Reranking | None, clock: _StageClock) -> Trace:
         evidence = selected.evidence
         parsed, retrieval = evidence.parsed, evidence.retrieval
         ranking, selection = selected.ranking, selected.selection
         reranking = reranking or Reranking(selected.results)
-        results, ranking, currencies = placed(
-            reranking.results, ranking, parsed, _ids(evidence.filtered), self._vault.ledger
-        )
+        results, currencies = placed(reranking.results, evidence)
         # No note is less certain because another one was opened before.
         judged = reranking.results if reranking.scores else selection.results
+        misnamed = ranking.notes.fact("misnamed")
         certain = certainties(
             [each.alone for each in judged],
-            [ranking.confidence[each.note] for each in judged],
+            [each.confidence for each in judged],
             weak=selection.weak,
-            doubtful={place for place, each in enumerate(judged) if each.note in ranking.misnamed},
+            doubtful={place for place, each in enumerate(judged) if misnamed[each.row]},
         )
         by_note = dict(zip((each.note for each in judged), certain, strict=True))
         order = [*results, *reranking.results[parsed.limit :]]
         lifted = accumulate((by_note.get(each.note, 0.0) for each in reversed(order)), max)
-        shown = [ranking.notes[candidate.note] for candidate in results]
+        shown = [candidate.about for candidate in results]
         rows = shown[: parsed.previews]
+        span_finder = self._vault.keyword_index.span_finder
         with clock.stage("passages"):
             passages = choose_passages(rows, retrieval, self._vault.ledger)
             passages |= passages_matching(patterns_of(parsed.query.filter), rows, self._vault.ledger)
@@ -265,7 +249,7 @@ class Searcher:
         not_reranked = {} if reranking.reason is None else {"rerank": reranking.reason}
         return Trace(
             parsed,
-            evidence.filtered,
+            selected.filtered,
             ranking,
             results,
             selected.index_state,
@@ -277,12 +261,12 @@ class Searcher:
             further=further,
             partial={**retrieval.partial, **ranking.partial, **not_reranked},
             milliseconds=dict(clock.milliseconds),
-            matcher=_matcher(parsed, retrieval, self._vault.keyword_index.span_finder),
+            matcher=_matcher(parsed, retrieval, span_finder),
             shared=boilerplate(self._vault.ledger),
             certainties=dict(zip((each.note for each in reversed(order)), lifted, strict=True)),
             weak=selection.weak,
             currencies=currencies,
-            substitutes=substitutes(retrieval, shown, passages, self._vault.keyword_index.span_finder),
+            substitutes=substitutes(retrieval.keyword, shown, passages, span_finder),
         )
 
 

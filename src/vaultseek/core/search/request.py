@@ -13,14 +13,14 @@ from vaultseek.base.currency import Rules
 from vaultseek.base.model import Mode
 from vaultseek.base.text import quote
 from vaultseek.base.when import present
+from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.expression import Budget
 from vaultseek.content.query.fields import from_fields
 from vaultseek.content.query.filters import Contains, all_of, patterns_of
 from vaultseek.content.query.grammar import Query, parse_query, plain_query
 from vaultseek.content.query.profile import Profile, profile_query
-from vaultseek.content.query.times import SpokenTime
+from vaultseek.content.query.times import SpokenTime, find_time
 from vaultseek.core.search import formula
-from vaultseek.core.search.time_in_question import time_of
 from vaultseek.errors import BadQuery
 from vaultseek.settings.search import SearchSettings
 
@@ -129,7 +129,7 @@ def parse_request(request: SearchRequest, words: Collection[str] = ()) -> Parsed
         # Neither lane knows signs, so notes are read for them, which is too much for each key.
         signs = (Contains(each) for each in query.rank_text.split())
         query = replace(query, filter=all_of((query.filter, *signs)), rank_text="")
-    time = time_of(query) if request.settings.times else None
+    time = _time_of(query) if request.settings.times else None
     listing = limits.LISTED_NOTES if not query.rank_text else request.settings.limit
     profile = profile_query(query, request.settings.profile)
     return ParsedRequest(request, query, profile, request.limit or listing, time).with_deadline(
@@ -224,3 +224,12 @@ def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
         return []
     known = ", ".join(f"@{name}" for name in sorted(searches))
     return [f"{quote('@' + match[1])} was taken as a word; the saved searches are {known}"]
+
+
+def _time_of(query: Query) -> SpokenTime | None:
+    """Return the time that a query names outside its phrases, None for none."""
+    text = query.rank_text
+    if not (query.reads_time and text) or dates_of(text):  # a date alone is looked up as it is
+        return None
+    time = find_time(text, present().date())
+    return None if time is None or any(time.text in phrase for phrase in query.phrases) else time

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from vaultseek.base.model import Chunk, Reason
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.fusion import Candidate
 from vaultseek.core.search.passages import choose_passages
+from vaultseek.core.search.ranking import Candidate
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import LATE, Retrieval
 from vaultseek.errors import WorkerUnavailable
@@ -41,13 +41,12 @@ async def rerank(
     parsed: ParsedRequest,
     retrieval: Retrieval,
     results: Sequence[Candidate],
-    notes: Mapping[str, NoteRow],
     vault: SearchedVault,
 ) -> Reranking:
     """Reorder the first ``rerank_top_n`` results; those that are not read in time keep their places."""
     settings = parsed.request.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
-    rows = [notes[candidate.note] for candidate in first]
+    rows = [candidate.about for candidate in first]
     passages = await asyncio.to_thread(choose_passages, rows, retrieval, vault.ledger)
     texts = [pair_text(row, passages.get(row.id)) for row in rows]
     seconds = min(each for each in (settings.rerank_seconds, parsed.seconds) if each is not None)

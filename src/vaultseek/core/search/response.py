@@ -1,28 +1,76 @@
-"""Respond: a trace as the JSON of an answer, with previews, and with the explanation if requested."""
+"""Respond: what a search came to, step by step, as the JSON of an answer, with previews and explanations."""
 
 import time
-from collections.abc import Collection, Iterator
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from vaultseek.base import limits
-from vaultseek.base.model import JSON, Chunk
-from vaultseek.base.text import one_line, quote
+from vaultseek.base.model import JSON, Chunk, Reason
+from vaultseek.base.text import fold_accents, one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
-from vaultseek.core.search.certainty import less_certain
-from vaultseek.core.search.currency import STRUCK
-from vaultseek.core.search.formula import recency_share
-from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.lanes import DIRECT_LANES
-from vaultseek.core.search.snippet import Preview, preview
-from vaultseek.core.search.substitutes import as_typed, searched_instead
-from vaultseek.core.search.time_in_question import NO_TIME
-from vaultseek.core.search.trace import Trace
+from vaultseek.core.search.currency import STRUCK, Currency
+from vaultseek.core.search.formula import RECENCY_SHARE
+from vaultseek.core.search.lanes import ScoredLanes
+from vaultseek.core.search.ranking import Candidate, Ranking
+from vaultseek.core.search.request import ParsedRequest
+from vaultseek.core.search.rerank import RerankScore
+from vaultseek.core.search.retrieve import DIRECT_LANES, Retrieval
+from vaultseek.core.search.selection import less_certain
+from vaultseek.core.search.snippet import Matcher, Preview, preview
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow
+from vaultseek.store.ledger.filter import FilterResult
 
+NO_TIME = "when:any"
+"""Term of a query whose words name no time."""
+WORDS_NAMED = 3
+"""Substitutes of one word that a remark names."""
 LANES = frozenset({*DIRECT_LANES, "graph"})
 """Names in ``partial`` of what finds notes; the others are stages and the vault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Everything that a search came to, step by step; answers, explanations and ``why`` read it.
+
+    ``filtered`` is None without a filter. ``results`` are the candidates that are answered, best first, cut
+    at the limit; ``nearest`` is the best candidate where nothing counts as a match. ``passages`` are by note
+    id, and so are the ``further`` ones that were asked for; ``reranked`` is by path. ``partial`` says, by
+    lane or stage, why it was left out or incomplete. ``matcher`` finds the words to mark in previews, which
+    leave out the lines that many notes have ``shared``. ``certainties`` are by path, those after the limit
+    among them, none in a listing; ``weak`` is that of the selection. ``substitutes`` are the words of the
+    results for each word of the query that they stand in for. ``currencies`` are by path, those of results
+    that are not current.
+    """
+
+    parsed: ParsedRequest
+    filtered: FilterResult | None
+    ranking: Ranking
+    results: Sequence[Candidate]
+    index_state: JSON
+    retrieval: Retrieval = field(default_factory=Retrieval)
+    lanes: ScoredLanes = field(default_factory=ScoredLanes)
+    nearest: Candidate | None = None
+    reranked: Mapping[str, RerankScore] = field(default_factory=dict)
+    passages: Mapping[int, Chunk] = field(default_factory=dict)
+    further: Mapping[int, Sequence[Chunk]] = field(default_factory=dict)
+    partial: Mapping[str, Reason] = field(default_factory=dict)
+    milliseconds: Mapping[str, float] = field(default_factory=dict)
+    matcher: Matcher | None = None
+    shared: frozenset[str] = frozenset()
+    certainties: Mapping[str, float] = field(default_factory=dict)
+    weak: bool = False
+    substitutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    currencies: Mapping[str, Currency] = field(default_factory=dict)
+
+    def confidence(self, candidate: Candidate) -> float:
+        """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""
+        return candidate.confidence
+
+    def certainty(self, candidate: Candidate) -> float:
+        """Return how likely the candidate is right among the results, in [0, 1]; 1 in a listing."""
+        return 1.0 if self.parsed.is_listing else self.certainties.get(candidate.note, 0.0)
 
 
 def respond(trace: Trace, vault: str, began: float) -> JSON:
@@ -68,7 +116,7 @@ def results(trace: Trace) -> list[JSON]:
     """Return the results in order; the first ones with their passages."""
     answered: list[JSON] = []
     for rank, candidate in enumerate(trace.results, start=1):
-        row = trace.ranking.notes[candidate.note]
+        row = candidate.about
         if rank > trace.parsed.previews:
             answered.append(_brief(rank, candidate, row, trace))
         else:
@@ -81,7 +129,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
 
     Of properties the one that matches best is shown.
     """
-    row = trace.ranking.notes[candidate.note]
+    row = candidate.about
     chunk = chunk or Chunk("", (), 1, 1, "")
     snippet = _preview(chunk, row, trace)
     matched = None
@@ -102,8 +150,8 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "confidence": round(trace.confidence(candidate), 4),
         "tags": list(row.tags),
         "lanes": _lanes(candidate, explain=explain),
-        "via": _via(candidate, trace),
-        "recency": candidate.recency,
+        "via": _via(candidate),
+        "recency": round(1 + (candidate.figure("recency") - 1) / RECENCY_SHARE, 6),
         "rerank": _reranked(candidate, trace, explain=explain),
     }
     if answered["currency"] is None and _is_struck(row, answered["line"]):
@@ -225,59 +273,72 @@ def _time(trace: Trace) -> JSON | None:
 
 def _time_remarks(trace: Trace) -> Iterator[str]:
     if (time := trace.parsed.time) is not None:
-        yield f"notes of {time.described} come higher; {NO_TIME} makes these words"
+        yield f"notes of {time.described} come first; {NO_TIME} searches without this"
 
 
 def _remarks(trace: Trace) -> Iterator[str]:
     which = "no note" if trace.filtered is None else "none of these notes"
     keyword = trace.retrieval.keyword
-    if trace.ranking.with_identifier == set() and trace.results:
+    matches = trace.ranking.matches
+    if matches.has_identifier is False and trace.results:
         yield f"{which} has {' or '.join(trace.parsed.profile.identifiers)} itself; what is shown is like it"
-    elif trace.ranking.missing_identifiers and trace.results:
-        yield f"{which} has {' or '.join(trace.ranking.missing_identifiers)}"
+    elif matches.missing and trace.results:
+        yield f"{which} has {' or '.join(matches.missing)}"
     if keyword is None or not trace.results:
         return
     text = trace.parsed.query.rank_text
     if trace.retrieval.continued:
         last = [term.word for term in keyword.terms if term.df][-1]
-        wanted = quote(as_typed(last, text))
+        wanted = quote(_as_typed(last, text))
         yield f"{which} has {wanted}; words that begin with it were searched for instead"
     for word, instead in trace.substitutes.items():
         if word.isalpha():  # identifiers are named above
-            yield f"{which} has {quote(as_typed(word, text))}; {searched_instead(instead)}"
+            yield f"{which} has {quote(_as_typed(word, text))}; {_searched_instead(instead)}"
+
+
+def _searched_instead(words: Sequence[str]) -> str:
+    """Return the end of a remark on a word that no note has: what was searched for, as far as it is known."""
+    if not words:
+        return "words like it were searched for instead"
+    return f"searched for {' or '.join(map(quote, words[:WORDS_NAMED]))} instead"
+
+
+def _as_typed(word: str, text: str) -> str:
+    """Return a word of the keyword index as ``text`` writes it, with its accents and capitals."""
+    folded = fold_accents(text.casefold())
+    at = folded.find(fold_accents(word))
+    return text[at : at + len(word)] if at >= 0 and len(folded) == len(text) else word
 
 
 def _is_by_substitutes(trace: Trace) -> bool:
     """True if no note has any of the query's words, and others were searched for instead."""
-    if trace.retrieval.continued or trace.ranking.with_identifier == set():
+    if trace.retrieval.continued or trace.ranking.matches.has_identifier is False:
         return True
     keyword = trace.retrieval.keyword
     known = [] if keyword is None else [term for term in keyword.terms if term.df]
     return bool(known) and all(term.fuzzy for term in known)
 
 
-def _via(candidate: Candidate, trace: Trace) -> JSON | None:
+def _via(candidate: Candidate) -> JSON | None:
     """Return the note through whose link a note was found, if no lane proposed it."""
-    parts = candidate.contributions
-    if (
-        candidate.name_bonus  # its name led to it
-        or "graph" not in parts
-        or any(each.rank for name, each in parts.items() if name != "graph")
-    ):
+    notes, row = candidate.ranking.notes, candidate.row
+    leader = notes.via.get(int(notes.ids[row]))
+    proposed = any(part.rank[row] for name, part in notes.parts.items() if name != "graph")
+    if leader is None or proposed or candidate.figure("name", 0.0):  # its name led to it
         return None
-    path = trace.ranking.via[candidate.note]
-    return {"path": path, "title": trace.ranking.notes[path].title}
+    linked = next(each for each in notes.notes if each.id == leader)
+    return {"path": linked.path, "title": linked.title}
 
 
 def _arithmetic(candidate: Candidate) -> JSON:
     return {
         "gain": candidate.gain,
-        "recency": recency_share(candidate.recency),
-        "anchors": candidate.anchor,
-        "bound": candidate.bound,
-        "joined": candidate.joined,
-        "time": candidate.time,
-        "name": candidate.name_bonus,
+        "recency": candidate.figure("recency"),
+        "anchors": candidate.figure("anchors"),
+        "bound": candidate.figure("bound"),
+        "joined": candidate.figure("joined"),
+        "time": candidate.figure("time"),
+        "name": candidate.figure("name", 0.0),
         "opened": candidate.opened,
         "succession": candidate.succession,
         "best": candidate.best,
@@ -295,7 +356,21 @@ def _reranked(candidate: Candidate, trace: Trace, *, explain: bool) -> JSON | No
 
 def _lanes(candidate: Candidate, *, explain: bool) -> JSON:
     lanes: JSON = dict.fromkeys((*DIRECT_LANES, "graph"))
-    for name, each in candidate.contributions.items():
-        shown = {"rank": each.rank, "score": round(each.score, 6)}
-        lanes[name] = {**each._asdict(), "baseline": each.baseline} if explain else shown
+    row = candidate.row
+    for name, part in candidate.ranking.notes.parts.items():
+        if not part.known[row]:
+            continue
+        rank, score = int(part.rank[row]) or None, float(part.score[row])
+        lanes[name] = {"rank": rank, "score": round(score, 6)}
+        if explain:
+            contribution, gain = float(part.contribution[row]), float(part.gain[row])
+            lanes[name] = {
+                "rank": rank,
+                "fused_rank": float(part.fused_rank[row]),
+                "score": score,
+                "weight": part.weight,
+                "contribution": contribution,
+                "gain": gain,
+                "baseline": contribution - gain,
+            }
     return lanes

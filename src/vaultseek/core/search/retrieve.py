@@ -14,7 +14,6 @@ from vaultseek.base.model import Reason
 from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import all_stop_words
 from vaultseek.core.indexing.scoped_vault import SearchedVault
-from vaultseek.core.search.lanes import DIRECT_LANES
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.errors import IndexDamaged, Unavailable
 from vaultseek.semantic.vectors.port import NoteIds
@@ -23,6 +22,8 @@ from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.keyword.analysis import extract_prefixes
 from vaultseek.store.keyword.index import KeywordAnswer
 
+DIRECT_LANES = ("keyword", "semantic")
+"""Names of the lanes that search by the query itself, in the order in which answers list them."""
 LATE = Reason("deadline", "not ready by the deadline of the request")
 MOST_TIES = 1000
 """Most notes beyond the depth of a search that are retrieved because they match the words as well as the

@@ -1,28 +1,56 @@
-"""Select the results of a ranking: make the cuts that the request asks for, and tell if anything matches."""
+"""Select the results of a ranking: make the cuts that the request asks for, raise what was opened before, and
+tell how certain each is.
 
-from collections.abc import Sequence
+The certainty says how likely a note is right, as people read a list: of four at 0.75, three are. A score
+compares the notes of one answer, and the confidence judges a note by itself. A right note found by meaning
+alone has little confidence, but stands out from the others. So the certainty is a logistic curve over both:
+the confidence, and how far the score is above the mean of the ten best. It falls as the order does.
+
+People read a list from its top, so a note that was opened at a low place says more than the first. An open
+counts by the inverse of the probability that its place is examined, by the position-based model with
+``1 / place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased
+Feedback*, WSDM 2017). An open of another note from the same query counts as one in which a note was passed
+over.
+"""
+
+import math
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from vaultseek.base.model import JSON
-from vaultseek.core.search.certainty import JUDGED_NOTES
-from vaultseek.core.search.fusion import Candidate
-from vaultseek.core.search.ranking import Ranking
+from vaultseek.content.query.words import words_of
+from vaultseek.core.search.formula import OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN
+from vaultseek.core.search.matching import JUDGED_NOTES
+from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.core.search.signals import pinned_to
 from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.opens import Meaning, Open
 
 COMPLETE_STATES = ("ready", "polling", "paused")
 """In other states of a vault there may be notes that no lane knows."""
 NO_SCORE = 0.005
 """Score that is shown as 0.00 if it is lower."""
+INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
+"""Fitted on the development halves of the judged sets by ``scripts/fit_certainty.py``."""
+DOUBTFUL_CERTAINTY = 0.5
+"""Maximum certainty of a note that has only another word with the same stem as the query."""
+WEAK_CERTAINTY = 0.25
+"""Maximum certainty of the notes of an answer that are only the closest."""
+LESS_CERTAIN = 0.04
+"""Certainty below which a note is one of the less certain ones, which lists fold."""
+_LEAST_CONFIDENCE = 0.001
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The candidates that are results, best first; ``nearest`` is set where nothing counts as a match.
 
-    ``weak`` says that none of the best has an identifier of the query, many of its words or is near to it in
-    meaning.
+    ``weak`` says that none of the best matches exactly: they are only the closest.
     """
 
     results: Sequence[Candidate]
@@ -43,23 +71,20 @@ def select_results(
     may be the answer: in these cases the nearest notes stay. If a note has the identifier that is the query,
     those without are dropped.
     """
-    results = _eligible(parsed, ranking)
+    results, matches = _eligible(parsed, ranking), ranking.matches
     indexed = not index_state.get("pending") and index_state.get("state", "ready") in COMPLETE_STATES
     complete = indexed and not (retrieval.partial or ranking.partial)
     best = results[:JUDGED_NOTES]
-    exact = ranking.with_identifier
-    is_exact = exact is not None and all(any(map(str.isdecimal, each)) for each in parsed.profile.identifiers)
-    wanted = (exact or ()) if is_exact else ranking.near  # digits say exactly what is wanted
-    weak = bool(best) and not any(each.note in wanted for each in best)
+    weak = bool(best) and not any(matches.exact[each.row] for each in best)
     if not complete or allowed is not None:
         return Selection(_scaled_to_best(results), weak=weak)
     least = parsed.request.settings.nothing_below
-    if not results and ranking.with_identifier is not None:
-        return Selection([], _strongest(ranking.candidates, ranking))
+    if not results and matches.has_identifier is not None:
+        return Selection([], _strongest(ranking.candidates))
     strongest = strongest_confidence(parsed, retrieval, ranking, unfiltered=True)
-    if strongest is not None and strongest < least and not ranking.with_identifier:
-        return Selection([], _strongest(results, ranking))
-    return Selection(_without_zeros(_scaled_to_best(results), ranking, least), weak=weak)
+    if strongest is not None and strongest < least and not matches.has_identifier:
+        return Selection([], _strongest(results))
+    return Selection(_without_zeros(_scaled_to_best(results), least), weak=weak)
 
 
 def strongest_confidence(
@@ -72,39 +97,28 @@ def strongest_confidence(
     """
     by_word = parsed.request.mode == "hybrid" and parsed.profile.pure_identifier
     decided = retrieval.keyword is not None and (retrieval.unexpanded is not None or by_word)
-    best = _strongest(_eligible(parsed, ranking), ranking)
-    return ranking.confidence[best.note] if best is not None and unfiltered and decided else None
-
-
-def is_eligible(candidate: Candidate, ranking: Ranking) -> bool:
-    """True unless the query consists of identifiers, and the note has neither one nor, where none does, one
-    like it."""
-    return ranking.with_identifier is None or candidate.note in (
-        ranking.with_identifier or ranking.near_identifiers
-    )
+    best = _strongest(_eligible(parsed, ranking))
+    return best.confidence if best is not None and unfiltered and decided else None
 
 
 def _eligible(parsed: ParsedRequest, ranking: Ranking) -> list[Candidate]:
     """Return the candidates that may be results, in their order: those with the query's identifier, and with
     the least confidence."""
-    least = parsed.request.settings.min_confidence
-    return [
-        each
-        for each in ranking.candidates
-        if ranking.confidence.get(each.note, 1.0) >= least and is_eligible(each, ranking)
-    ]
+    matches, least = ranking.matches, parsed.request.settings.min_confidence
+    may_be = (matches.eligible & (matches.confidence >= least)).tolist()
+    return [each for each in ranking.candidates if may_be[each.row]]
 
 
-def _without_zeros(results: list[Candidate], ranking: Ranking, least: float) -> list[Candidate]:
+def _without_zeros(results: list[Candidate], least: float) -> list[Candidate]:
     """Cut the end of the list from where no note has a score or a confidence of at least ``least``."""
     end = len(results)
-    while end and results[end - 1].score < NO_SCORE and ranking.confidence[results[end - 1].note] < least:
+    while end and results[end - 1].score < NO_SCORE and results[end - 1].confidence < least:
         end -= 1
     return results[:end]
 
 
-def _strongest(results: Sequence[Candidate], ranking: Ranking) -> Candidate | None:
-    return max(results[:JUDGED_NOTES], key=lambda each: ranking.confidence.get(each.note, 1.0), default=None)
+def _strongest(results: Sequence[Candidate]) -> Candidate | None:
+    return max(results[:JUDGED_NOTES], key=lambda each: each.confidence, default=None)
 
 
 def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
@@ -113,3 +127,117 @@ def _scaled_to_best(results: list[Candidate]) -> list[Candidate]:
     if best in (0.0, 1.0):
         return results
     return [each._replace(score=each.score / best, best=each.best * best) for each in results]
+
+
+def certainties(
+    scores: Sequence[float],
+    confidences: Sequence[float],
+    *,
+    weak: bool,
+    doubtful: Collection[int] = (),
+) -> list[float]:
+    """Return the certainty of each note, in [0, 1]; none is above that of the note before it.
+
+    The ``scores`` are shares of the best one. Notes after the first ten change nothing above them.
+    ``doubtful`` are the places, from 0, of notes that have only a word like the query's.
+    """
+    most = WEAK_CERTAINTY if weak else 1.0
+    leads = features(scores, confidences)
+    capped = (
+        min(most, DOUBTFUL_CERTAINTY if place in doubtful else 1.0, _certainty(*each))
+        for place, each in enumerate(leads)
+    )
+    return [*accumulate(capped, min)]
+
+
+def features(scores: Sequence[float], confidences: Sequence[float]) -> list[tuple[float, float]]:
+    """Return what the certainty of each note follows from: the logit of its confidence, and its lead.
+
+    The lead is the score less the mean of the best, in which missing notes count as 0.
+    """
+    mean = sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
+    return [(_logit(own), score - mean) for score, own in zip(scores, confidences, strict=True)]
+
+
+def less_certain(certainties: Sequence[float]) -> int:
+    """Return how many notes at the end of a list are less certain; the first one never is."""
+    return sum(certainty < LESS_CERTAIN for certainty in certainties[1:])
+
+
+def _certainty(logit: float, lead: float) -> float:
+    return 1 / (1 + math.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logit + LEAD_SLOPE * lead)))
+
+
+def _logit(confidence: float) -> float:
+    inside = min(max(confidence, _LEAST_CONFIDENCE), 1 - _LEAST_CONFIDENCE)
+    return math.log(inside / (1 - inside))
+
+
+# -- notes that were opened from the same query before
+
+EXAMINATION = 0.7
+HALF_LIFE_SECONDS = 42 * 86_400.0
+MOST_OF_ONE = 3.0
+"""Most that one open counts, so that three others outweigh it."""
+PRIOR = 4.0
+"""Opens that a note has neither for nor against it before the first."""
+NEAR_COSINE = 0.75
+"""Cosine from which two queries mean the same."""
+AGENT_WEIGHT = 0.5
+"""Weight of what an agent opens, which looks at more notes than it needs."""
+AGENTS = ("vaultseek.mcp",)
+
+
+def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
+    """Return by path how far a note was opened rather than passed over, in [0, 1]; only what is above 0."""
+    opened: dict[str, float] = {}
+    times: dict[str, float] = {}
+    for each in opens:
+        weight = 0.5 ** (max(0.0, now - each.time) / HALF_LIFE_SECONDS)
+        if each.client in AGENTS:
+            weight *= AGENT_WEIGHT
+        opened[each.path] = opened.get(each.path, 0.0) + weight * min(
+            max(1, each.position) ** EXAMINATION, MOST_OF_ONE
+        )
+        times[each.path] = times.get(each.path, 0.0) + weight
+    total = sum(times.values())
+    passed = {note: total - own for note, own in times.items()}
+    return {
+        note: (value - passed[note]) / (value + passed[note] + PRIOR)
+        for note, value in opened.items()
+        if value > passed[note]
+    }
+
+
+def opened_before(parsed: ParsedRequest, retrieval: Retrieval, ledger: Ledger) -> dict[str, float]:
+    """Return by path what notes gain, as a share of the best score, that are pinned to this query, or were
+    opened from it or from one like it."""
+    text = parsed.query.rank_text
+    pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
+    if not (parsed.request.settings.learn and text and ledger.keeps_opens):
+        return pinned
+    now, words, answer = time.time(), words_of(text), retrieval.unexpanded
+    same = evidence(ledger.opens.matching([words]), now)
+    near: list[str] = []
+    if answer is not None and answer.model:
+        near = ledger.opens.near(Meaning(answer.model, answer.vector), NEAR_COSINE)
+    like = evidence(ledger.opens.matching([words, *near], text if parsed.is_unfinished else ""), now)
+    gains = {path: OPENED_GAIN * share for path, share in like.items()}
+    gains |= {path: max(SAME_QUERY_GAIN * share, gains.get(path, 0.0)) for path, share in same.items()}
+    return gains | pinned
+
+
+def raised(results: Sequence[Candidate], gains: Mapping[str, float]) -> Sequence[Candidate]:
+    """Return the results in their new order, with what they gain by having been opened.
+
+    No note is lost, and all others keep their scores.
+    """
+    if not any(each.note in gains for each in results):
+        return results
+    ordered = sorted(results, key=lambda each: -each.score - gains.get(each.note, 0.0))
+    return [
+        each._replace(score=min(1.0, each.score + gain), opened=gain * each.best)
+        if (gain := gains.get(each.note, 0.0))
+        else each
+        for each in ordered
+    ]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from vaultseek.base.model import Chunk
-from vaultseek.base.text import blank_controls
+from vaultseek.base.text import blank_controls, fold
 from vaultseek.content.query.expression import find_all
-from vaultseek.core.search.boilerplate import is_boilerplate
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
 from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.ledger import Ledger
 
 ELLIPSIS = "…"
 SNAP = 24
@@ -365,3 +366,43 @@ def _merged(marks: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         last = (low, high)
     if last:
         yield last
+
+
+# -- boilerplate: lines that many notes of a vault share, such as a footer
+
+NOTES_COMPARED, CHUNKS_COMPARED = 32, 2
+"""Notes that are compared, and the chunks at the beginning and the end of each of them."""
+LEAST_NOTES, LEAST_SHARE = 8, 0.25
+"""Number and share of the compared notes that have a line of boilerplate."""
+_known: WeakKeyDictionary[Ledger, tuple[int, frozenset[str]]] = WeakKeyDictionary()
+
+
+def boilerplate(ledger: Ledger) -> frozenset[str]:
+    """Return the lines that many notes of the ledger share, by a sample of its present revision."""
+    revision, lines = _known.get(ledger, (-1, frozenset()))
+    if revision != ledger.revision:
+        revision, lines = ledger.revision, shared_lines(ledger.notes.spread(NOTES_COMPARED), ledger)
+        _known[ledger] = revision, lines
+    return lines
+
+
+def is_boilerplate(line: str, shared: Set[str]) -> bool:
+    """True if a line is one of those that are ``shared``."""
+    return bool(shared) and _compared(line) in shared
+
+
+def shared_lines(notes: Sequence[int], ledger: Ledger) -> frozenset[str]:
+    """Return the lines that many of these notes share, in the form in which they are compared."""
+    least = max(LEAST_NOTES, LEAST_SHARE * len(notes))
+    if len(notes) < least:
+        return frozenset()
+    counts: Counter[str] = Counter()
+    for note in notes:
+        texts = ledger.chunks.ends(note, CHUNKS_COMPARED)
+        counts.update({_compared(line) for text in texts for line in text.split("\n")} - {""})
+    return frozenset(line for line, count in counts.items() if count >= least)
+
+
+def _compared(line: str) -> str:
+    """Return a line as it is compared; "" for one without words."""
+    return fold(line) if any(map(str.isalpha, line)) else ""

@@ -6,29 +6,24 @@ if it states none, by its last modification.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
-from vaultseek.base.when import present
-from vaultseek.content.query.grammar import Query
-from vaultseek.content.query.times import Days, SpokenTime, find_time
+import numpy as np
+
+from vaultseek.content.query.times import Days, SpokenTime
+from vaultseek.core.search.formula import Floats
+from vaultseek.core.search.lanes import Evidence, Table
+from vaultseek.core.search.signals import Signal
+from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger import Ledger, NoteRow
 
 TIME_BOOST = 2.0
 """Factor for a note whose own day lies in the time of the question."""
 NAMED, MODIFIED = 0.8, 0.6
 """Share of the boost for a note that names a day of that time, and for an undated one changed then."""
-NO_TIME = "when:any"
-"""Term of a query whose words name no time."""
 PROPOSED = 200
 """Maximum number of notes of a time that are ranked even if no lane proposes them."""
-
-
-def time_of(query: Query) -> SpokenTime | None:
-    """Return the time that a query names outside its phrases, None for none."""
-    text = query.rank_text
-    time = find_time(text, present().date()) if query.reads_time and text else None
-    return None if time is None or any(time.text in phrase for phrase in query.phrases) else time
 
 
 def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
@@ -39,24 +34,23 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
     return found if len(found) <= PROPOSED else ()
 
 
-def time_shares(time: SpokenTime | None, notes: Mapping[int, NoteRow], ledger: Ledger) -> dict[str, float]:
-    """Return by path how far notes lie in the time of a question, in [0, 1]; only what is above 0."""
-    if time is None:
-        return {}
-    naming = ledger.days.naming(list(notes), *_iso(time.days))
-    shares: dict[str, float] = {}
-    for id, row in notes.items():
-        share = _own_share(row, time.days)
-        if id in naming:
-            share = max(share, NAMED)
-        if share:
-            shares[row.path] = share
-    return shares
+class InTime(Signal):
+    """A note that lies in the time of the question."""
 
+    figure = "time"
+    sentence = "it lies in the time that the query names"
 
-def time_factor(share: float) -> float:
-    """Return the factor for the score of a note that lies so far in the time of a question."""
-    return 1.0 + (TIME_BOOST - 1.0) * share
+    def weight(self, settings: SearchSettings) -> float:
+        return TIME_BOOST - 1.0
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        time = query.parsed.time
+        if time is None:
+            return np.zeros(len(notes))
+        named = NAMED * notes.having(query.vault.ledger.days.naming(notes.ids.tolist(), *_iso(time.days)))
+        own = np.array([_own_share(row, time.days) for row in notes.notes], np.float64)
+        shares: Floats = np.maximum(named, own)
+        return shares
 
 
 def _own_share(row: NoteRow, days: Days) -> float:

@@ -12,9 +12,9 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.notes import rename
 from vaultseek.core.notes.lookup import similar_files, vault_path
+from vaultseek.core.notes.name_mentions import named_in
 from vaultseek.core.notes.new_links import Manner, manner_of
 from vaultseek.core.notes.targets import LinkTargets, problem_message
-from vaultseek.core.search.name_mentions import named_in
 from vaultseek.daemon.methods.access import VaultHandlers, find_note, folder_of, whole
 from vaultseek.daemon.scans import Extent
 from vaultseek.daemon.team.view import SeenFollower

@@ -9,13 +9,12 @@ from vaultseek.base import limits
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.threads import Turns
 from vaultseek.base.when import present
+from vaultseek.core.notes.context import NOTES as CONTEXT_NOTES
+from vaultseek.core.notes.context import pack_context
 from vaultseek.core.notes.lookup import unknown_names
 from vaultseek.core.notes.read import with_property_places
 from vaultseek.core.notes.stale import stale
 from vaultseek.core.notes.why import why
-from vaultseek.core.search.context import NOTES as CONTEXT_NOTES
-from vaultseek.core.search.context import pack_context
-from vaultseek.core.search.merge import merge_answers
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import (
     ParsedRequest,
@@ -38,6 +37,7 @@ from vaultseek.daemon.methods.access import (
     whole,
     with_degraded,
 )
+from vaultseek.daemon.methods.merge import merge_answers
 from vaultseek.daemon.team.grants import CURRENT_GRANT
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
 from vaultseek.base.threads import Threads
-from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest, parse_request, unknown_searches, with_saved_searches
 from vaultseek.core.search.response import head
@@ -27,6 +26,7 @@ from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.protocol.messages.params import TableParams
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
+from vaultseek.store.ledger.filter import filter_notes
 
 if TYPE_CHECKING:
     from vaultseek.core.tables.scope import Budget
@@ -111,7 +111,7 @@ class TableMethods:
             remarks += parsed.query.notes
         else:
             trace = await Searcher(vault).run(parsed)
-            ids = [trace.ranking.notes[candidate.note].id for candidate in trace.results]
+            ids = [candidate.about.id for candidate in trace.results]
             remarks += head(trace)["interpreted"]["notes"]
             remarks += ["no match; the rows are only the closest notes"] if trace.weak else []
             remarks += [f"{lane} search did not take part: {why.text}" for lane, why in trace.partial.items()]

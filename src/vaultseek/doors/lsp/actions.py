@@ -10,8 +10,8 @@ from vaultseek.base.model import JSON, Link, Place
 from vaultseek.base.text import fold, printable
 from vaultseek.content.kinds import is_markdown
 from vaultseek.content.markdown.spelling import destination, linkable_heading, rewritten, with_fragment
+from vaultseek.core.notes.name_mentions import prose
 from vaultseek.core.notes.rename import in_brackets, quote_before
-from vaultseek.core.search.name_mentions import prose
 from vaultseek.doors.lsp.blocks import edit_of_id
 from vaultseek.doors.lsp.cursor import in_table
 from vaultseek.doors.lsp.documents import Text

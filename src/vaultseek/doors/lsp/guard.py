@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from vaultseek.base.model import Link, Note, Place
 from vaultseek.content.markdown.parse import parse
-from vaultseek.core.search.name_mentions import NO_PROSE
+from vaultseek.core.notes.name_mentions import NO_PROSE
 from vaultseek.doors.lsp.documents import Text
 
 TRIED_CHARS = 20_000

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from vaultseek.base.model import JSON, STAGES
 from vaultseek.base.text import count
-from vaultseek.core.search.certainty import less_certain
+from vaultseek.core.search.selection import less_certain
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,

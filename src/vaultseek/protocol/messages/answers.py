@@ -721,7 +721,7 @@ class StaleItem(Titled):
     line: int | None
     target: Successor | None
     currency: Currency
-    """That of the note, or of the target of its link."""
+    """The currency of the note, or of the target of its link."""
     text: str
     """The reason in a few words."""
 

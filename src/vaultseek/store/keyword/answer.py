@@ -5,7 +5,7 @@ words and passages of a note are put together when they are asked for. An answer
 reads no file, and stays as it is when the index changes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -17,6 +17,26 @@ from vaultseek.store.keyword.snapshot import ChunkIds, Floats
 
 PASSAGES = 3
 """Passages per note in the result."""
+
+
+def places_of(wanted: Ints, notes: Ints) -> Ints:
+    """Return the place of each of the ``wanted`` notes among others, from 0; -1 for one that is not there."""
+    if not len(notes):
+        return np.full(len(wanted), -1)
+    order = np.argsort(notes)
+    found = order[np.minimum(np.searchsorted(notes, wanted, sorter=order), len(notes) - 1)]
+    return np.where(notes[found] == wanted, found, -1)
+
+
+def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
+    """Return those of ``ids`` that are among the sorted ids ``allowed``; all of them if that is None."""
+    if allowed is None or not ids:
+        return set(ids)
+    candidates = np.fromiter(ids, np.int64, len(ids))
+    places = np.searchsorted(allowed, candidates)
+    inside = places < len(allowed)
+    inside[inside] = allowed[places[inside]] == candidates[inside]
+    return set(candidates[inside].tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +139,15 @@ class KeywordAnswer:
     def rows(self) -> dict[int, int]:
         """The row of each note in the columns, by its id."""
         return {note: row for row, note in enumerate(self.columns.notes.tolist())}
+
+    def containing(self, notes: Ints) -> dict[str, Bools]:
+        """Return by the query's words which of the notes contain them; none that is not in the columns."""
+        places = places_of(notes, self.columns.notes)
+        known, having = places >= 0, dict[str, Bools]()
+        for word, contains in zip(self.details.words, self.details.contains, strict=True):
+            has = known & contains[places] if len(self) else known
+            having[word] = having[word] | has if word in having else has
+        return having
 
     def matched(self, note: int) -> tuple[str, ...]:
         """Return the query's words that a note contains; none for a note that is not in the columns."""

@@ -17,14 +17,13 @@ from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.fields import from_fields
 from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.open_vault import OpenVault
-from vaultseek.core.search.filter import filter_notes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.core.search.response import respond
+from vaultseek.core.search.response import Trace, respond
 from vaultseek.core.search.selection import strongest_confidence
-from vaultseek.core.search.trace import Trace
 from vaultseek.errors import BadQuery, Unavailable, UsageError
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.filter import filter_notes
 from vaultseek.tools.evaluate.judgements import ALL, JudgedQuery, missing_notes
 from vaultseek.tools.evaluate.metrics import (
     METRICS,

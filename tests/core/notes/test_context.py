@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from semantic_here import index_here
 from vaultseek.base.text import tokens
-from vaultseek.core.search.context import pack_context
+from vaultseek.core.notes.context import pack_context
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.settings.search import SearchSettings

@@ -1,17 +1,18 @@
 """Evidence for the linked neighbours of the best notes."""
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from vaultseek.core.search import graph_boost
+from vaultseek.core.search import links
 from vaultseek.core.search.formula import (
     FIRST_NEIGHBOUR_SHARE,
     link_evidence,
     link_strength,
 )
-from vaultseek.core.search.graph_boost import Neighbours, neighbour_evidence
+from vaultseek.core.search.links import neighbour_evidence
 
 NOTES = {
     "Pump.md": "# Pump\n\nThe sump pump is behind the [[Valve]].\n\nFar from it, see [[Soup]].",
@@ -22,26 +23,35 @@ NOTES = {
 }
 
 
+class Found(NamedTuple):
+    """The evidence for neighbours, and the notes that lead to them, by path."""
+
+    evidence: dict[str, float]
+    via: dict[str, str]
+
+
 def evidence(
     world, words: Mapping[str, float], ranked: Mapping[str, float], allowed: Collection[str] | None = None
-) -> Neighbours:
+) -> Found:
     """Return the neighbours of the ``ranked`` notes (score by path)."""
     rows = world.ledger.notes.by_id(world.ledger.notes.ids())
     ids = {row.path: id for id, row in rows.items()}
-    return neighbour_evidence(
+    found = neighbour_evidence(
         words,
-        ranked,
-        {ids[path]: rows[ids[path]] for path in ranked},
+        {ids[path]: score for path, score in ranked.items()},
         world.graph(),
         world.ledger,
         None if allowed is None else np.array(sorted(ids[path] for path in allowed)),
     )
+    return Found(
+        {rows[id].path: share for id, share in found.evidence.items()},
+        {rows[id].path: rows[leader].path for id, leader in found.via.items()},
+    )
 
 
-def test_neighbours_in_both_directions_have_evidence_and_a_row(world):
+def test_neighbours_in_both_directions_have_evidence(world):
     neighbours = evidence(world(NOTES), {"sump": 1.0, "valve": 1.0}, {"Pump.md": 1.0})
     assert neighbours.evidence.keys() == {"Valve.md", "Soup.md", "Float.md"}
-    assert {row.path for row in neighbours.notes.values()} == {*neighbours.evidence, "Pump.md"}
 
 
 def test_words_around_the_link_and_in_the_neighbours_own_names_count(world):
@@ -95,7 +105,6 @@ def test_only_neighbours_of_the_first_note_need_no_word_of_the_query(world):
     here = world({"a.md": "[[x]]", "b.md": "[[y]]", "x.md": "", "y.md": ""})
     neighbours = evidence(here, {"pump": 1.0}, {"a.md": 1.0, "b.md": 0.9})
     assert neighbours.evidence.keys() == {"x.md"}
-    assert {row.path for row in neighbours.notes.values()} == {"a.md", "b.md", "x.md"}
 
 
 def test_the_strongest_link_to_a_seed_counts(world):
@@ -111,9 +120,9 @@ def test_a_neighbour_that_the_filter_excludes_has_none(world):
 
 def test_hubs_are_left_out(world, monkeypatch):
     here = world(NOTES)
-    monkeypatch.setattr(graph_boost, "SEED_NEIGHBOURS", 2)
+    monkeypatch.setattr(links, "SEED_NEIGHBOURS", 2)
     assert evidence(here, {"sump": 1.0}, {"Pump.md": 1.0}).evidence == {}
-    monkeypatch.setattr(graph_boost, "SEED_NEIGHBOURS", 3)
+    monkeypatch.setattr(links, "SEED_NEIGHBOURS", 3)
     assert evidence(here, {"sump": 1.0}, {"Pump.md": 1.0}).evidence
 
 

@@ -1,33 +1,152 @@
-"""The order of notes out of the hits of lanes."""
+"""The order of notes out of what the lanes give and the signals say."""
 
 import math
-from dataclasses import replace
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from vaultseek.core.search.formula import Scale, recency_factor, recency_share, scale_of
-from vaultseek.core.search.fusion import (
-    Candidate,
-    Signals,
-    combine,
-    complete,
-    fuse,
-    leaders,
-)
-from vaultseek.core.search.lanes import Fusion, Lane, LaneHit
+from vaultseek.base.when import When
+from vaultseek.core.search.formula import RECENCY_SHARE, Scale, recency_gain, scale_of
+from vaultseek.core.search.lanes import Fusion, Lane, ScoredLanes, Table
+from vaultseek.core.search.links import Neighbours, add_links
+from vaultseek.core.search.ranking import SIGNALS, Candidate, Ranking
+from vaultseek.core.search.signals import DAY_SECONDS
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.ledger import NoteRow
 
 
-def lane(name: str, scores: dict[str, float], weight: float = 1.0, scale: Scale | None = None) -> Lane:
-    return Lane(name, weight, [LaneHit(note, score) for note, score in scores.items()], scale)
+@dataclass(frozen=True)
+class Given:
+    """Scores by note of one lane, and of further notes that it knows but does not propose."""
+
+    name: str
+    scores: Mapping[str, float]
+    weight: float = 1.0
+    scale: Scale | None = None
+    known: Mapping[str, float] = field(default_factory=dict)
+
+    def lane(self) -> Lane:
+        proposed = sorted(self.scores.items(), key=lambda each: (-each[1], each[0]))
+        best = proposed[0][1] if proposed else 0.0
+        known = sorted(
+            ((note, min(score, best)) for note, score in self.known.items() if note not in self.scores),
+            key=lambda each: -each[1],
+        )
+        scores = np.array([score for _, score in (*proposed, *known)], np.float64)
+        scale = self.scale or scale_of([*self.scores.values()])
+        return Lane(self.name, _ids(note for note, _ in (*proposed, *known)), scores, scale, self.weight)
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What is known of the notes beside the lanes."""
+
+    age_days: Mapping[str, float] = field(default_factory=dict)
+    anchors: Mapping[str, int] = field(default_factory=dict)
+    """Of four anchors, how many a note has."""
+    exactly_named: Collection[str] = ()
+    prefix_named: Sequence[str] = ()
+    misnamed: Collection[str] = ()
+    with_word: Collection[str] = ()
+    joined: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+_NUMBERS: dict[str, int] = {}
+
+
+def _ids(notes: Any) -> Any:
+    return np.array([_NUMBERS.setdefault(note, len(_NUMBERS) + 1) for note in notes], np.int64)
+
+
+def _row(note: str, signals: Signals) -> NoteRow:
+    modified = time.time() - signals.age_days.get(note, 1e6) * DAY_SECONDS
+    return NoteRow(
+        int(_ids([note])[0]), note, note, True, (), (), (), {}, modified, When(f"{2020}-01-01", "day")
+    )
+
+
+def fuse(
+    lanes: Sequence[Given],
+    *,
+    graph: Given | None = None,
+    fusion: Fusion | None = None,
+    signals: Signals | None = None,
+) -> list[Candidate]:
+    signals = signals or Signals()
+    proposed = {note for each in (*lanes, *([graph] if graph else [])) for note in each.scores}
+    notes = [*dict.fromkeys([*sorted(proposed), *signals.exactly_named, *signals.prefix_named])]
+    rows = {row.id: row for row in (_row(note, signals) for note in notes)}
+    fusion = replace(fusion or Fusion(), depth=max((len(each.scores) for each in lanes), default=1))
+    table = Table.of(rows, ScoredLanes([each.lane() for each in lanes], fusion.norm), fusion)
+    anchors = [f"anchor{number}" for number in range(4)]
+    table.words = {
+        word: np.array([signals.anchors.get(note, 0) > number for note in notes], np.bool_)
+        for number, word in enumerate(anchors)
+    } | {"word": np.array([note in {*signals.joined} for note in notes], np.bool_)}
+    begun = {note: 1 - place / len(signals.prefix_named) for place, note in enumerate(signals.prefix_named)}
+
+    def are(those: Collection[str]) -> Any:
+        return np.array([note in those for note in notes], np.float64)
+
+    table.facts = {
+        "exact": are(signals.exactly_named),
+        "named": are(signals.exactly_named),
+        "begun": np.array([begun.get(note, 0.0) for note in notes], np.float64),
+        "misnamed": are(signals.misnamed),
+        "own word": are(signals.with_word),
+    }
+    by_id = {note: int(number) for note, number in zip(notes, table.ids.tolist(), strict=True)}
+    strengths = {
+        by_id[note]: {by_id[other]: share for other, share in others.items() if other in by_id}
+        for note, others in signals.joined.items()
+        if note in by_id
+    }
+    links = {} if graph is None else {by_id[note]: score for note, score in graph.scores.items()}
+    add_links(table, Neighbours(links, {}, strengths), 0.0 if graph is None else graph.weight)
+    query: Any = SimpleNamespace(
+        settings=SearchSettings(),
+        keyword=object(),
+        word_weights={"word": 1.0},
+        parsed=SimpleNamespace(profile=SimpleNamespace(anchors=anchors), time=None),
+    )
+    for signal in SIGNALS:
+        signal.apply(query, table)
+    return Ranking.of(table).candidates
+
+
+def lane(name: str, scores: Mapping[str, float], weight: float = 1.0, scale: Scale | None = None) -> Given:
+    return Given(name, scores, weight, scale)
 
 
 def order(results: list[Candidate]) -> list[str]:
     return [result.note for result in results]
 
 
+def part(result: Candidate, lane: str, column: str) -> Any:
+    return getattr(result.ranking.notes.parts[lane], column)[result.row]
+
+
+def raw(results: list[Candidate]) -> dict[str, float]:
+    """What the lanes give each note together."""
+    return {
+        result.note: sum(float(each.contribution[result.row]) for each in result.ranking.notes.parts.values())
+        for result in results
+    }
+
+
+def by_link(result: Candidate) -> bool:
+    return bool(result.ranking.notes.fact("by link")[result.row])
+
+
+RECENT = 1 + RECENCY_SHARE * 0.2
 INTEGER = Fusion(ranks="integer")
 
 
@@ -39,21 +158,19 @@ def test_textbook_rrf_adds_weighted_reciprocal_ranks():
         ],
         fusion=INTEGER,
     )
-    raw = {result.note: result.raw for result in results}
-    assert raw == pytest.approx({"a": 1.5 / 61, "b": 1.5 / 62 + 0.5 / 61, "c": 0.5 / 62})
+    given = raw(results)
+    assert given == pytest.approx({"a": 1.5 / 61, "b": 1.5 / 62 + 0.5 / 61, "c": 0.5 / 62})
     assert order(results) == ["b", "a", "c"]
     assert results[0].score == 1.0
-    assert results[1].score == pytest.approx(raw["a"] / raw["b"])
+    assert results[1].score == pytest.approx(given["a"] / given["b"])
 
 
 def test_score_ranks_keep_how_far_apart_two_scores_were():
     results = fuse([lane("keyword", {"a": 10.0, "b": 9.0, "c": 0.0}, scale=Scale(2.0, 0.0))])
-    given = {result.note: result.contributions["keyword"] for result in results}
-    assert {note: each.fused_rank for note, each in given.items()} == pytest.approx(
-        {"a": 1.0, "b": 2.5, "c": 16.0}
-    )
-    assert [each.rank for each in given.values()] == [1, 2, 3]
-    assert given["b"].contribution == pytest.approx(1 / 62.5)
+    ranks = {result.note: part(result, "keyword", "fused_rank") for result in results}
+    assert ranks == pytest.approx({"a": 1.0, "b": 2.5, "c": 16.0})
+    assert [part(result, "keyword", "rank") for result in results] == [1, 2, 3]
+    assert part(results[1], "keyword", "contribution") == pytest.approx(1 / 62.5)
     assert results[1].score == pytest.approx((1 / 62.5 - 1 / 76) / (1 / 61 - 1 / 76))
 
 
@@ -70,9 +187,10 @@ def test_a_lane_tells_what_it_knows_of_the_others_notes():
     assert order(fuse([words, knowing])) == ["b", "a", "c"]
     assert order(fuse([words, ignorant]))[0] == "a"
     known = next(result for result in fuse([words, knowing]) if result.note == "b")
-    assert known.contributions["semantic"].rank is None
+    assert part(known, "semantic", "known")
+    assert part(known, "semantic", "rank") == 0
     textbook = fuse([words, knowing], fusion=INTEGER)
-    assert "semantic" not in next(result for result in textbook if result.note == "b").contributions
+    assert not part(next(result for result in textbook if result.note == "b"), "semantic", "known")
 
 
 def test_the_scale_of_scores():
@@ -87,8 +205,7 @@ def test_linear_is_the_weighted_mean_of_normalised_scores():
         lane("semantic", {"b": 0.8, "d": 0.4}, weight=0.7),
     ]
     results = fuse(lanes, fusion=Fusion(method="linear"))
-    raw = {result.note: result.raw for result in results}
-    assert raw == pytest.approx({"a": 0.3, "b": 0.3 * 0.5 + 0.7, "c": 0.0, "d": 0.0})
+    assert raw(results) == pytest.approx({"a": 0.3, "b": 0.3 * 0.5 + 0.7, "c": 0.0, "d": 0.0})
 
 
 @pytest.mark.parametrize(
@@ -105,7 +222,9 @@ def test_linear_is_the_weighted_mean_of_normalised_scores():
     ],
 )
 def test_recency_tiers(age, multiplier):
-    assert recency_factor(age, Fusion().tiers) == multiplier
+    tiers = [(tier.days, tier.factor) for tier in SearchSettings().recency.tiers]
+    ages = np.array([np.nan if age is None else age])
+    assert 1 + recency_gain(ages, tiers)[0] == pytest.approx(multiplier)
 
 
 def test_recency_multiplies_a_share_of_the_score():
@@ -113,8 +232,8 @@ def test_recency_multiplies_a_share_of_the_score():
         [lane("keyword", {"old": 1.0, "new": 1.0})], signals=Signals(age_days={"old": 99, "new": 1})
     )
     assert order(results) == ["new", "old"]
-    assert results[0].recency == 1.2
-    assert results[1].score == pytest.approx(1 / recency_share(1.2))
+    assert results[0].figure("recency") == pytest.approx(RECENT)
+    assert results[1].score == pytest.approx(1 / RECENT)
 
 
 @given(
@@ -129,7 +248,7 @@ def test_recency_lifts_no_note_over_a_clearly_better_one(scores, recent):
     undated = {result.note: result.score for result in fuse(lanes)}
     dated = order(fuse(lanes, signals=Signals(age_days=dict.fromkeys(recent, 1.0))))
     for place, note in enumerate(dated):
-        assert all(undated[later] <= undated[note] * recency_share(1.2) + 1e-9 for later in dated[place:])
+        assert all(undated[later] <= undated[note] * RECENT + 1e-9 for later in dated[place:])
 
 
 @given(st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0, 20), min_size=2))
@@ -154,9 +273,9 @@ def test_anchors_lift_an_exact_identifier_over_its_lookalikes():
         lane("semantic", {"area": 0.9, "d41": 0.89, "d40": 0.7}, weight=1.5, scale=Scale(0.2, 0.1)),
     ]
     assert order(fuse(lanes))[0] != "d40"
-    assert order(fuse(lanes, signals=Signals(anchors={"d40": 1.0})))[0] == "d40"
-    half = fuse(lanes, signals=Signals(anchors={"d40": 0.5}))
-    assert next(result for result in half if result.note == "d40").anchor == 1.25
+    assert order(fuse(lanes, signals=Signals(anchors={"d40": 4})))[0] == "d40"
+    half = fuse(lanes, signals=Signals(anchors={"d40": 2}))
+    assert next(result for result in half if result.note == "d40").figure("anchors") == 1.25
 
 
 def test_a_note_of_that_name_comes_first_even_if_no_lane_found_it():
@@ -169,13 +288,13 @@ def test_a_neighbour_stays_below_strong_direct_hits_whatever_speaks_for_it():
     results = fuse(
         [lane("keyword", {"a": 9.0, "b": 8.0, "c": 0.5}), lane("semantic", {"b": 0.9, "d": 0.2})],
         graph=lane("graph", {"n": 1.0, "m": 0.9}, weight=5.0),
-        signals=Signals(age_days={"n": 0, "m": 0}, anchors={"n": 1.0}),
+        signals=Signals(age_days={"n": 0, "m": 0}, anchors={"n": 4}),
     )
     assert set(order(results)[:2]) == {"a", "b"}
     assert order(results).index("n") < order(results).index("m")
     neighbour = next(result for result in results if result.note == "n")
-    assert neighbour.via_graph
-    assert neighbour.bound < 1.0
+    assert by_link(neighbour)
+    assert neighbour.figure("bound") < 1.0
 
 
 def test_a_neighbour_stays_below_the_leader_of_a_weak_lane():
@@ -206,7 +325,7 @@ def test_graph_evidence_adds_a_little_to_a_direct_hit():
     lanes = [lane("keyword", {"a": 9.0, "b": 8.9, "c": 1.0})]
     results = fuse(lanes, graph=lane("graph", {"b": 1.0, "c": 1.0}))
     assert order(results) == ["b", "a", "c"]
-    assert not results[0].via_graph
+    assert not by_link(results[0])
 
 
 def test_neighbours_alone_are_ranked_among_themselves():
@@ -235,7 +354,7 @@ fusions = st.builds(
 signals_ = st.builds(
     Signals,
     age_days=st.dictionaries(NAMES, st.floats(-10, 100), max_size=4),
-    anchors=st.dictionaries(NAMES, st.floats(0, 1), max_size=4),
+    anchors=st.dictionaries(NAMES, st.integers(0, 4), max_size=4),
     exactly_named=st.sets(NAMES, max_size=2),
     joined=st.dictionaries(NAMES, st.dictionaries(NAMES, st.floats(0, 1), max_size=3), max_size=3),
 )
@@ -252,16 +371,20 @@ def test_scores_lie_between_0_and_1_in_order_each_note_once(lanes, graph, fusion
     assert found == sorted(found, reverse=True)
     assert not found or found[0] == 1.0
     assert len(set(order(results))) == len(results)
-    candidates = {hit.note for each in [*lanes, *([graph] if graph else [])] for hit in each.hits}
+    candidates = {note for each in [*lanes, *([graph] if graph else [])] for note in each.scores}
     assert set(order(results)) <= candidates | set(signals.exactly_named)
 
 
 @given(lanes_, graphs, fusions, signals_, st.randoms())
 def test_the_order_of_hits_and_lanes_does_not_matter(lanes, graph, fusion, signals, random):
-    mixed = [replace(each, hits=random.sample(list(each.hits), len(each.hits))) for each in reversed(lanes)]
+    mixed = [
+        replace(each, scores=dict(random.sample([*each.scores.items()], len(each.scores))))
+        for each in reversed(lanes)
+    ]
     once = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
     again = fuse(mixed, graph=graph, fusion=fusion, signals=signals)
-    assert [(r.note, r.score) for r in once] == [(r.note, r.score) for r in again]
+    assert order(once) == order(again)
+    assert [each.score for each in once] == pytest.approx([each.score for each in again])
 
 
 @given(lanes_, fusions)
@@ -273,7 +396,8 @@ def test_ties_are_broken_by_path(lanes, fusion):
 
 @given(lanes_, graphs, fusions, signals_)
 def test_notes_of_that_name_come_before_all_others(lanes, graph, fusion, signals):
-    flags = [result.exact for result in fuse(lanes, graph=graph, fusion=fusion, signals=signals)]
+    notes = order(fuse(lanes, graph=graph, fusion=fusion, signals=signals))
+    flags = [note in signals.exactly_named for note in notes]
     assert flags == sorted(flags, reverse=True)
     assert sum(flags) == len(signals.exactly_named)
 
@@ -281,14 +405,13 @@ def test_notes_of_that_name_come_before_all_others(lanes, graph, fusion, signals
 @given(lanes_, graphs, fusions, signals_)
 def test_no_neighbour_stands_before_a_strong_direct_hit(lanes, graph, fusion, signals):
     results = fuse(lanes, graph=graph, fusion=fusion, signals=replace(signals, exactly_named=()))
-    neighbours = [place for place, result in enumerate(results) if result.via_graph]
+    neighbours = [place for place, result in enumerate(results) if by_link(result)]
     for place, result in enumerate(results):
         leads = any(
-            given.rank == 1 and given.contribution > 0
-            for name, given in result.contributions.items()
-            if name != "graph"
+            part(result, each.name, "rank") == 1 and part(result, each.name, "contribution") > 0
+            for each in lanes
         )
-        if neighbours and not result.via_graph and leads:
+        if neighbours and not by_link(result) and leads:
             assert place < neighbours[0]
 
 
@@ -333,8 +456,6 @@ def test_names_that_begin_with_what_is_typed_come_first_in_their_order(lanes, gr
 def test_a_score_is_what_its_figures_come_to(lanes, graph, fusion, signals):
     for result in fuse(lanes, graph=graph, fusion=fusion, signals=signals):
         assert result.recomputed == pytest.approx(result.score, abs=1e-9)
-        for given_ in result.contributions.values():
-            assert given_.gain == pytest.approx(given_.contribution - given_.baseline)
 
 
 tidy_scores = st.dictionaries(NAMES, st.floats(0, 100), min_size=1, max_size=8)
@@ -345,20 +466,26 @@ def test_a_note_gains_the_same_whether_a_lane_proposes_or_only_knows_it(keyword,
     """Where the lanes are cut makes no difference to notes that links lead to."""
     fusion = replace(fusion, ranks="score")
     whole = [
-        lane(name, scores, scale=scale_of(list(scores.values())))
+        lane(name, scores, scale=scale_of([*scores.values()]))
         for name, scores in {"keyword": keyword, "semantic": semantic}.items()
     ]
-    best = {each.name: max(hit.score for hit in each.hits) for each in whole}
     cut = [
         replace(
             each,
-            hits=[hit for hit in each.hits if hit.note not in known or hit.score == best[each.name]],
-            known={hit.note: hit.score for hit in each.hits},
+            scores={
+                note: score
+                for note, score in each.scores.items()
+                if note not in known or score == max(each.scores.values())
+            },
+            known=each.scores,
         )
         for each in whole
     ]
-    less = complete(combine(cut, fusion), cut, fusion)
-    assert less.lane_gain == pytest.approx(combine(whole, fusion).lane_gain)
+    links = lane("graph", dict.fromkeys({*keyword, *semantic}, 0.0))
+    gains = [
+        {each.note: each.gain for each in fuse(lanes, graph=links, fusion=fusion)} for lanes in (cut, whole)
+    ]
+    assert gains[0] == pytest.approx(gains[1])
 
 
 @given(tidy_scores, tidy_scores, st.floats(0.01, 50), fusions, st.data())
@@ -375,16 +502,3 @@ def test_a_higher_score_never_lowers_a_note(keyword, semantic, gain, fusion, dat
     for other, score in scores_before.items():
         if score < scores_before[note] - 1e-9:
             assert scores_after[other] <= scores_after[note] + 1e-9
-
-
-@given(
-    st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 10), min_size=1),
-    st.dictionaries(st.sampled_from("abcdef"), st.floats(0, 1)),
-    st.sets(st.sampled_from("abcdefgh"), max_size=2),
-)
-def test_the_leaders_are_the_first_of_the_order_without_links(keyword, semantic, exact):
-    lanes = [lane("keyword", keyword), lane("semantic", semantic)]
-    signals = Signals(exactly_named=exact, age_days={"a": 1.0}, anchors={"b": 0.5})
-    first = fuse(lanes, signals=signals)[:3]
-    combined = combine(lanes, Fusion())
-    assert leaders(combined, Fusion(), signals, 3) == {each.note: pytest.approx(each.score) for each in first}

@@ -9,7 +9,7 @@ from itertools import accumulate
 from operator import itemgetter
 
 from vaultseek.base.model import JSON
-from vaultseek.core.search.certainty import WEAK_CERTAINTY, less_certain
+from vaultseek.core.search.selection import WEAK_CERTAINTY, less_certain
 
 _OF_A_VAULT = (
     "vault",

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vaultseek.core.search.merge import merge_answers
+from vaultseek.daemon.methods.merge import merge_answers
 
 
 def answer(vault: str, *certainties: float) -> dict[str, Any]:

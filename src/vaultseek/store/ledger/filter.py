@@ -47,9 +47,9 @@ from vaultseek.content.query.filters import (
     needs_text,
     patterns_of,
 )
-from vaultseek.core.search.prefilter import prefilter
 from vaultseek.semantic.vectors.port import NoteIds
-from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.ledger import Ledger
+from vaultseek.store.ledger.prefilter import prefilter
 
 Ids = set[int]
 _Row = TypeVar("_Row")
@@ -96,17 +96,6 @@ def knows(condition: Filter, ledger: Ledger) -> bool:
     named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
     found = filter_notes(named, ledger)
     return found is not None and len(found.ids) > 0
-
-
-def those_within(ids: Collection[int], allowed: NoteIds | None) -> set[int]:
-    """Return those of ``ids`` that are among the sorted ids ``allowed``; all of them if that is None."""
-    if allowed is None or not ids:
-        return set(ids)
-    candidates = np.fromiter(ids, np.int64, len(ids))
-    places = np.searchsorted(allowed, candidates)
-    inside = places < len(allowed)
-    inside[inside] = allowed[places[inside]] == candidates[inside]
-    return set(candidates[inside].tolist())
 
 
 def _decide(condition: Filter, ledger: Ledger) -> FilterResult:

@@ -10,11 +10,11 @@ from vaultseek.base.model import JSON, Chunk
 from vaultseek.base.text import fold_case, remove_hidden, tokens
 from vaultseek.base.when import dates, iso_time
 from vaultseek.content.markdown.split import LINE, SENTENCE
-from vaultseek.core.search.certainty import LESS_CERTAIN, less_certain
 from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.passages import passage_scores
+from vaultseek.core.search.response import Trace
+from vaultseek.core.search.selection import LESS_CERTAIN, less_certain
 from vaultseek.core.search.snippet import preview
-from vaultseek.core.search.trace import Trace
 from vaultseek.store.ledger import Ledger, NoteRow
 
 NOTES = 12
@@ -156,7 +156,7 @@ def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
 def _candidates(trace: Trace, ledger: Ledger) -> Iterator[Evidence]:
     certain = len(trace.results) - less_certain([trace.certainty(each) for each in trace.results])
     results = trace.results[: max(certain, CERTAIN_OR_NOT)]
-    rows = [trace.ranking.notes[each.note] for each in results]
+    rows = [each.about for each in results]
     scores = passage_scores([row.id for row in rows], trace.retrieval, ledger)
     outlines = {note: list(each) for note, each in scores.items()}
     best = {note: sorted(each, key=lambda number: -each[number])[:PASSAGES] for note, each in scores.items()}

@@ -10,17 +10,18 @@ import pytest
 from keyword_answers import KeywordHit, answer_of
 from semantic_answers import answer_of_hits
 from vaultseek.core.search import formula
-from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
-from vaultseek.core.search.retrieve import Retrieval
-from vaultseek.core.search.scoring import (
-    ScoredLane,
-    judge,
-    keyword_scores,
+from vaultseek.core.search.lanes import (
+    Fusion,
+    Lane,
+    keyword_lane,
     lane_weights,
     score_lanes,
-    semantic_scores,
+    semantic_lane,
     word_evidence,
 )
+from vaultseek.core.search.matching import nearness
+from vaultseek.core.search.request import ParsedRequest, SearchRequest, parse_request
+from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.answer import ChunkHit as KeywordPassage
@@ -50,67 +51,76 @@ def asked(query: str, **settings: Any) -> ParsedRequest:
 
 
 def weights(query: str, retrieval: Retrieval, population: int = 1000, **settings: Any) -> tuple[float, float]:
-    words, meaning = word_evidence(retrieval.keyword, population), semantic_scores(retrieval.semantic)
+    words, meaning = word_evidence(retrieval.keyword, population), semantic_lane(retrieval.semantic)
     by_name = lane_weights(asked(query, **settings), retrieval, words, meaning)
     return by_name["keyword"], by_name["semantic"]
 
 
+def scores_of(lane: Lane) -> dict[int, float]:
+    return dict(zip(lane.notes.tolist(), lane.scores.tolist(), strict=True))
+
+
+def confidence(note: int, answer: SemanticAnswer) -> float:
+    return float(nearness(np.array([note]), None, answer)[0][0])
+
+
 def test_a_keyword_score_counts_the_best_passage_and_proximity():
-    scores = keyword_scores(by_word(hit(1, 10.0, 8.0, 2.0, proximity=3.0), hit(2, 12.0)), 2).scores
-    assert scores == {
+    scored = keyword_lane(by_word(hit(1, 10.0, 8.0, 2.0, proximity=3.0), hit(2, 12.0)), 2)
+    assert scores_of(scored) == {
         1: pytest.approx(formula.keyword_score(10.0, 8.0, 3.0)),
         2: pytest.approx(formula.keyword_score(12.0, 0.0, 0.0)),
     }
 
 
 def test_scores_are_ordered_by_score_and_then_by_note():
-    assert list(keyword_scores(by_word(hit(3, 1.0), hit(2, 5.0), hit(1, 1.0)), 3).scores) == [2, 1, 3]
-    assert ScoredLane("keyword", {2: 5.0, 1: 1.0, 3: 1.0}).first(2) == [2, 1]
+    assert keyword_lane(by_word(hit(3, 1.0), hit(2, 5.0), hit(1, 1.0)), 3).notes.tolist() == [2, 1, 3]
 
 
 def test_the_scale_of_the_words_comes_from_how_many_notes_there_are():
-    scored = keyword_scores(by_word(hit(1, 10.0), hit(2, 5.0)), 1000)
-    assert scored.scale == formula.keyword_scale(list(scored.scores.values()), 1000)
+    scored = keyword_lane(by_word(hit(1, 10.0), hit(2, 5.0)), 1000)
+    assert scored.scale == formula.keyword_scale(scored.scores, 1000)
 
 
 def test_a_semantic_score_takes_the_best_passage_and_the_note():
-    scored = semantic_scores(by_meaning({1: [0.2, 0.8], 2: [0.4]}, {1: 0.5, 2: 0.3}))
+    scored = semantic_lane(by_meaning({1: [0.2, 0.8], 2: [0.4]}, {1: 0.5, 2: 0.3}))
     expected = formula.semantic_score(np.array([0.8, 0.4]), np.array([0.5, 0.3]), 0.2)
-    assert scored.scores == {1: pytest.approx(expected[0]), 2: pytest.approx(expected[1])}
-    assert scored.scale == formula.scale_of(list(scored.scores.values()))
+    assert scores_of(scored) == {1: pytest.approx(expected[0]), 2: pytest.approx(expected[1])}
+    assert scored.scale == formula.scale_of(scored.scores)
 
 
 def test_a_note_that_only_one_index_returned_gets_the_minimum_of_the_other():
-    scored = semantic_scores(by_meaning({1: [0.9], 2: [0.5]}, {2: 0.6, 3: 0.4}))
-    same = semantic_scores(by_meaning({1: [0.9], 2: [0.5], 3: [0.5]}, {1: 0.4, 2: 0.6, 3: 0.4}))
-    assert list(scored.scores) == [1, 2, 3]
-    assert scored.scores[2] > scored.scale.minimum
-    assert scored.scores[3] == pytest.approx(scored.scale.minimum)
-    assert same.scores.keys() == scored.scores.keys()
+    scored = semantic_lane(by_meaning({1: [0.9], 2: [0.5]}, {2: 0.6, 3: 0.4}))
+    same = semantic_lane(by_meaning({1: [0.9], 2: [0.5], 3: [0.5]}, {1: 0.4, 2: 0.6, 3: 0.4}))
+    scores = scores_of(scored)
+    assert list(scores) == [1, 2, 3]
+    assert scores[2] > scored.scale.minimum
+    assert scores[3] == pytest.approx(scored.scale.minimum)
+    assert scores_of(same).keys() == scores.keys()
 
 
 def test_a_lane_that_was_not_asked_has_no_scores():
-    assert keyword_scores(None, 5) == ScoredLane("keyword")
-    assert semantic_scores(None) == ScoredLane("semantic")
+    assert not len(keyword_lane(None, 5).notes)
+    assert not len(semantic_lane(None).notes)
 
 
-def test_a_lane_proposes_its_first_notes_and_knows_the_scores_of_other_candidates(world):
-    here = world({"a.md": "", "b.md": "", "c.md": ""})
-    rows = here.ledger.notes.by_id(here.ledger.notes.ids())
-    a, b, c = (next(id for id, row in rows.items() if row.path == f"{name}.md") for name in "abc")
-    lane = ScoredLane("keyword", {b: 3.0, a: 2.0, 999: 1.5, c: 1.0}, weight=0.5).proposing(2, rows)
-    assert [(each.note, each.score) for each in lane.hits] == [("b.md", 3.0), ("a.md", 2.0)]
-    assert (lane.name, lane.weight, lane.known) == ("keyword", 0.5, {"c.md": 1.0})
+def test_a_lane_proposes_its_first_notes_and_knows_the_scores_of_other_candidates():
+    lane = keyword_lane(by_word(hit(2, 3.0), hit(1, 2.0), hit(9, 1.5), hit(3, 1.0)), 100)
+    part = lane.part(np.array([1, 2, 3, 7]), Fusion(depth=2), 1.0)
+    assert part.rank.tolist() == [2, 1, 0, 0]
+    assert part.known.tolist() == [True, True, True, False]
+    assert part.score.tolist() == pytest.approx([*lane.scores[[1, 0, 3]], 0.0])
 
 
 def test_both_lanes_are_scored_and_weighed():
     parsed = asked("pump")
     retrieval = Retrieval(by_word(hit(1, 10.0)), by_meaning({1: [0.8]}, {1: 0.5}))
     lanes = score_lanes(parsed, retrieval, 10)
-    words, meaning = word_evidence(retrieval.keyword, 10), semantic_scores(retrieval.semantic)
+    words, meaning = word_evidence(retrieval.keyword, 10), semantic_lane(retrieval.semantic)
     weights = lane_weights(parsed, retrieval, words, meaning)
-    scored = (keyword_scores(retrieval.keyword, 10, of_few=words.of_few), meaning)
-    assert list(lanes) == [replace(lane, weight=weights[lane.name]) for lane in scored]
+    scored = (keyword_lane(retrieval.keyword, 10, of_few=words.of_few), meaning)
+    assert {lane.name: lane.weight for lane in lanes} == weights
+    assert [scores_of(lane) for lane in lanes] == [scores_of(lane) for lane in scored]
+    assert [lane.scale for lane in lanes] == [lane.scale for lane in scored]
 
 
 def test_the_lanes_add_up_where_the_words_are_no_chance_or_the_user_chose_the_weights():
@@ -177,8 +187,8 @@ def test_the_few_notes_with_all_words_are_certain_however_long_they_are():
     long_lists = by_word(hit(1, 0.4), hit(2, 0.4), hit(3, 0.1, coverage=0.2), idf=2.9)
     words = word_evidence(long_lists, 46)
     assert words.certainty == words.rarity == words.of_few > 1.0
-    scored = keyword_scores(long_lists, 46, of_few=words.of_few)
-    assert next(iter(scored.scores.values())) / scored.scale.deviation > formula.CERTAIN_DEVIATIONS
+    scored = keyword_lane(long_lists, 46, of_few=words.of_few)
+    assert float(scored.scores[0]) / scored.scale.deviation > formula.CERTAIN_DEVIATIONS
     many = by_word(*(hit(note, 0.4) for note in range(40)), idf=0.1)
     assert word_evidence(many, 46).certainty < 0.1
     assert word_evidence(replace(long_lists, columns=many.columns, total=46), 46).of_few == 0.0
@@ -222,25 +232,23 @@ def test_meaning_counts_less_the_worse_the_model_reads_the_query():
 def test_cosines_become_confidence_by_the_curve_of_the_model_that_answered():
     answer = by_meaning({1: [0.8]}, {1: 0.8})
     strict = replace(answer, meaning_curve=(-40.0, 46.0))
-    assert judge([1], None, answer).confidence[1] == pytest.approx(
-        1 / (1 + math.exp(4.5 - 5.7 * 0.8)), abs=1e-4
-    )
+    assert confidence(1, answer) == pytest.approx(1 / (1 + math.exp(4.5 - 5.7 * 0.8)), abs=1e-4)
     unread = replace(answer, reading=0.5)
-    assert judge([1], None, unread).confidence[1] == pytest.approx(judge([1], None, answer).confidence[1] / 2)
-    assert judge([1], None, strict).confidence[1] < 0.1 < judge([1], None, answer).confidence[1]
+    assert confidence(1, unread) == pytest.approx(confidence(1, answer) / 2)
+    assert confidence(1, strict) < 0.1 < confidence(1, answer)
 
 
 def test_confidence_takes_the_best_cosine_and_the_coverage():
     answer = by_meaning({1: [0.2, 0.7]}, {1: 0.5, 2: 0.6})
     cosines, coverages = np.array([0.7, 0.6, np.nan, np.nan]), np.array([np.nan, np.nan, 0.8, np.nan])
-    expected = dict(zip([1, 2, 3, 4], formula.confidence(cosines, coverages).tolist(), strict=True))
-    judged = judge([1, 2, 3, 4], by_word(hit(3, 1.0, coverage=0.8)), answer)
-    assert judged.confidence == pytest.approx(expected)
-    assert expected[4] == 0.0
+    expected = formula.confidence(cosines, coverages)
+    judged, _ = nearness(np.array([1, 2, 3, 4]), by_word(hit(3, 1.0, coverage=0.8)), answer)
+    assert judged == pytest.approx(expected)
+    assert expected[3] == 0.0
 
 
 def test_a_note_is_near_by_its_meaning_or_by_half_of_the_words():
     answer = by_meaning({1: [0.5], 2: [0.1], 3: [0.1]}, {})
     words = by_word(hit(2, 1.0, coverage=0.6), hit(3, 1.0, coverage=0.4))
-    assert judge([1, 2, 3, 4], words, answer).near == {1, 2}
-    assert not judge([1], None, replace(answer, reading=0.1)).near
+    assert nearness(np.array([1, 2, 3, 4]), words, answer)[1].tolist() == [True, True, False, False]
+    assert not nearness(np.array([1]), None, replace(answer, reading=0.1))[1].any()

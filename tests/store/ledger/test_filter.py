@@ -17,9 +17,10 @@ from notes_and_queries import NOTE, PATH, QUERY
 from vaultseek.base.text import fold
 from vaultseek.content.query.filters import Filter, matches
 from vaultseek.content.query.grammar import parse_query
-from vaultseek.core.search.filter import COLUMNS, LedgerFacts, filter_notes, those_within
-from vaultseek.core.search.prefilter import prefilter
+from vaultseek.store.keyword.answer import those_within
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.filter import COLUMNS, LedgerFacts, filter_notes
+from vaultseek.store.ledger.prefilter import prefilter
 from worlds import World, in_zone, write_files
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)

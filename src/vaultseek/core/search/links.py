@@ -1,0 +1,237 @@
+"""Links: the neighbours of the best notes, the evidence that each answers the query, and what links bound.
+
+A neighbour that gains by a direct lane gains at most ``GRAPH_GAIN`` of the best score by its links. The
+others stay below ``GRAPH_CEILING`` of the best and below the leader of every direct lane, whatever their
+factors are, so that no neighbour displaces a strong direct hit.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from vaultseek.base.text import fold
+from vaultseek.core.search.formula import (
+    Floats,
+    joined_score,
+    link_bound,
+    link_contributions,
+    link_evidence,
+    link_strength,
+)
+from vaultseek.core.search.lanes import Evidence, Part, Table
+from vaultseek.core.search.signals import Signal
+from vaultseek.semantic.vectors.port import NoteIds
+from vaultseek.store.graph import Graph
+from vaultseek.store.keyword.answer import those_within
+from vaultseek.store.keyword.segment import Bools
+from vaultseek.store.ledger import Ledger, NoteRow
+
+SEEDS = 8
+"""Best notes of the direct lanes whose neighbours are looked at."""
+SEED_NEIGHBOURS = 200
+"""A hub with more neighbours than this says nothing about any of them."""
+ENDING_CHARS = 2
+"""Letters at the end of a word that may differ."""
+BEGINNING_CHARS = 4
+"""Letters of a word that may not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The evidence for neighbours, in [0, 1], and the leader whose link with each says most, by note id.
+
+    ``strengths``: of the link with each leader, by the ids of neighbour and leader.
+    """
+
+    evidence: Mapping[int, float] = field(default_factory=dict)
+    via: Mapping[int, int] = field(default_factory=dict)
+    strengths: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
+
+
+def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float], notes: Table) -> Table:
+    """Return the table with the neighbours of the ``leaders`` (scores by id, best first), and what their
+    links give to all candidates."""
+    found = neighbour_evidence(query.word_weights, leaders, graph, query.vault.ledger, query.allowed)
+    linked = np.fromiter(found.evidence, np.int64, len(found.evidence))
+    table = query.table(notes.ids, np.setdiff1d(linked, notes.ids))
+    table.take_facts(notes)
+    add_links(table, found, query.settings.graph_weight)
+    return table
+
+
+def add_links(notes: Table, found: Neighbours, weight: float) -> None:
+    """Add what links give to the candidates."""
+    evidence = np.array([found.evidence.get(id, -1.0) for id in notes.ids.tolist()])
+    known = evidence >= 0
+    keys = [(-score, row.path) for score, row in zip(evidence.tolist(), notes.notes, strict=True)]
+    ranks = np.zeros(len(notes), np.int64)
+    ranks[sorted(range(len(keys)), key=keys.__getitem__)] = np.arange(1, len(keys) + 1)
+    ranks, scores = np.where(known, ranks, 0), np.where(known, evidence, 0.0)
+    is_any = any(part.known.any() for part in notes.parts.values())
+    best = float(notes.gain.max()) if is_any else 1.0
+    gains = link_contributions(min(weight, 1.0), scores, best, notes.gain > 0)
+    is_named = notes.fact("begun") > 0
+    by_link = known & (notes.gain <= 0) & ~is_named & (notes.fact("exact") == 0)
+    may_join = (notes.gain > 0) & ~is_named & (notes.fact("named") == 0)
+    notes.facts |= {"by link": by_link.astype(np.float64), "may join": may_join.astype(np.float64)}
+    notes.parts["graph"] = Part(known, ranks, ranks.astype(np.float64), scores, weight, gains, gains)
+    notes.gain = notes.score = notes.gain + gains
+    notes.via, notes.links = found.via, found.strengths
+
+
+class Ceiling(Signal):
+    """The bound that keeps notes found by links alone below the leaders of the lanes, in their order."""
+
+    figure = "bound"
+    sentence = "notes that links alone lead to stay below the best"
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        by_link = notes.fact("by link") > 0
+        highest = float(notes.score[by_link].max(initial=0.0))
+        parts = [part for name, part in notes.parts.items() if name != "graph"]
+        found = np.logical_or.reduce([part.known & ~by_link for part in parts])
+        if highest <= 0 or not np.any(found):
+            return np.zeros(len(notes))
+        leads = np.logical_or.reduce([(part.rank == 1) & (part.contribution > 0) for part in parts])
+        bound = link_bound(float(notes.score[found].max(initial=0.0)), notes.score[leads], highest)
+        return np.where(by_link, bound - 1.0, 0.0)
+
+
+class Joined(Signal):
+    """A link with a better note, if the two have many of the query's words together."""
+
+    figure = "joined"
+    sentence = "with a better note that it is linked with it has many of the words"
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        words, total = query.word_weights, sum(query.word_weights.values())
+        gains, may_join = np.zeros(len(notes)), notes.fact("may join")
+        rows = {id: row for row, id in enumerate(notes.ids.tolist()) if may_join[row]}
+        pairs = [
+            (rows[id], rows[seed], strength)
+            for id, by_seed in notes.links.items()
+            for seed, strength in by_seed.items()
+            if id in rows and seed in rows
+        ]
+        if query.keyword is None or total <= 0 or not pairs:
+            return gains
+        one, other, strengths = (np.array(column) for column in zip(*pairs, strict=True))
+        shares = np.zeros(len(pairs))
+        for word, has in _folded(notes.words).items():
+            shares += words.get(word, 0.0) * (has[one] | has[other])
+        own = notes.score[one]
+        raised = joined_score(own, strengths * shares / total, notes.score[other])
+        held = (own <= 0) | (notes.fact("misnamed")[one] > 0)
+        np.maximum.at(gains, one, np.where(held, 0.0, raised - own) / np.where(held, 1.0, own))
+        return gains
+
+
+def _folded(words: Mapping[str, Bools]) -> dict[str, Bools]:
+    folded: dict[str, Bools] = {}
+    for word, has in words.items():
+        key = fold(word)
+        folded[key] = folded[key] | has if key in folded else has
+    return folded
+
+
+def neighbour_evidence(
+    words: Mapping[str, float],
+    leaders: Mapping[int, float],
+    graph: Graph,
+    ledger: Ledger,
+    allowed: NoteIds | None,
+) -> Neighbours:
+    """Return the evidence for notes that a link joins to one of the ``leaders`` (scores by id, best first).
+
+    ``words`` are the query's, with the weight of each. A neighbour counts by the score of the note it is
+    joined to, damped by the number of links of both; by the query's words around the link, whichever of both
+    it stands in; and by those in its own title, aliases and headings. Of several links, the strongest counts,
+    and the one with most words around it. A neighbour without evidence is left out.
+    """
+    strengths = _strengths(leaders, graph, allowed)
+    share = ShareOfWords(words)
+    names = ledger.notes.name_words(list(strengths))
+    rows = ledger.notes.by_id(list({*strengths, *leaders}))
+    around = _words_around(share, strengths, rows, ledger)
+    first = next(iter(leaders), None)
+    evidence: dict[int, float] = {}
+    via: dict[int, int] = {}
+    for id, links in strengths.items():
+        own, contexts = share.of(names.get(id, "")), around.get(id, {})
+        of_first = first in links
+        if id not in rows or not (own or contexts or of_first):
+            continue
+        context = max(contexts.values(), default=0.0)
+        evidence[id] = link_evidence(max(links.values()), context, own, of_first=of_first)
+        via[id] = _strongest(links, contexts, own)
+    return Neighbours(evidence, via, strengths)
+
+
+class ShareOfWords:
+    """The share of a query's words, by weight, that a text has; endings do not matter."""
+
+    def __init__(self, words: Mapping[str, float]) -> None:
+        self._beginnings = [
+            (word[: max(BEGINNING_CHARS, len(word) - ENDING_CHARS)], weight) for word, weight in words.items()
+        ]
+        self._total = sum(words.values())
+
+    def of(self, text: str) -> float:
+        """Return the share, from 0 to 1, for a folded text."""
+        if self._total <= 0 or not text:
+            return 0.0
+        found = 0.0
+        for beginning, weight in self._beginnings:  # a generator would take half as long again
+            if beginning in text:
+                found += weight
+        return found / self._total
+
+
+def _strengths(
+    seeds: Mapping[int, float], graph: Graph, allowed: NoteIds | None
+) -> dict[int, dict[int, float]]:
+    """Return the strengths of each neighbour's links to seeds, by the seed."""
+    strengths: dict[int, dict[int, float]] = {}
+    for seed, neighbours in graph.neighbourhoods(list(seeds), SEED_NEIGHBOURS).items():
+        for id, degree in neighbours.items():
+            strength = link_strength(seeds[seed], len(neighbours), degree)
+            strengths.setdefault(id, {})[seed] = strength
+    return {id: strengths[id] for id in those_within(strengths, allowed)}
+
+
+def _words_around(
+    share: ShareOfWords,
+    strengths: Mapping[int, Mapping[int, float]],
+    rows: Mapping[int, NoteRow],
+    ledger: Ledger,
+) -> dict[int, dict[int, float]]:
+    """Return the largest share of the query's words around a link, if any, by neighbour and seed."""
+    ids = {rows[id].path: id for id in strengths if id in rows}
+    seeds = list(dict.fromkeys(seed for links in strengths.values() for seed in links))
+    around: dict[int, dict[int, float]] = {}
+    for seed, text, id in _contexts(seeds, ids, rows, ledger):
+        found = share.of(text) if seed in strengths.get(id, ()) else 0.0
+        if found:
+            contexts = around.setdefault(id, {})
+            contexts[seed] = max(found, contexts.get(seed, 0.0))
+    return around
+
+
+def _strongest(links: Mapping[int, float], contexts: Mapping[int, float], own: float) -> int:
+    if len(links) == 1:
+        return next(iter(links))
+    return max(links, key=lambda seed: links[seed] * (own + contexts.get(seed, 0.0)))
+
+
+def _contexts(
+    seeds: Sequence[int], ids: Mapping[str, int], rows: Mapping[int, NoteRow], ledger: Ledger
+) -> Iterator[tuple[int, str, int]]:
+    """Yield seed, text and other note of every link between a seed and one of the notes ``ids`` (by path)."""
+    for seed, links in ledger.links.contexts(seeds).items():
+        for path, text in links:
+            if path in ids:
+                yield seed, text, ids[path]
+    for seed, mentions in ledger.links.contexts_to({seed: rows[seed].path for seed in seeds}).items():
+        for id, text in mentions:
+            yield seed, text, id

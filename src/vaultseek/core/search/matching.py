@@ -1,0 +1,224 @@
+"""Judge how each candidate matches the query by itself, whatever the others are like.
+
+A note matches exactly if it has an identifier or a date that the query is, is near to it in meaning, has many
+of its words, or is called by it. Where none of the best does, the answer says that its notes are only the
+closest. The index knows every spelling of an identifier by its normal form
+(``content/query/normal_forms.py``), so nothing is read here.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vaultseek.base.model import Chunk
+from vaultseek.base.text import fold
+from vaultseek.content.markdown.property_text import property_lines
+from vaultseek.content.query.dates import dates_of
+from vaultseek.content.query.normal_forms import TELLING_DIGITS
+from vaultseek.core.search import formula
+from vaultseek.core.search.formula import Floats
+from vaultseek.core.search.lanes import Evidence, Table, best_of_each
+from vaultseek.semantic.worker import SemanticAnswer
+from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of
+from vaultseek.store.keyword.segment import Bools, Ints
+from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.ledger import NoteRow
+
+JUDGED_NOTES = 10
+"""Best notes that decide whether anything was found."""
+_OF_WHOLE = ("word", "whole")
+"""Kinds of terms that stand for a word or an identifier itself, not for a part of one."""
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """Columns of how the candidates match: ``confidence`` in [0, 1], and whether they are ``exact``.
+
+    Only ``eligible`` notes may be results: if the query consists of identifiers, those that have one, or,
+    where none does, those that have one like it. ``has_identifier`` says which of both; None for other
+    queries. ``missing`` are the identifiers that no note has.
+    """
+
+    confidence: Floats
+    exact: Bools
+    eligible: Bools
+    has_identifier: bool | None = None
+    missing: Sequence[str] = ()
+
+    @classmethod
+    def listing(cls, count: int) -> "Matches":
+        """Return those of a query of filters alone, which all notes match."""
+        everything = np.ones(count, np.bool_)
+        return cls(np.ones(count), everything, everything)
+
+
+def judge(query: Evidence, notes: Table, order: Ints) -> Matches:
+    """Judge the candidates; see :func:`formula.confidence` and :func:`formula.is_near`."""
+    confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
+    exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
+    called = exact | begun
+    confidence = np.maximum(confidence, np.where(begun, formula.PREFIX_NAME_CONFIDENCE, 0.0))
+    confidence = np.maximum(confidence, np.where(exact, formula.EXACT_NAME_CONFIDENCE, 0.0))
+    most = np.where(notes.fact("misnamed") > 0, formula.MISNAMED_CONFIDENCE, 1.0)
+    confidence = np.minimum(confidence, most)
+    identified = notes_with_identifier(query, notes)
+    if identified is None:
+        if dates := dates_of(query.parsed.query.rank_text):
+            # Days of the same month, and other notes with its number, have most of its words.
+            first = np.isin(np.arange(len(notes)), order[:JUDGED_NOTES])
+            near = first & notes_with_date(dates, query.keyword, notes)
+        missing = missing_beside_words(query)
+        return Matches(confidence, near | called, np.ones(len(notes), np.bool_), None, missing)
+    whole = identified.whole | called
+    says_what = all(any(map(str.isdecimal, each)) for each in query.parsed.profile.identifiers)
+    return Matches(
+        confidence,
+        whole if says_what else near | called,  # digits say exactly what is wanted
+        whole if whole.any() else identified.like,
+        bool(whole.any()),
+        identified.missing,
+    )
+
+
+def nearness(
+    ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
+) -> tuple[Floats, Bools]:
+    """Return the confidence of notes, each by itself, and which of them are near to the query."""
+    of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
+    of_model: tuple[tuple[float, float], float] | tuple[()] = ()
+    if keyword is not None and len(keyword):
+        places = places_of(ids, keyword.columns.notes)
+        of_words = np.where(places >= 0, keyword.columns.coverage[places], np.nan)
+    if semantic is not None:
+        of_model = (semantic.meaning_curve, semantic.reading)
+        both = np.concatenate([semantic.passage_notes, semantic.note_ids])
+        found, cosines = best_of_each(both, np.concatenate([semantic.passage_scores, semantic.note_scores]))
+        places = places_of(ids, found)
+        if len(found):
+            of_meaning = np.where(places >= 0, np.maximum(cosines[places], 0.0), np.nan)
+    return formula.confidence(of_meaning, of_words, *of_model), formula.is_near(
+        of_meaning, of_words, *of_model
+    )
+
+
+# -- identifiers and dates
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """The notes with one of the query's identifiers, those with one ``like`` it, and the identifiers that
+    no note has, if some note has another."""
+
+    whole: Bools
+    like: Bools
+    missing: tuple[str, ...] = ()
+
+
+def notes_with_identifier(query: Evidence, notes: Table) -> Identified | None:
+    """Return which of the notes have one of the query's identifiers, or one like it.
+
+    None if the query has other words, too, or was not searched by word. A missing identifier was looked up by
+    those that begin as it does, such as ``E-4107`` for ``E-4199``.
+    """
+    keyword, profile = query.keyword, query.parsed.profile
+    if keyword is None or not profile.pure_identifier:
+        return None
+    required = {each: _words_of(each, keyword.terms) for each in profile.identifiers}
+    if not any(required.values()):
+        return None
+    unknown = {term.word for term in keyword.terms if term.fuzzy or not term.df}
+    whole, like = np.zeros((2, len(notes)), np.bool_)
+    missing: list[str] = []
+    for identifier, words in required.items():
+        having = _having_all(words, notes)
+        if words and not words & unknown:
+            whole |= having
+        else:
+            missing.append(identifier)
+            like |= having
+    if whole.any():
+        return Identified(whole, like & False, tuple(missing))
+    parts = {term.word for term in keyword.terms if term.kind == "part"}
+    if any(map(str.isdecimal, "".join(profile.identifiers))):  # a long number is enough
+        parts = {part for part in parts if part.isdecimal() and len(part) > 3 and not _YEAR.fullmatch(part)}
+    return Identified(whole, like | _having_all(parts, notes))
+
+
+def _having_all(words: Collection[str], notes: Table) -> Bools:
+    none = np.zeros(len(notes), np.bool_)
+    columns = [notes.words.get(word, none) for word in words]
+    return np.logical_and.reduce(columns) if columns else none
+
+
+def missing_beside_words(query: Evidence) -> tuple[str, ...]:
+    """Return the identifiers with a digit, beside other words of a finished query, that no note has."""
+    keyword, profile = query.keyword, query.parsed.profile
+    if keyword is None or profile.pure_identifier or query.parsed.request.typing:
+        return ()
+    unknown = {term.word for term in keyword.terms if term.fuzzy or not term.df}
+    return tuple(
+        each for each in profile.identifiers if _is_code(each) and _words_of(each, keyword.terms) & unknown
+    )
+
+
+def _is_code(identifier: str) -> bool:
+    """True for an identifier with a number that is no year, and for a long number that is no date."""
+    numbers = re.findall("[0-9]+", identifier)
+    if not numbers or all(map(_YEAR.fullmatch, numbers)) or dates_of(identifier):
+        return False
+    return any(map(str.isalpha, identifier)) or sum(map(len, numbers)) >= TELLING_DIGITS
+
+
+def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes: Table) -> Bools:
+    """Return the notes in which the keyword index found one of the days or months, ISO."""
+    terms = () if keyword is None else keyword.terms
+    none = np.zeros(len(notes), np.bool_)
+    words = (term.word for term in terms if not term.fuzzy and not set(dates).isdisjoint(term.terms))
+    having: Bools = np.logical_or.reduce([none, *(notes.words.get(word, none) for word in words)])
+    return having
+
+
+def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
+    """Return the words of the query that a note with the whole ``identifier`` has; none if unknown."""
+    folded = fold(identifier)
+    words = {term.word.rstrip("*"): term.word for term in terms if term.kind in _OF_WHOLE}
+    if folded in words:
+        return frozenset({words[folded]})
+    inside = [word for word in words if word in folded]
+    outermost = [word for word in inside if not any(word != other and word in other for other in inside)]
+    return frozenset(words[word] for word in outermost)
+
+
+# -- words that stand in for one of the query that no note has
+
+
+def substitutes(
+    keyword: KeywordAnswer | None,
+    rows: Sequence[NoteRow],
+    passages: Mapping[int, Chunk],
+    span_finder: SpanFinder,
+) -> dict[str, list[str]]:
+    """Return, by the word of the query, the words that stand in for it, as the passages of the notes write
+    them; only words that one of the notes has a substitute of."""
+    found: dict[str, list[str]] = {}
+    for term in () if keyword is None else keyword.terms:
+        having = [row for row in rows if keyword and term.fuzzy and term.word in keyword.matched(row.id)]
+        spellings: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for row in having:
+            for text in _texts(row, passages.get(row.id)):
+                for start, end, matched in span_finder.spans(text, term.terms, row.language):
+                    spellings[matched][text[start:end]] += 1
+        if having:
+            found[term.word] = [each.most_common(1)[0][0] for each in spellings.values()]
+    return found
+
+
+def _texts(row: NoteRow, passage: Chunk | None) -> Iterator[str]:
+    if passage is not None:
+        yield passage.text
+    yield from (line.text for line in property_lines(row.properties))
+    yield from row.names

@@ -1,0 +1,417 @@
+"""Signals: what speaks for a candidate beside what the lanes and the links give it.
+
+A signal is one class: its values for all candidates, its weight, and its sentence. ``ranking.SIGNALS`` has
+them in the order in which they count.
+
+Words of names are compared as they are written: *queries* is *query*, but *moral* is not *Morale* and *past*
+is not *Paste*, although the index has one stem for both.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from vaultseek.base.text import fold, fold_accents
+from vaultseek.content.query.compare import is_file_name
+from vaultseek.content.query.dates import dates_of
+from vaultseek.content.query.note_dates import file_name_when, property_when
+from vaultseek.content.query.words import pinned_name
+from vaultseek.core.search.formula import (
+    BELOW_OWN_WORDS,
+    LEADING_NOTES,
+    RECENCY_SHARE,
+    Floats,
+    exact_name_score,
+    name_share,
+    prefix_name_score,
+    recency_gain,
+)
+from vaultseek.core.search.lanes import Evidence, Table
+from vaultseek.core.search.snippet import TermMatcher
+from vaultseek.settings.search import SearchSettings
+from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of, those_within
+from vaultseek.store.keyword.segment import Bools
+from vaultseek.store.keyword.spans import SpanFinder
+from vaultseek.store.ledger import Ledger, NoteRow
+
+DAY_SECONDS = 86_400.0
+
+
+class Signal(ABC):
+    """A column beside the lanes: a score is multiplied by 1 and ``weight`` times its value, or, if it
+    ``adds``, gets that much more.
+
+    ``figure`` is the name that the answer has for it; signals of the same name are one figure. ``sentence``
+    is what speaks for a note that gains by it, for people.
+    """
+
+    figure: ClassVar[str]
+    sentence: ClassVar[str]
+    adds: ClassVar[bool] = False
+
+    def weight(self, settings: SearchSettings) -> float:
+        """Return what a value of 1 is worth, as a share of the score."""
+        return 1.0
+
+    @abstractmethod
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        """Return the value of each candidate, 0 for one that it says nothing about."""
+
+    def apply(self, query: Evidence, notes: Table) -> None:
+        """Multiply the candidates' scores, or add to them, and keep the figure."""
+        values = self.weight(query.settings) * self.values(query, notes)
+        if self.adds:
+            notes.score = notes.score + values
+            notes.figures[self.figure] = notes.figures.get(self.figure, 0.0) + values
+        else:
+            notes.score = notes.score * (1.0 + values)
+            notes.figures[self.figure] = notes.figures.get(self.figure, 1.0) * (1.0 + values)
+
+
+class Recency(Signal):
+    """A recent note, by the tiers of the settings."""
+
+    figure = "recency"
+    sentence = "it is recent"
+
+    def weight(self, settings: SearchSettings) -> float:
+        return RECENCY_SHARE
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        recency = query.settings.recency
+        if not recency.enabled:
+            return np.zeros(len(notes))
+        dates = np.array([_date(row, query.settings) for row in notes.notes], np.float64)
+        tiers = [(tier.days, tier.factor) for tier in recency.tiers]
+        return recency_gain((time.time() - dates) / DAY_SECONDS, tiers)
+
+
+class Anchors(Signal):
+    """The share of the query's identifiers and phrases that a note has."""
+
+    figure = "anchors"
+    sentence = "it has what the query names"
+
+    def weight(self, settings: SearchSettings) -> float:
+        return settings.anchor_boost - 1.0
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        return anchor_shares(query.parsed.profile.anchors, notes)
+
+
+def anchor_shares(anchors: Sequence[str], notes: Table) -> Floats:
+    """Return the share of the query's anchors that each note contains."""
+    words = {fold(word): has for word, has in notes.words.items()}
+    none = np.zeros(len(notes), np.bool_)
+    counts = np.zeros(len(notes))
+    for anchor in anchors if words else ():
+        parts = [words.get(part, none) for part in anchor.split()]
+        counts += words.get(anchor, none) | (np.logical_and.reduce(parts) if parts else none)
+    return counts / max(len(anchors), 1)
+
+
+def _date(row: NoteRow, settings: SearchSettings) -> float:
+    recency = settings.recency
+    date = property_when(row.properties, recency.properties)
+    if date is None and recency.date == "filename":
+        date = file_name_when(row.path)
+    if date is None and recency.date == "created":
+        date = row.created
+    return row.modified if date is None else date.unix
+
+
+# -- names
+
+DAYS_OF_MONTH = 64
+"""Notes with the name of a day that a search for its month puts first."""
+PARTIAL_WORDS = 3
+"""Maximum number of words in a query for which a part of it counts as a name."""
+FORM_CHARS = 2
+"""Letters at the end that may differ between two forms of a word, in languages other than English."""
+BASE_CHARS = 2
+"""Minimum length of a word without its ending."""
+NEARLY = 0.999
+"""Factor for shares of names that are not the query, so that 1 means that a name is."""
+INITIALS = 2
+"""Letters that all forms of a word begin with."""
+CACHED_NAMES = 4096
+_ENGLISH_ENDINGS = (
+    ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
+)  # fmt: skip
+"""Endings of English words, and what stands in their place in the word without them."""
+_MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Called(NamedTuple):
+    """The notes, by id, whose title, alias, file name or path a query is, with those ``pinned`` to it.
+
+    ``begun`` have a name that begins with what is being typed, in the order in which they come first.
+    """
+
+    named: set[int]
+    pinned: set[int]
+    begun: Sequence[int]
+
+
+def notes_called(query: Evidence) -> Called:
+    """Return the notes whose name is the query, whatever its case, or begins with it if it is typed."""
+    parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
+    text = parsed.query.rank_text
+    names = {text, parsed.request.query.strip(), *dates_of(text)}
+    at_path = {row[0] for row in ledger.select("SELECT id FROM notes WHERE path = ?", text)}
+    named = at_path.union(*map(ledger.notes.ids_by_name, names))
+    pinned = those_within(pinned_to(text, ledger), allowed)
+    return Called(those_within(named, allowed) | pinned, pinned, _notes_begun(query, text))
+
+
+def pinned_to(query: str, ledger: Ledger) -> set[int]:
+    """Return the ids of the notes that are pinned to a query."""
+    return {row[0] for row in ledger.select("SELECT note FROM names WHERE name = ?", pinned_name(query))}
+
+
+def _notes_begun(query: Evidence, text: str) -> list[int]:
+    """Return the notes with a name that begins with the query. A month is as good as typed: its days begin
+    with it."""
+    notes = query.parsed.request.prefix_named
+    month = next(filter(_MONTH.fullmatch, (text, *dates_of(text))), None)
+    if not notes and month is not None:
+        notes = _notes_of_month(month, query.vault.ledger)
+    inside = those_within(notes, query.allowed)
+    return [id for id in dict.fromkeys(notes) if id in inside]
+
+
+def add_names(query: Evidence, called: Called, notes: Table) -> None:
+    """Add what is known of the candidates by their names.
+
+    ``name``: the share of the query that a note's name is, see :func:`formula.name_share`, 1 if it is all.
+    ``named`` notes are called by the query, and ``exact`` are those of them that come first: files of that
+    name, if there are any. ``begun`` notes come first, the highest before the others, since their name begins
+    with what is typed. ``misnamed`` notes have only another word with the same stem for a name, and the notes
+    with the ``own word`` have that of the query.
+    """
+    shares, misnamed = match_names(query, notes)
+    leading = query.lanes.first(LEADING_NOTES)
+    named = notes.having(called.named)
+    if not called.named:
+        named = notes.having(leading) & (shares == 1.0)
+    name = query.parsed.query.rank_text
+    are_files = np.array([is_file_name(row.path, name) for row in notes.notes], np.bool_) & named
+    candidates = set(notes.ids.tolist())
+    begun = [id for id in called.begun if id in candidates]
+    places = {id: 1 - place / len(begun) for place, id in enumerate(begun)}
+    exact = (are_files if are_files.any() else named) | notes.having(called.pinned)
+    own_word = _with_own_words(query, misnamed, notes)
+    notes.facts |= {
+        "name": shares,
+        "named": named.astype(np.float64),
+        "exact": exact.astype(np.float64),
+        "begun": np.array([places.get(id, 0.0) for id in notes.ids.tolist()]),
+        "misnamed": (notes.having(misnamed) & ~own_word).astype(np.float64),
+        "own word": own_word.astype(np.float64),
+    }
+
+
+class NameParts(Signal):
+    """A name that is a part of the query, or has a part of it."""
+
+    figure = "anchors"
+    sentence = "its name has words of the query"
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        return notes.fact("name")
+
+
+class OwnWords(Signal):
+    """The bound that keeps notes with another word of the same stem for a name below those with the word."""
+
+    figure = "bound"
+    sentence = "notes with another word with the same stem for a name stay below those with the word itself"
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        misnamed, score = notes.fact("misnamed") > 0, notes.score
+        having = score[(notes.fact("own word") > 0) & (score > 0)]
+        if not misnamed.any() or not len(having):
+            return np.zeros(len(notes))
+        limit = BELOW_OWN_WORDS * having.min()
+        above = misnamed & (score > limit)
+        return np.where(above, limit / np.where(above, score, 1.0) - 1.0, 0.0)
+
+
+class FirstByName(Signal):
+    """The lead of a note whose title, alias or file name is the query, or begins with what is typed."""
+
+    figure = "name"
+    sentence = "its name is the query, or begins with it"
+    adds = True
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        exact, begun = notes.fact("exact") > 0, notes.fact("begun")
+        if not (exact.any() or begun.any()):
+            return np.zeros(len(notes))
+        best = float(notes.score.max()) or 1.0
+        by_prefix = prefix_name_score(begun, best)
+        first = np.where(begun > 0, by_prefix, exact_name_score(notes.score, best))
+        return np.where(exact | (begun > 0), first - notes.score, 0.0)
+
+
+def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
+    """Match the names of the notes; only a finished query has words that a name may miss.
+
+    Return each note's share, and, by id, the query's words that a name does not have although it is the query
+    by its stems. The words are the index's words without stop words: *what are task states* names *Task
+    State*, *task-state* and *taskState*. A query of identifiers, which are not inflected, names nothing here,
+    and a query of more than ``PARTIAL_WORDS`` words only a note with exactly this name.
+    """
+    shares = np.zeros(len(notes))
+    misnamed: dict[int, frozenset[str]] = {}
+    if query.keyword is None or query.parsed.profile.pure_identifier:
+        return shares, misnamed
+    asked = QueryWords.of(query.keyword, query.vault.keyword_index.span_finder)
+    if not asked.words:
+        return shares, misnamed
+    finished = not (query.parsed.is_unfinished or query.retrieval.continued)
+    for place, row in enumerate(notes.notes):
+        named = max((asked.match(name, row.language) for name in row.names), key=lambda each: each.share)
+        if named.share:
+            shares[place] = named.share
+        elif named.other and finished:
+            misnamed[row.id] = named.other
+    return shares, misnamed
+
+
+def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
+    """Return which of the notes found by word have one of the query's words that a name lacks, in names or
+    text, in any form of the word."""
+    words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
+    has = np.zeros(len(notes), np.bool_)
+    if not words or query.keyword is None:
+        return has
+    is_found = places_of(notes.ids, query.keyword.columns.notes) >= 0
+    texts = query.vault.ledger.chunks.by_note(notes.ids[is_found].tolist())
+    for place in np.flatnonzero(is_found).tolist():
+        row = notes.notes[place]
+        chunks = (chunk.text for chunk in texts[row.id])
+        written = {word for text in (*row.names, *chunks) for word in _words(text)}
+        near = (each for each in written for word in words if each[:BASE_CHARS] == word[:BASE_CHARS])
+        has[place] = any(is_form(each, word, row.language) for each in near for word in words)
+    return has
+
+
+class _Named(NamedTuple):
+    """The share of one name, and the words of the query for which it has others with the same stem."""
+
+    share: float = 0.0
+    other: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a query without stop words, by their number in the ``matcher``.
+
+    ``total`` is their weight with the weight of words that the vault does not have; ``initials`` are their
+    first letters.
+    """
+
+    matcher: TermMatcher
+    words: Mapping[int, MatchedTerm]
+    total: float
+    initials: frozenset[str]
+    stop_words: frozenset[str]
+    is_known: bool
+
+    @classmethod
+    def of(cls, keyword: KeywordAnswer, span_finder: SpanFinder) -> QueryWords:
+        """Return the words that the keyword index searched for."""
+        matcher = TermMatcher.of_answer(keyword, span_finder)
+        stop_words = span_finder.analyzer.stop_words(" ".join(term.word for term in keyword.terms))
+        terms = [term for term in keyword.terms if term.kind not in ("whole", "date")]
+        terms = [term for term in terms if term.word not in stop_words] or terms
+        words = {matcher.words[each]: term for term in terms for each in term.terms if each in matcher.words}
+        return cls(
+            matcher,
+            words,
+            sum(term.weight * term.idf for term in terms),
+            frozenset(each[:INITIALS] for term in words.values() for each in (term.word, *term.terms)),
+            stop_words,
+            all(term.df and not term.fuzzy for term in terms),
+        )
+
+    def match(self, name: str, language: str) -> _Named:
+        """Compare a name in this language with the query."""
+        if self.initials.isdisjoint(_initials(name)):
+            return _Named()  # as for most names: to analyse one takes ten times as long
+        matched: set[int] = set()
+        same: set[int] = set()
+        rest = name
+        for start, end, number in self.matcher.matches(name, language):
+            if number in self.words:
+                matched.add(number)
+                if self._is_same(name[start:end], number, language):
+                    same.add(number)
+                rest = rest[:start] + " " * (end - start) + rest[end:]
+        others = len(set(_words(rest)) - self.stop_words)
+        is_all = self.is_known and not others and matched == self.words.keys()
+        if is_all and matched != same:
+            return _Named(0.0, frozenset(self.words[number].word for number in matched - same))
+        if is_all or not same or len(self.words) > PARTIAL_WORDS or not self.total:
+            return _Named(float(is_all))
+        weight = sum(self.words[number].weight * self.words[number].idf for number in same)
+        of_name = len(same) / (len(matched) + others)
+        return _Named(NEARLY * name_share(weight / self.total, of_name))
+
+    def _is_same(self, written: str, number: int, language: str) -> bool:
+        """True if a word of a name is the query's, or stands in for one that the vault does not have."""
+        term = self.words[number]
+        return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
+
+
+def is_form(one: str, other: str, language: str) -> bool:
+    """True if two folded words with the same stem are one word, with or without an ending of the language."""
+    if one == other or not (one.isalpha() and other.isalpha()):
+        return True
+    if language in ("en", ""):
+        return not _english_bases(one).isdisjoint(_english_bases(other))
+    longer, shorter = max(one, other, key=len), min(one, other, key=len)
+    return shorter.startswith(longer[: len(longer) - FORM_CHARS])
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _english_bases(word: str) -> frozenset[str]:
+    """Return the word, and what it may be without its ending."""
+    bases = {word}
+    for ending, instead in _ENGLISH_ENDINGS:
+        base = word.removesuffix(ending)
+        if base != word and len(base) >= BASE_CHARS:
+            bases.add(base + instead)
+            if ending in ("ed", "ing") and base[-1] == base[-2]:
+                bases.add(base[:-1])  # planned, planning
+    return frozenset(bases)
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _initials(name: str) -> frozenset[str]:
+    return frozenset(word[:INITIALS] for word in _words(name))
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _words(name: str) -> tuple[str, ...]:
+    return tuple(_WORD.findall(fold_accents(name.lower())))
+
+
+def _notes_of_month(month: str, ledger: Ledger) -> tuple[int, ...]:
+    """Return the ids of the notes called by a month, 2026-03, or by a day of it, in their order."""
+    sql = (
+        "SELECT note FROM names WHERE name = ? OR (name >= ? AND name < ? AND name GLOB ?)"
+        " ORDER BY length(name), name LIMIT ?"
+    )
+    days = (f"{month}-", f"{month}.", f"{month}-[0-3][0-9]*")
+    return tuple(row[0] for row in ledger.select(sql, month, *days, DAYS_OF_MONTH))
