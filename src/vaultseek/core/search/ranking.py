@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vaultseek.base.model import Reason
-from vaultseek.core.search.formula import LEADING_NOTES, Floats, shown_score
+from vaultseek.core.search.formula import LEADING_NOTES, RECENCY_SHARE, Floats, shown_score
 from vaultseek.core.search.lanes import Evidence, Table
 from vaultseek.core.search.links import SEEDS, Ceiling, Joined, with_neighbours
 from vaultseek.core.search.matching import Matches, judge
@@ -152,6 +152,11 @@ class Candidate(NamedTuple):
     def gain(self) -> float:
         """The sum of what the lanes and the links give the note."""
         return math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
+
+    @property
+    def recency(self) -> float:
+        """The factor of the note's age, of which the score gets a share."""
+        return round(1 + (self.figure("recency") - 1) / RECENCY_SHARE, 6)
 
     def figure(self, name: str, neutral: float = 1.0) -> float:
         """Return what the signals of this name multiplied the score by, or added to it."""

@@ -10,7 +10,6 @@ from vaultseek.base.text import fold_accents, one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
 from vaultseek.core.search.currency import STRUCK, Currency
-from vaultseek.core.search.formula import RECENCY_SHARE
 from vaultseek.core.search.lanes import ScoredLanes
 from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.request import ParsedRequest
@@ -151,7 +150,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
         "tags": list(row.tags),
         "lanes": _lanes(candidate, explain=explain),
         "via": _via(candidate),
-        "recency": round(1 + (candidate.figure("recency") - 1) / RECENCY_SHARE, 6),
+        "recency": candidate.recency,
         "rerank": _reranked(candidate, trace, explain=explain),
     }
     if answered["currency"] is None and _is_struck(row, answered["line"]):

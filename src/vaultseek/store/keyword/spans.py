@@ -3,12 +3,12 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
 from vaultseek.content.languages.syllables import syllable_pairs
-from vaultseek.content.query.normal_forms import MARK, normal_forms
+from vaultseek.content.query.normal_forms import MARK, NormalForm, normal_forms
 from vaultseek.store.keyword.analysis import (
     Analyzer,
     LanguageRules,
@@ -22,6 +22,8 @@ from vaultseek.store.keyword.query_terms import QueryAnalyzer
 CACHED_TOKENS = 20_000
 """Tokens whose spans are kept, of the notes in one language."""
 
+CACHED_TEXTS = 2048
+"""Texts, most of them passages, whose tokens are kept."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that may compose with the one before although they are not combining: Hangul vowels and final
 consonants, and the voicing marks of half-width kana."""
@@ -47,7 +49,7 @@ class _Tokens:
     def __len__(self) -> int:
         return len(self._spans)
 
-    def with_terms(self, terms: Collection[str], tokens: set[str]) -> dict[str, list[Span]]:
+    def with_terms(self, terms: Collection[str], tokens: frozenset[str]) -> dict[str, list[Span]]:
         """Return those of the ``tokens`` that have one of the ``terms``, with the spans of these."""
         for token in tokens.difference(self._spans):
             self._add(token)
@@ -79,9 +81,8 @@ class SpanFinder:
 
         ``own`` is the language of the text's note, "" if that is not clear, None if the note is not known.
         """
-        normalized, origins = (text, None) if unicodedata.is_normalized("NFKC", text) else _normalize(text)
-        places = _token_places(normalized)
-        matching = self._tokens_of(own).with_terms(terms, {token for _, token in places})
+        normalized, origins, places, tokens = _tokenized(text)
+        matching = self._tokens_of(own).with_terms(terms, tokens)
         spans = [
             (start + first, start + last, term)
             for start, token in places
@@ -91,11 +92,11 @@ class SpanFinder:
         if any(term[0] == MARK or term[0].isdecimal() for term in terms):
             spans += (
                 (form.start, form.end, term)
-                for form in normal_forms(normalized)
+                for form in _normal_forms(normalized)
                 for term in form.terms
                 if term in terms
             )
-        if origins is None:
+        if not origins:
             return spans
         return [(origins[start][0], origins[end - 1][1], term) for start, end, term in spans]
 
@@ -124,6 +125,25 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
         part_end = min(part_end or end, end)
         spans.append((origins[start], origins[end - 1] + 1, term.text))
     return spans
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _tokenized(text: str) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], frozenset[str]]:
+    """Return a text as it is read, where its characters were if that changed them, its tokens by place, and
+    these tokens.
+
+    The passages of a vault that answers show come again: while a query is typed, and with the next one.
+    """
+    origins: Sequence[tuple[int, int]] = ()
+    if not unicodedata.is_normalized("NFKC", text):
+        text, origins = _normalize(text)
+    places = _token_places(text)
+    return text, origins, places, frozenset(token for _, token in places)
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _normal_forms(text: str) -> Sequence[NormalForm]:
+    return tuple(normal_forms(text))
 
 
 @lru_cache(maxsize=16)
