@@ -83,7 +83,7 @@ async def test_texts_that_wait_say_what_for(follow, caplog, trouble, said):
     follower = follow(worker)
     await until(lambda: follower.status().as_json()["reason"] and follower.state == "ready")
     for status in (follower.status().as_json(), follower.vault.index_state()):
-        assert status["reason"].startswith(f"texts cannot be embedded: {said}")
+        assert status["reason"].startswith(f"passages cannot be embedded: {said}")
         assert status["pending"]
     await until(lambda: worker.refused > 5)
     assert len([record for record in caplog.records if record.name == "vaultseek.core.indexing.embed"]) <= 1

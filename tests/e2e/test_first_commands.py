@@ -47,6 +47,9 @@ def test_a_vault_in_a_hidden_folder_has_the_name_without_its_dot(daemon, tmp_pat
 def test_the_only_open_vault_answers_from_everywhere(daemon, folder: Path) -> None:
     assert daemon.paths("salad", "--wait", "--vault", str(folder)) == ["Slugs.md"]
     assert daemon.paths("salad", cwd=Path("/")) == ["Slugs.md"]
+    for query in ("salad", "zzzqqq"):
+        assert f"journal ({folder})" in daemon.run("search", query, cwd=Path("/")).stdout, "it is named there"
+        assert f"({folder})" not in daemon.run("search", query, cwd=folder).stdout
 
 
 @pytest.mark.shared_daemon

@@ -1,5 +1,6 @@
 """A vault that cannot be opened says why, keeps no other shut, and is opened as soon as it can be."""
 
+import json
 import shutil
 from pathlib import Path
 
@@ -46,6 +47,57 @@ def test_a_file_where_the_index_should_be(daemon, two, eventually):
     place.unlink()
     eventually(lambda: states(daemon) == {"bad": "ready", "good": "ready"}, "it is tried again")
     assert daemon.paths("granite", "--vault", "bad") == ["a.md"]
+
+
+@pytest.mark.parametrize("restarts", [False, True], ids=["running", "restarted"])
+@pytest.mark.parametrize("way", ["search inside", "vault add", "without Obsidian"])
+def test_a_renamed_folder_is_the_same_vault(daemon, eventually, tmp_path, way, restarts):
+    root, renamed = tmp_path / "notes", tmp_path / "elsewhere" / "wiki"
+    write_files(root, {"a.md": "# Granite\n\nHard rock.", "b.md": "# Chalk\n\nSoft rock."})
+    if way != "without Obsidian":
+        (root / ".obsidian").mkdir()
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    assert daemon.run("index", "--wait", "--vault", "notes").returncode == 0
+    if restarts:
+        daemon.stop()
+    renamed.parent.mkdir()
+    root.rename(renamed)
+    before = sorted(path.name for path in renamed.rglob("*"))
+    if way == "vault add":
+        assert daemon.run("vault", "add", str(renamed)).returncode == 0
+    answer = json.loads(daemon.run("search", "hard rock", "--json", cwd=renamed).stdout)
+    assert [answer["vault"], answer["results"][0]["path"]] == ["wiki", "a.md"]
+    assert answer["index"]["embedded"] == answer["index"]["chunks"], "nothing is embedded again"
+    eventually(lambda: states(daemon) == {"wiki": "ready"})
+    listed = daemon.json("vault", "list")["vaults"]
+    assert [(each["name"], each["path"], each["from"]) for each in listed] == [
+        ("wiki", str(renamed), "added")
+    ]
+    assert sorted(path.name for path in renamed.rglob("*")) == before, "nothing is written into the vault"
+    assert not paths.vault_data_directory(root).exists()
+    renamed.rename(root)
+    assert daemon.run("search", "chalk", "--paths", cwd=root).stdout.split() == ["b.md"]
+    assert list(states(daemon)) == ["notes"]
+
+
+def test_a_name_that_the_user_chose_stays_when_the_folder_is_renamed(daemon, tmp_path):
+    root, renamed = tmp_path / "notes", tmp_path / "wiki"
+    write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
+    assert daemon.run("vault", "add", str(root), "--name", "mine").returncode == 0
+    root.rename(renamed)
+    assert daemon.run("search", "granite", "--paths", cwd=renamed).stdout.split() == ["a.md"]
+    assert [(each["name"], each["path"]) for each in daemon.json("vault", "list")["vaults"]] == [
+        ("mine", str(renamed))
+    ]
+
+
+def test_a_copy_of_a_vault_is_another_vault(daemon, tmp_path):
+    root, copy = tmp_path / "notes", tmp_path / "copy"
+    write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})
+    assert daemon.run("vault", "add", str(root)).returncode == 0
+    shutil.copytree(root, copy)
+    assert daemon.run("vault", "add", str(copy)).returncode == 0
+    assert {each["name"] for each in daemon.json("vault", "list")["vaults"]} == {"notes", "copy"}
 
 
 @pytest.mark.fault("C10")

@@ -10,6 +10,7 @@ from vaultseek.base import paths
 from vaultseek.base.text import fold
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.core.indexing.open_vault import VaultOptions
+from vaultseek.core.indexing.renamed_folder import former_root
 from vaultseek.daemon.shards import engine_of
 from vaultseek.errors import UsageError, VaultMissing
 from vaultseek.settings.model import Settings, VaultSettings, vault_name
@@ -62,8 +63,9 @@ class KnownVaults:
             inside = [entry for entry in self.settings.vaults if here.is_relative_to(entry.path)]
             if inside:
                 return self._configured(max(inside, key=lambda entry: len(entry.path.parts)))
+            is_any_gone = any(not paths.is_folder(entry.path) for entry in self.settings.vaults)
             for above in (here, *here.parents):
-                if has_obsidian(above):
+                if has_obsidian(above) or (is_any_gone and former_root(above) is not None):
                     return self.at(above)
         known = self.names()
         if len(known) == 1:

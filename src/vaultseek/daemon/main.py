@@ -107,7 +107,7 @@ async def _run(
 ) -> int:
     models = _models(settings)
     subscribers = Subscribers()
-    registry = VaultRegistry(settings, models, subscribers.publish, role)
+    registry = VaultRegistry(settings, models, subscribers.publish, role, file.follow_rename)
     metrics = Metrics(lambda: map(_vault_metrics, registry.followers)) if settings.team.metrics else None
     methods = Methods(file, registry, str(endpoint.path), subscribers, metrics, role)
     server = Server(methods.handlers())

@@ -5,7 +5,7 @@ import contextlib
 import logging
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from vaultseek.base import paths
 from vaultseek.base.text import quote
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
+from vaultseek.core.indexing.renamed_folder import former_root, take_index
 from vaultseek.daemon.failed_vaults import FailedVault, FailedVaults
 from vaultseek.daemon.follow import OnProgress, VaultFollower
 from vaultseek.daemon.known_vaults import KnownVaults
@@ -37,17 +38,26 @@ HEALED_SECONDS = 60.0
 
 log = logging.getLogger(__name__)
 
+OnRename = Callable[[Path, Path, str], bool]
+"""Function that gets the former and the present folder of a vault and its name; false if the index stays."""
+
 
 class VaultRegistry:
     """The configured vaults, and folders that a request named; each is opened once and followed."""
 
     def __init__(
-        self, settings: Settings, models: ModelSource, on_progress: OnProgress, role: Role = "all"
+        self,
+        settings: Settings,
+        models: ModelSource,
+        on_progress: OnProgress,
+        role: Role = "all",
+        on_rename: OnRename = lambda former, path, name: True,
     ) -> None:
         self.settings = settings
         self._role = role
         self._models = models
         self._on_progress = on_progress
+        self._on_rename = on_rename
         self._paused: frozenset[Path] = frozenset()
         self._followers: dict[Path, VaultFollower] = {}
         self._opening: dict[Path, asyncio.Task[VaultFollower]] = {}
@@ -349,12 +359,27 @@ class VaultRegistry:
         if closing is not None:  # it is opened again, with another model for example
             await asyncio.wait([closing])
         try:
+            if not self.is_searcher:
+                await self._follow_rename(options)
             follower = await self._follow(options)
         except Exception as error:
             is_configured = any(entry.path == options.root for entry in self.settings.vaults)
             raise self._failed.add(options, error, again=is_configured) from error
         self._failed.forget(options.root)
         return follower
+
+    async def _follow_rename(self, options: VaultOptions) -> None:
+        """If the vault was at another path before, take over its index and its place among the vaults."""
+        former = await asyncio.to_thread(former_root, options.root)
+        if former is None:
+            return
+        if not await asyncio.to_thread(self._on_rename, former, options.root, options.name):
+            return
+        await self.close_vault(former)
+        if (closing := self._closing.get(former)) is not None:
+            await asyncio.wait([closing])
+        await asyncio.to_thread(take_index, former, options.root)
+        log.info("the vault at %s is now at %s; its index goes with it", former, options.root)
 
     async def _follow(self, options: VaultOptions) -> VaultFollower:
         directory = paths.vault_data_directory(options.root)

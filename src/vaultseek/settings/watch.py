@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from vaultseek.base import paths
 from vaultseek.errors import ConfigError
 from vaultseek.settings.load import load
-from vaultseek.settings.model import Settings, VaultSettings
+from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 _Version = tuple[int, int, int] | None
 
@@ -28,6 +28,8 @@ class SettingsFile:
         self.path = (path or paths.config_file()).absolute()
         self.registry = RegisteredVaults()
         self._required = path is not None
+        self._set: frozenset[Path] = frozenset()
+        """Folders of the vaults that the configuration file sets."""
         self._versions: tuple[_Version, _Version] = (None, None)
 
     def read(self) -> Settings:
@@ -37,6 +39,7 @@ class SettingsFile:
         self.registry = read_registry()
         names = {vault.name.casefold() for vault in settings.vaults}
         roots = {vault.path for vault in settings.vaults}
+        self._set = frozenset(roots)
         registered = tuple(
             vault
             for vault in self.registry.vaults
@@ -46,6 +49,17 @@ class SettingsFile:
             and any(map(paths.is_folder, (vault.path, paths.vault_data_directory(vault.path))))
         )
         return settings.model_copy(update={"vaults": (*settings.vaults, *registered)})
+
+    def follow_rename(self, former: Path, path: Path, name: str) -> bool:
+        """Change the path of a registered vault; return false if the configuration file sets it.
+
+        Raises ConfigError or OSError.
+        """
+        registry = read_registry()
+        if former in self._set:
+            return False
+        write_registry(registry.renamed(former, path, name))
+        return True
 
     def has_changed(self) -> bool:
         """True if a file has changed since the last read; it takes microseconds."""
@@ -91,6 +105,23 @@ class RegisteredVaults:
         """Return the registry without the vault at ``path``, which is no longer paused either."""
         others = tuple(vault for vault in self.vaults if vault.path != path)
         return RegisteredVaults(others, self.paused - {path})
+
+    def renamed(self, former: Path, path: Path, name: str) -> RegisteredVaults:
+        """Return the registry with the vault at ``former`` moved to ``path``.
+
+        It is called ``name`` from then on if it had the name of its folder.
+        """
+        known = {vault.path: vault for vault in self.vaults}
+        vault = known.get(former)
+        if vault is None or path in known:
+            return replace(self, vaults=self.without(former).vaults)
+        name = name if vault.name == vault_name(former) else vault.name
+        vaults = tuple(
+            vault.model_copy(update={"path": path, "name": name}) if each is vault else each
+            for each in self.vaults
+        )
+        paused = frozenset(path if each == former else each for each in self.paused)
+        return RegisteredVaults(vaults, paused)
 
     def with_paused(self, path: Path, *, paused: bool) -> RegisteredVaults:
         """Return the registry with the vault at ``path`` paused or not."""

@@ -155,7 +155,7 @@ def test_missing_lanes_and_pending_passages_are_reported_in_plain_words() -> Non
     lines = page(found, Terminal(), now=NOW).splitlines()
     assert lines[-2:] == [
         "semantic search is still loading; keyword results only",
-        "1 text not yet embedded for search by meaning",
+        "1 passage not yet embedded for search by meaning",
     ]
 
 
@@ -215,9 +215,11 @@ def test_the_first_search_of_a_vault_says_how_far_it_is_read() -> None:
 
 
 def test_texts_that_cannot_be_embedded_say_why() -> None:
-    index = {"notes": 9, "pending": 9, "state": "ready", "reason": "texts cannot be embedded: no room"}
+    index = {"notes": 9, "pending": 9, "state": "ready", "reason": "passages cannot be embedded: no room"}
     text = page(answer(result(), index=index), Terminal(screen=False), now=NOW)
-    assert text.endswith("9 texts not yet embedded for search by meaning (texts cannot be embedded: no room)")
+    assert text.endswith(
+        "9 passages not yet embedded for search by meaning (passages cannot be embedded: no room)"
+    )
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:

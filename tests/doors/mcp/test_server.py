@@ -65,7 +65,7 @@ async def test_partial_lanes_and_pending_texts_are_reported(structured):
     async with client(ask, structured=structured) as agent:
         answer = await agent.call_tool("search", {"query": "pump"})
     assert "[partial: semantic search did not take part: the model is loading]" in text_of(answer)
-    assert "[indexing: 12 texts are not yet searched by meaning]" in text_of(answer)
+    assert "[indexing: 12 passages are not yet searched by meaning]" in text_of(answer)
     if structured:
         assert answer.structured_content["partial"][0]["lane"] == "semantic"
         assert answer.structured_content["pending"] == 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import shlex
@@ -28,6 +27,7 @@ from vaultseek.core.indexing.ingest import Indexer
 from vaultseek.core.indexing.keyword_sync import KeywordSync
 from vaultseek.core.indexing.reader_pool import merge_step
 from vaultseek.core.indexing.reading import NoteReader
+from vaultseek.core.indexing.renamed_folder import FILE, note_folder
 from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.core.indexing.spaces import EmbeddingSpaces, Patience
 from vaultseek.core.indexing.status import Activity
@@ -48,7 +48,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 if TYPE_CHECKING:
     from vaultseek.engines.engine import SearchedShard
 
-_FILES = ("vault.json", "reading", "reading.json", "foreign-share.json", FILE_NAME)
+_FILES = (FILE, "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
 
 def open_folder(directory: Path, root: Path) -> IO[bytes]:
@@ -61,7 +61,7 @@ def open_folder(directory: Path, root: Path) -> IO[bytes]:
         _remove_links(directory)
         for name in _FILES:
             paths.remove_unless_file(directory / name)
-        paths.write_atomically(directory / "vault.json", json.dumps({"path": str(root)}))
+        note_folder(directory, root)
     except BaseException:
         lock.close()
         raise

@@ -58,7 +58,7 @@ class Activity:
         """Return the reason of the state, and of texts that cannot be embedded."""
         if not (counts.pending and self.embed_problem):
             return self.reason
-        waiting = f"texts cannot be embedded: {self.embed_problem.text}"
+        waiting = f"passages cannot be embedded: {self.embed_problem.text}"
         if self.reason is None:
             return Reason(self.embed_problem.code, waiting)
         return Reason(self.reason.code, f"{self.reason.text}; {waiting}")

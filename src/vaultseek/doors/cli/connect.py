@@ -191,7 +191,15 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 
     if not by_user and not (invocation.autostart and _may_start(invocation.config)):
         raise Unavailable("no daemon is running, and this command may not start one; run `vaultseek start`")
-    start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
+    # The first start takes seconds, in which nothing else shows that anything happens.
+    shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if shown:
+        print("Starting…", end="", file=sys.stderr, flush=True)
+    try:
+        start(serve_command(invocation), paths.log_file(), DAEMON_START_SECONDS)
+    finally:
+        if shown:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
     return Caller(name="vaultseek.cli")
 
 

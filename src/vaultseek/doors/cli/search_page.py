@@ -190,7 +190,7 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
     if pending:
         index = answer["index"]
         reason = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
-        remark = f"{count(pending, 'text')} not yet embedded for search by meaning"
+        remark = f"{count(pending, 'passage')} not yet embedded for search by meaning"
         remarks.append(remark + (f" ({reason})" if reason else ""))
     for remark in remarks:
         yield from terminal.wrapped(terminal.paint(remark, "yellow"))
@@ -201,7 +201,8 @@ def _figures(answer: JSON) -> str:
     if answer.get("took_ms") is not None:
         parts.append(f"{float(answer['took_ms']):.0f} ms")
     method = answer.get("search_method") or answer.get("mode")
-    return " · ".join([*parts, *(clean(each) for each in (method, answer.get("vault")) if each)])
+    vault = answer.get("searched") or answer.get("vault")
+    return " · ".join([*parts, *(clean(each) for each in (method, vault) if each)])
 
 
 def no_match(answer: JSON, terminal: Terminal) -> str:
@@ -218,6 +219,8 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
         return f"No note{where} matches: {terminal.paint(filters, 'bold')}{_listing_advice(answer)}."
     query = terminal.paint(terminal.fit(clean(answer.get("query") or ""), terminal.width), "bold")
     where = f" in {count(notes, 'note')}" if notes else ""
+    # The only vault is searched from any folder; then it is named.
+    where += f" of {clean(answer['searched'])}" if answer.get("searched") else ""
     return f"No match for {query}{where}; {_advice(answer)}."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from functools import reduce
@@ -162,11 +163,15 @@ class Session:
     async def _root(self, folder: str) -> str | None:
         if folder not in self._roots:
             try:
+                known = {vault["path"] for vault in (await self.ask("vault/list", None))["vaults"]}
                 answer = await self.ask("links/resolve", self.options.vault, cwd=folder, source="x", links=[])
             except VaultseekError:
                 return None
             root = str(answer["vault_path"])
             self._roots[folder] = root if f"{folder}/".startswith(f"{root}/") else None
+            if root not in known:
+                ended_by = f"vaultseek vault remove {shlex.quote(root)}"
+                self.warn(f"the notes of {root} are indexed from now on; `{ended_by}` ends that")
         return self._roots[folder]
 
     # -- texts -------------------------------------------------------------------------------------------

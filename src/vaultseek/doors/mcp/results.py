@@ -121,8 +121,8 @@ def _remarks(head: JSON) -> list[str]:
             part = lane["lane"] if lane["lane"] in STAGES else f"{lane['lane']} search"
             remarks.append(f"[partial: {part} did not take part: {reason}]")
     if head.get("pending"):
-        texts = count(head["pending"], "text is", "texts are")
-        remarks.append(f"[indexing: {texts} not yet searched by meaning]")
+        passages = count(head["pending"], "passage is", "passages are")
+        remarks.append(f"[indexing: {passages} not yet searched by meaning]")
     return remarks
 
 

@@ -90,7 +90,7 @@ class SemanticWorker:
         vectors = np.full((len(texts), self._supervisor.dimension), np.nan, dtype=np.float32)
         for batch in self._supervisor.poison_texts.batches(texts, limits.BATCH_TEXTS):
             header: JSON = {"texts": [texts[i] for i in batch]}
-            doing = f"embedding {len(batch)} texts"
+            doing = f"embedding {len(batch)} passages"
             request = WorkerRequest("embed", queue, seconds, header, doing=doing)
             frame = await child.ask(request, remaining.seconds)
             rows = frame.arrays[0]

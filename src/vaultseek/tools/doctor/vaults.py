@@ -127,7 +127,7 @@ def check_index(vault: KnownVault) -> Iterator[Finding]:
     parts = [count(ledger.notes, "note"), count(ledger.chunks, "passage")]
     parts.append(f"{count(searchable, 'note')} by word")
     if ledger.pending:
-        parts.append(f"{count(ledger.pending, 'text')} to embed")
+        parts.append(f"{count(ledger.pending, 'passage')} to embed")
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     yield Finding(check, OK, f"{', '.join(parts)}; {size // limits.MIB:,} MiB")
 

@@ -164,7 +164,7 @@ async def _measure(
     with progress(color=invocation.color, quiet=not sys.stderr.isatty()) as show:
 
         def on_indexing(phase: str, counts: Counts) -> None:
-            pending = f", {count(counts.pending, 'text')} to embed" if counts.pending else ""
+            pending = f", {count(counts.pending, 'passage')} to embed" if counts.pending else ""
             doing = f"{phase}: {count(counts.notes, 'note')}{pending}"
             show({"vault": "index", "share": float(phase == "done"), "doing": doing})
 

@@ -1,0 +1,71 @@
+"""Recognise the folder of a vault that was renamed, so that its index goes with it.
+
+The index notes the device and inode of the folder. A folder without an index that has those of a vault whose
+own folder is gone is that vault. Nothing is written into the vault.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from vaultseek.base import paths
+from vaultseek.base.model import JSON
+
+FILE = "vault.json"
+"""File of an index that notes which vault it is of."""
+
+
+def note_folder(directory: Path, root: Path) -> None:
+    """Note in the index at ``directory`` that it is of the vault at ``root``. Raises OSError."""
+    # While the folder is missing, as a disk that is not mounted, the former note holds.
+    identity = _identity(root) or _noted(directory).get("folder")
+    paths.write_atomically(directory / FILE, json.dumps({"path": str(root), "folder": identity}))
+
+
+def former_root(root: Path) -> Path | None:
+    """Return where the vault at ``root`` was when it was indexed; None if it is no renamed vault."""
+    identity = _identity(root)
+    if identity is None or paths.is_folder(paths.vault_data_directory(root)):
+        return None
+    for former, noted in _indexes():
+        if noted == identity and not os.path.lexists(former):
+            return former
+    return None
+
+
+def take_index(former: Path, root: Path) -> None:
+    """Give the index and the measurements of the vault at ``former`` to ``root``, where it is now.
+
+    Raises AlreadyRunning if the index is open, and OSError.
+    """
+    directory = paths.vault_data_directory(former)
+    with paths.lock_directory(directory):
+        directory.rename(paths.vault_data_directory(root))
+    with suppress(OSError):
+        paths.evaluation_directory(former).rename(paths.evaluation_directory(root))
+
+
+def _identity(root: Path) -> list[int] | None:
+    try:
+        status = root.stat()
+    except OSError:
+        return None
+    return [status.st_dev, status.st_ino]
+
+
+def _indexes() -> Iterator[tuple[Path, object]]:
+    for file in (paths.data_directory() / "vaults").glob(f"*/{FILE}"):
+        noted = _noted(file.parent)
+        path = Path(str(noted.get("path") or ""))
+        if path.is_absolute() and paths.vault_data_directory(path) == file.parent:
+            yield path, noted.get("folder")
+
+
+def _noted(directory: Path) -> JSON:
+    try:
+        noted = paths.read_json(directory / FILE)
+    except (OSError, ValueError):
+        return {}
+    return noted if isinstance(noted, dict) else {}
