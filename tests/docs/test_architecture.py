@@ -1,6 +1,7 @@
 """The pages about the code name only what exists, and docs/architecture.md walks through every folder."""
 
 import ast
+import itertools
 import re
 import tomllib
 from functools import lru_cache
@@ -60,6 +61,13 @@ def exists(span: str) -> bool:
     if re.fullmatch(r"[A-Z]+[a-z]\w*|\w+_\w+", span):
         return re.search(rf"\b{span}\b", CODE) is not None
     return True
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_path_or_name_stands_twice_in_a_row(page):
+    for line in page.read_text(encoding="utf-8").splitlines():
+        named = re.findall(r"`([^`]+)`", line)
+        assert [one for one, other in itertools.pairwise(named) if one == other and "/" in one] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -142,11 +142,28 @@ def test_every_test_that_the_faults_name_exists():
 
 def test_figures_of_the_readme_are_those_of_the_pages():
     pages = "".join((PROJECT / "docs" / name).read_text("utf-8") for name in ("ranking.md", "performance.md"))
-    figures = README.read_text(encoding="utf-8").split("## How good")[1].split("## Privacy")[0]
+    figures = README.read_text(encoding="utf-8").split("## How good")[1].split("## Built on")[0]
     rows = [line for line in figures.splitlines() if line.startswith("|")]
     assert len(rows) > 8
     ends = [row.removesuffix(" |") for row in rows if not row.startswith(("|---", "| what | measured"))]
     assert [row for row in ends if row not in pages] == []
+
+
+@pytest.mark.parametrize(
+    "page", [README, *sorted((PROJECT / "docs").glob("*.md"))], ids=lambda page: page.name
+)
+def test_every_row_of_a_table_has_the_columns_of_its_heading(page):
+    columns = 0
+    for line in page.read_text(encoding="utf-8").splitlines():
+        cells = len(re.findall(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line))) if line.startswith("|") else 0
+        assert not (columns and cells) or cells == columns, line
+        columns = cells
+
+
+def test_figures_stand_only_in_tables_of_figures():
+    text = (PROJECT / "docs" / "ranking.md").read_text(encoding="utf-8")
+    sets = text.split("| set |")[1].split("\n\n")[0]
+    assert not re.search(r"\| \*{0,2}\.\d{3}", sets), "a result in the table of sets"
 
 
 def test_nothing_that_vaultseek_has_is_called_what_it_lacks():
