@@ -309,3 +309,18 @@ def test_settings_of_the_app_that_are_a_pipe_do_not_block(vault):
     root = vault({"a.md": "", ".obsidian/x": ""})
     os.mkfifo(root / ".obsidian/app.json")
     assert listed(root) == ["a.md"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left_out", "kept"),
+    [
+        (r"\[draft\] *", "[draft] x.md", "d x.md"),
+        (r"what\?.md", "what?.md", "whats.md"),
+        (r"\*.md", "*.md", "a.md"),
+        ("[ab].md", "a.md", "[ab].md"),
+    ],
+)
+def test_a_backslash_takes_a_sign_as_it_is(tmp_path, pattern, left_out, kept):
+    ignore = Ignore(tmp_path, [pattern])
+    assert ignore.is_excluded(left_out)
+    assert not ignore.is_excluded(kept)

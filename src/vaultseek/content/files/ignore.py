@@ -134,7 +134,9 @@ Rule = Callable[[str], bool]
 
 def _glob(pattern: str) -> Rule:
     """Return the rule of a glob, which is read as in a .gitignore, but that ``*`` matches ``/``, too."""
-    glob = fold_case(pattern.strip())
+    # fnmatch has no escape, but a set of one character.
+    glob = re.sub(r"\\([*?\[])", r"[\1]", fold_case(pattern.strip()))
+    glob = re.sub(r"\\(.)", r"\1", glob)
     is_anchored = "/" in glob.rstrip("/")
     names = glob.removeprefix("./").strip("/")
     if not names:
