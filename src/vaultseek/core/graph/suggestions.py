@@ -4,6 +4,7 @@ import asyncio
 import heapq
 import math
 import re
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -26,6 +27,8 @@ MOST_NEIGHBOURS = 200
 """A note with more links than this is no evidence for a link between two notes that it is linked with."""
 MOST_CANDIDATES = 1000
 """Notes whose names are compared with the text: a hub has tens of thousands of candidates."""
+SUGGEST_SECONDS = 5.0
+"""Time to look at the notes that changed last; what was found until then is the answer."""
 RECENT_NOTES = 50
 """Notes, the last changed, for which links are suggested if no note is named."""
 
@@ -132,12 +135,18 @@ async def suggestions(
 
 
 async def recent_suggestions(vault: SearchedVault, graph: Graph, limit: int) -> list[JSON]:
-    """Return the most likely missing links of the notes that changed last, each with its ``source``."""
+    """Return the most likely missing links of the notes that changed last, each with its ``source``.
+
+    On a busy machine those of the notes that there was time for, the last changed first.
+    """
+    end = time.monotonic() + SUGGEST_SECONDS
     ids = await asyncio.to_thread(vault.ledger.latest_notes, vault.ledger.notes.ids(), RECENT_NOTES)
     rows = await asyncio.to_thread(vault.ledger.notes.by_id, ids)
     mentions = await asyncio.to_thread(_first_mentions, list(rows.values()), vault.ledger)
     best: dict[frozenset[str], JSON] = {}
     for id in ids:
+        if best and time.monotonic() > end:
+            break
         if id in rows:
             source = {"path": rows[id].path, "title": rows[id].title}
             for item in await suggestions(rows[id], vault, graph, limit, mentions[id]):
