@@ -3,8 +3,8 @@
     python scripts/bench_ray.py VAULT [--model NAME] [--address ADDRESS]
 
 A copy of the vault is indexed by the daemon alone, then anew with ``vaultseek index --ray ADDRESS``, "local"
-by default. A cluster on the same machine shares its processors, so that it is no faster; the processor time
-that the daemon and its own processes spend is what is left of it with a cluster of other machines. Notes that
+by default. A cluster on the same machine shares its processors, so that it is no faster. The daemon embeds
+beside the cluster, so the processor time of its processes has its own vectors in it. Notes that
 are read before the cluster has started are not counted, so the vault should have some ten thousand. The model
 "hashing" leaves out the time for vectors.
 """

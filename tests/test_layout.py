@@ -52,7 +52,7 @@ ENGINES = {
     "html_to_markdown": {"content/extractors/page.py"},
     "orgparse": {"content/extractors/org.py"},
     "pypdfium2": {"content/extractors/pdf.py"},
-    "ray": {"tools/cluster/ray_cluster.py"},
+    "ray": {"tools/cluster.py"},
     "rapidocr": {"content/extractors/picture.py"},
     "tokenizers": {"semantic/inference/bert.py", "semantic/models/tokens.py"},
 }

@@ -221,9 +221,9 @@ class Methods:
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Compacted:
         """Return a vault whose index has nothing of deleted text any more."""
 
-    def wait(self, *, remember: bool = False, progress: bool = False, vectors_from_client: bool = False,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.IndexedVault:
+    def wait(self, *, remember: bool = False, progress: bool = False, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.IndexedVault:
         """Return a vault of which everything is indexed."""
 
     def verify(self, *, vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
@@ -236,14 +236,14 @@ class Methods:
         """Return the vaults in an engine, compared with their ledgers, and with the searches before a
         move."""
 
-    def texts_to_embed(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
-        deadline_ms: float | None = None, supersedes: int | None = None,
+    def texts_to_embed(self, *, limit: int | None = None, after: str | None = None, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.TextsToEmbed:
         """Return texts whose vectors are missing, and the model that makes them."""
 
-    def keep_vectors(self, fingerprint: str, vectors: dict[str, str], *, refused: list[str] | None = None,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.KeptVectors:
+    def keep_vectors(self, fingerprint: str, vectors: dict[str, str], *, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.KeptVectors:
         """Return vectors that were stored in the ledger."""
 
     def subscribe(self, *, vault: str | None = None, deadline_ms: float | None = None,
@@ -390,21 +390,20 @@ class AsyncMethods:
     async def compact(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Compacted: ...
-    async def wait(self, *, remember: bool = False, progress: bool = False, vectors_from_client: bool = False,
-        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
-        supersedes: int | None = None, timeout: float | None = ...) -> answers.IndexedVault: ...
+    async def wait(self, *, remember: bool = False, progress: bool = False, vault: str | None = None,
+        cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.IndexedVault: ...
     async def verify(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Verified: ...
     async def move(self, to: EngineKind, *, uri: str | None = None, progress: bool = False,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Moved: ...
-    async def texts_to_embed(self, *, limit: int | None = None, vault: str | None = None,
+    async def texts_to_embed(self, *, limit: int | None = None, after: str | None = None,
+        vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
+        supersedes: int | None = None, timeout: float | None = ...) -> answers.TextsToEmbed: ...
+    async def keep_vectors(self, fingerprint: str, vectors: dict[str, str], *, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
-        timeout: float | None = ...) -> answers.TextsToEmbed: ...
-    async def keep_vectors(self, fingerprint: str, vectors: dict[str, str], *,
-        refused: list[str] | None = None, vault: str | None = None, cwd: str | None = None,
-        deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.KeptVectors: ...
     async def subscribe(self, *, vault: str | None = None, deadline_ms: float | None = None,
         supersedes: int | None = None, timeout: float | None = ...) -> answers.Subscribed: ...

@@ -168,9 +168,7 @@ class Backlog:
         vault, worker = self._vault, self._worker.state
         is_computing = self.waiting_reason() is None and worker.doing
         is_starting = worker.status == "starting" and not worker.in_vain
-        return bool(
-            is_computing or is_starting or vault.embedding.handout.current or vault.engine.is_indexing
-        )
+        return bool(is_computing or is_starting or vault.engine.is_indexing)
 
     def _is_read(self) -> bool:
         activity = self._vault.activity

@@ -28,12 +28,12 @@ from vaultseek.base.limits import (
 )
 from vaultseek.base.model import NOT_EMBEDDED, Problem, Reason
 from vaultseek.core.indexing.embedding_queue import EmbeddingQueue
-from vaultseek.core.indexing.handout import OpenHandout, RemoteEmbeddingQueue
 from vaultseek.core.indexing.status import EmbeddingRate
 from vaultseek.core.indexing.store_migration import StoreMigration, StoreRebuilds, store_folder
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Unembedded, try_refused_again
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Position, Unembedded, try_refused_again
 from vaultseek.core.indexing.writer import InWriter
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
+from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer
 from vaultseek.semantic.worker.pool import WorkerPool
 from vaultseek.semantic.worker.state import VectorKeeper
@@ -42,11 +42,12 @@ from vaultseek.store.ledger.vectors import SpaceTable
 
 WAITING_TEXTS = 2048
 """Entries read from the ledger at once."""
-STORED_TEXTS = 1024
-"""Most vectors in one write to the store."""
 STORE_SECONDS = 1.0
 """Time after which computed vectors are stored, so that they can be searched."""
 
+LIST_SECONDS = 0.5
+"""Time that one call may take to find texts without a vector."""
+_LENGTH_ERROR = 1e-3
 log = logging.getLogger(__name__)
 _NO_VECTOR = Problem(NOT_EMBEDDED, "a passage could not be embedded; only its words are searched")
 
@@ -85,10 +86,6 @@ class Embedding:
         self.rate = EmbeddingRate()
         self.unembedded = Unembedded(ledger, spec, self._space)
         """The texts that have no vector in the store."""
-        self.handout = RemoteEmbeddingQueue(
-            ledger, worker, self.unembedded, in_writer, lambda: self.ready, self.rate, self.wake
-        )
-        """The texts for a client that embeds in place of the worker."""
         self._migration = StoreMigration(self._space, self.store, spec, in_writer, pool)
         self._rebuilds = StoreRebuilds()
         self._refused_tried = self._space is not ledger.space  # only of the first space they are known
@@ -108,8 +105,8 @@ class Embedding:
                 self._refused_tried = True
             if await self._store_batch():
                 return True
-            # Else texts are missing: a client embeds them, or a note was stored a moment ago.
-            if self.handout.current is None and not any(self._space.pending_counts()):
+            # Else texts are missing: a note was stored a moment ago.
+            if not any(self._space.pending_counts()):
                 await self._migration.end(self._worker.drop)
             return False
         except IndexDamaged as error:
@@ -152,6 +149,43 @@ class Embedding:
         while (items := await asyncio.to_thread(next, pages, None)) is not None:
             if known := [item for item in items if item.vector is not None]:
                 await self._put(known)
+
+    async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
+        """Return up to ``limit`` texts by key that have no vector, and the position to go on at.
+
+        They come oldest entry first, while ``step`` begins with the newest notes, so that both meet once.
+        """
+        texts: dict[str, str] = {}
+        end = time.monotonic() + LIST_SECONDS
+        while len(texts) < limit and time.monotonic() < end:
+            items, position = await asyncio.to_thread(
+                self.unembedded.after, position, min(limit - len(texts), WAITING_TEXTS)
+            )
+            if not items:
+                break
+            missing = (item for item in items if item.vector is None and item.text is not None)
+            texts |= {self.unembedded.key(item): item.text.text for item in missing if item.text is not None}
+        return texts, position
+
+    async def keep(self, vectors: Mapping[str, Vectors]) -> int:
+        """Keep vectors that a cluster computed, by key; return how many are usable and new.
+
+        Only unit vectors of the model's length are kept; the other texts are embedded here. Raises
+        WorkerUnavailable.
+        """
+        if self._worker.state.dimension is None:
+            await self._worker.ready(EMBED_SECONDS)
+        dimension = self._worker.state.dimension
+        known = self._ledger.vectors.get(list(vectors))
+        new = {
+            key: row.tobytes()
+            for key, row in vectors.items()
+            if key not in known and key.startswith(self.unembedded.key_prefix) and _is_unit(row, dimension)
+        }
+        await self._in_writer(self._ledger.vectors.put, new)
+        self.rate.add(len(new))
+        self.wake.set()
+        return len(new)
 
     async def stored(self) -> tuple[int, int]:
         """Return how many vectors of passages and of notes the store has. Raises WorkerUnavailable."""
@@ -249,13 +283,10 @@ class Embedding:
         return f"{self.spec.name}:{uuid.uuid4().hex}"
 
     async def _store_batch(self) -> bool:
-        await self.handout.keep_submitted()
         orphans = await self._in_writer(self._space.orphans, WAITING_TEXTS)
         has_orphans = any(orphans)
         if has_orphans:
             await self._delete(*orphans)
-        if self.handout.current is not None:
-            return await self._store_handed_out(self.handout.current) or has_orphans
         if not await self._queue.fill():
             return has_orphans
         ahead = asyncio.create_task(self._queue.look_ahead())
@@ -276,22 +307,6 @@ class Embedding:
         except (WorkerUnavailable, IndexDamaged):
             self.may_hold_removed = True
             raise
-
-    async def _store_handed_out(self, handout: OpenHandout) -> bool:
-        """Store submitted vectors, and embed the texts that the client refused; false if there is neither."""
-        self._queue.clear()
-        refused, items = handout.refused(BATCH_TEXTS), handout.arrived(STORED_TEXTS)
-        try:
-            if refused:
-                new = await self._embed(refused)
-                await self._in_writer(self._ledger.vectors.put, new)
-                items += [replace(item, vector=new.get(self.unembedded.key(item))) for item in refused]
-            for of_notes in (False, True):
-                if some := [item for item in items if (item.chunk is None) == of_notes]:
-                    await self._put(some)
-        finally:
-            handout.forget([*items, *refused])
-        return bool(items)
 
     async def _put(self, items: Sequence[Item]) -> None:
         vectors = [(item, item.vector) for item in items if item.vector is not None]
@@ -345,10 +360,12 @@ class Embedding:
         """
         items: list[Item] = []
         new: dict[str, bytes] = {}
+        known: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
         while (not items or time.monotonic() < end) and (batch := self._queue.take(BATCH_TEXTS)):
+            known |= self._ledger.vectors.get([self.unembedded.key(item) for item in batch])  # by a cluster
             try:
-                vectors = await self._embed(batch)
+                vectors = await self._embed([i for i in batch if self.unembedded.key(i) not in known])
             except WorkerUnavailable:
                 if not items:
                     raise
@@ -360,7 +377,8 @@ class Embedding:
         failpoint("vectors.computed")
         await self._in_writer(self._ledger.vectors.put, new)
         failpoint("vectors.kept")
-        return [replace(item, vector=new.get(self.unembedded.key(item))) for item in items]
+        known |= new
+        return [replace(item, vector=known.get(self.unembedded.key(item))) for item in items]
 
     async def _embed(self, items: Sequence[Item]) -> dict[str, bytes]:
         texts = {self.unembedded.key(item): item.text.text for item in items if item.text is not None}
@@ -369,6 +387,13 @@ class Embedding:
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
         rows = zip(texts, matrix, strict=True)
         return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
+
+
+def _is_unit(vector: Vectors, dimension: int | None) -> bool:
+    """Return whether this is a finite vector of length 1, with ``dimension`` numbers if that is known."""
+    if vector.ndim != 1 or len(vector) != (dimension or len(vector)) or not np.isfinite(vector).all():
+        return False
+    return abs(float(np.linalg.norm(vector)) - 1.0) < _LENGTH_ERROR
 
 
 def _numbers(items: Sequence[Item]) -> tuple[list[int], list[int]]:

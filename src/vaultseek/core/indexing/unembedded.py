@@ -45,6 +45,10 @@ PAGE_KEYS = 2_000
 log = logging.getLogger(__name__)
 
 
+Position = tuple[int, int]
+"""The last chunk and the last note of a list that is read in parts, in the order of their numbers."""
+
+
 @dataclass(frozen=True, slots=True)
 class EmbeddingSpec:
     """Everything that determines the vector of a text: model, window, and the composition of texts."""
@@ -186,6 +190,18 @@ class Unembedded:
         ids, numbers = self._space.note_ids(notes), self._space.chunk_numbers(chunks)
         yield from chain(map(self.notes, _pages(ids)), map(self.chunks, _pages(numbers)))
 
+    def after(self, position: Position, limit: int) -> tuple[list[Item], Position]:
+        """Return the next items that wait in the order of their numbers, chunks first, and the new position.
+
+        New chunks and notes have higher numbers, so one pass meets them all.
+        """
+        chunk, note = position
+        if numbers := self._space.pending_after(0, chunk, limit):
+            return self.chunks(numbers), (numbers[-1], note)
+        if ids := self._space.pending_after(1, note, limit):
+            return self.notes(ids), (chunk, ids[-1])
+        return [], position
+
     def unchanged(self, items: Sequence[Item]) -> list[Item]:
         """Return the items whose notes are still as they were when their texts were read."""
         revisions = self._ledger.notes.revisions(sorted({item.note for item in items}))
@@ -193,7 +209,12 @@ class Unembedded:
 
     def key(self, item: Item) -> str:
         """Return the key of the item's vector; "", which no vector has, for an item without a text."""
-        return "" if item.text is None else f"{self._spec.fingerprint}:{item.text.key}"
+        return "" if item.text is None else f"{self.key_prefix}{item.text.key}"
+
+    @property
+    def key_prefix(self) -> str:
+        """The part that all keys of this model begin with."""
+        return f"{self._spec.fingerprint}:"
 
     def _of_chunks(self, rows: Sequence[ChunkRow], revision: int) -> list[Item]:
         notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))

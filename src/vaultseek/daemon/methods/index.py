@@ -1,10 +1,9 @@
-"""RPC methods `index/…`: status, refresh, compact, wait, verify, work for clients, subscriptions."""
+"""RPC methods `index/…`: status, refresh, compact, wait, verify, work for a cluster, subscriptions."""
 
 import asyncio
 import base64
 import binascii
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import nullcontext
 
 import numpy as np
 
@@ -93,14 +92,11 @@ class IndexMethods:
         """Answer when everything that is on disk now is indexed and embedded."""
         follower = whole(await self._find(call))
         remembered = call.remember and await self._remember(follower)
-        if call.vectors_from_client:
-            _check_model(follower)
         follower.waiting_clients += 1
         try:
-            with follower.vault.embedding.handout.opened() if call.vectors_from_client else nullcontext():
-                async with progress_reported(follower, context, wanted=call.progress):
-                    await follower.rescan(accept_loss=True)
-                    await follower.wait_until_embedded()
+            async with progress_reported(follower, context, wanted=call.progress):
+                await follower.rescan(accept_loss=True)
+                await follower.wait_until_embedded()
         finally:
             follower.waiting_clients -= 1
         status = await asyncio.to_thread(follower.status)
@@ -155,8 +151,15 @@ async def _texts(follower: SeenFollower, call: params.TextsParams) -> JSON:
     follower = whole(follower)
     embedding = follower.vault.embedding
     _check_model(follower)
-    texts = await embedding.handout.take(call.limit) if call.limit else {}
-    return {"model": embedding.spec.model, "fingerprint": embedding.spec.fingerprint, "texts": texts}
+    chunk, note = map(int, call.after.split(":"))
+    texts, (chunk, note) = await embedding.texts_after((chunk, note), call.limit)
+    spec = embedding.spec
+    return {
+        "model": spec.model,
+        "fingerprint": spec.fingerprint,
+        "texts": texts,
+        "next": f"{chunk}:{note}",
+    }
 
 
 async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
@@ -168,7 +171,7 @@ async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
             f" {embedding.spec.fingerprint}"
         )
     vectors = {key: _vector(text) for key, text in call.vectors.items()}
-    return {"kept": await embedding.handout.submit(vectors, call.refused)}
+    return {"kept": await embedding.keep(vectors)}
 
 
 INDEX_METHODS: VaultHandlers = {
@@ -181,7 +184,7 @@ INDEX_METHODS: VaultHandlers = {
 
 
 def _check_model(follower: VaultFollower) -> None:
-    """Raise Unavailable if no client can embed with the model of the vault, or the notes are elsewhere."""
+    """Raise Unavailable if no cluster can embed with the model of the vault, or the notes are elsewhere."""
     vault = follower.vault
     folder_of(vault, "a cluster")
     model = vault.spaces.models.main

@@ -1182,14 +1182,16 @@ class TextsToEmbed(OfVault):
     fingerprint: str
     """Identity of the model: vectors of any other are refused."""
     texts: dict[str, str]
-    """Texts by key, newest notes first. Each is returned once; none means: ask again later."""
+    """Texts by key, in the order in which they were added; none means that there are none now."""
+    next: str
+    """Position after these texts, for ``after``."""
 
 
 class KeptVectors(OfVault):
     """Vectors that were stored in the ledger."""
 
     kept: int
-    """Number of vectors that were asked for and can be used."""
+    """Number of vectors that can be used and were not there yet."""
 
 
 class Refreshed(OfVault):

@@ -371,9 +371,6 @@ class WaitParams(RefreshParams):
 
     progress: bool = False
     """Send ``index/progress`` meanwhile."""
-    vectors_from_client: bool = False
-    """Embed no texts meanwhile: the client takes them with ``index/texts``, and brings their vectors with
-    ``index/vectors``."""
 
 
 class MoveParams(VaultParams):
@@ -392,6 +389,8 @@ class TextsParams(VaultParams):
 
     limit: int = Field(default=64, ge=0, le=limits.TAKEN_TEXTS)
     """Maximum number of texts."""
+    after: str = Field(default="0:0", pattern=r"^[0-9]{1,18}:[0-9]{1,18}$")
+    """The ``next`` of the answer before; by default from the start."""
 
 
 class VectorsParams(VaultParams):
@@ -401,8 +400,6 @@ class VectorsParams(VaultParams):
     """The model, as ``index/texts`` names it."""
     vectors: dict[str, str]
     """By key of the text: a unit vector as little-endian float32, in base64."""
-    refused: list[str] = Field(default_factory=list)
-    """Keys of texts that the client cannot embed; the daemon does."""
 
 
 class SubscribeParams(Nothing):

@@ -101,6 +101,14 @@ class SpaceTable:
         """Return the ids of notes whose own vectors are to be stored, recently modified ones first."""
         return [row[0] for row in self._database.all(_PENDING_NOTES, self._space, 1, limit)]
 
+    def pending_after(self, of_note: int, number: int, limit: int) -> list[int]:
+        """Return the next numbers to be stored, of chunks (0) or notes (1), in their order."""
+        sql = (
+            "SELECT number FROM unsynced WHERE space = ? AND gone = 0 AND of_note = ? AND number > ?"
+            " ORDER BY number LIMIT ?"
+        )
+        return [row[0] for row in self._database.all(sql, self._space, of_note, number, limit)]
+
     def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
         """Return those of the chunks with these numbers that are to be stored, in this order."""
         pending = self._pending(0, numbers)
