@@ -26,7 +26,7 @@ from vaultseek.tools.evaluate.metrics import (
     paired_difference,
     refusals,
 )
-from vaultseek.tools.evaluate.report import as_html, as_json, as_text
+from vaultseek.tools.evaluate.report import as_json, as_text
 from vaultseek.tools.evaluate.run import cache_directory, evaluate
 from vaultseek.tools.evaluate.variants import variants
 
@@ -167,9 +167,6 @@ async def test_a_whole_measurement(vault, tmp_path):
     assert "| identifier" in as_text(report)
     assert data["model"] == "hashing"
     assert "\nmodel: hashing\n" in as_text(report)
-    html = as_html(report)
-    assert html.startswith("<!doctype html>")
-    assert "http" not in html
 
 
 async def test_the_curve_of_refusals_says_what_a_threshold_refuses_and_loses(vault, tmp_path):

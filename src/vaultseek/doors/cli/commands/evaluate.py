@@ -44,9 +44,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--compare", multiple=True, metavar="NAME=KEY:VALUE,...", help="Also measure with these search settings."
 )
 @json_option("Print one JSON object with the results of every query.")
-@click.option(
-    "--report", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Write an HTML page."
-)
 @click.option("--plain", is_flag=True, help="Treat queries as plain words, without operators.")
 @click.option(
     "-n",
@@ -69,7 +66,6 @@ def evaluate(
     queries: Path,
     qrels: Path,
     compare: tuple[str, ...],
-    report: Path | None,
     plain: bool,
     limit: int,
     cache: Path | None,
@@ -88,7 +84,7 @@ def evaluate(
 
     from vaultseek.settings.load import load
     from vaultseek.tools.evaluate.judgements import read_queries
-    from vaultseek.tools.evaluate.report import as_text
+    from vaultseek.tools.evaluate.report import as_json, as_text
     from vaultseek.tools.evaluate.variants import variants
 
     require_extra("evaluate", "vaultseek evaluate")
@@ -96,24 +92,13 @@ def evaluate(
     ways = variants(settings.search, compare)
     judged = read_queries(queries, qrels, plain=plain)
     options = _options(invocation, settings)
-    if report is not None:
-        # Measuring takes minutes: fail before it if the page cannot be written.
-        _write(report, "")
     measured = asyncio.run(_measure(invocation, options, settings, judged, ways, plain, limit, cache))
     if cache is None:
         _keep(options.root, measured)
-    try:
-        if report is not None:
-            from vaultseek.tools.evaluate.report import as_html
-
-            _write(report, as_html(measured))
-    finally:
-        if invocation.json:
-            from vaultseek.tools.evaluate.report import as_json
-
-            print_json(as_json(measured))
-        else:
-            print(as_text(measured))
+    if invocation.json:
+        print_json(as_json(measured))
+    else:
+        print(as_text(measured))
 
 
 def _keep(root: Path, report: Report) -> None:
@@ -126,18 +111,6 @@ def _keep(root: Path, report: Report) -> None:
 
     with contextlib.suppress(OSError):
         paths.write_atomically(paths.evaluation_directory(root) / paths.REPORT, json.dumps(as_json(report)))
-
-
-def _write(report: Path, text: str) -> None:
-    """Write the page. An empty text only checks that the file can be written, and changes nothing."""
-    try:
-        exists = report.exists()
-        with report.open("w" if text else "a", encoding="utf-8") as file:
-            file.write(text)
-        if not text and not exists:
-            report.unlink()
-    except OSError as error:
-        raise UsageError(f"cannot write {report}: {error.strerror}; use another file as --report") from None
 
 
 async def _measure(
