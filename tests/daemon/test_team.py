@@ -109,11 +109,14 @@ async def test_refused_requests_do_not_fill_the_audit_log(tmp_path: Path):
     async def current(grant: Grant) -> Grant:
         return grant
 
+    async def hide() -> tuple[str, ...]:
+        return ()
+
     async def search(params: JSON, context: RequestContext) -> JSON:
         return {"count": 1}
 
     control = AccessControl(
-        TeamSettings, current, lambda grant: (), lambda vault: None, log, clock=lambda: clock[0]
+        TeamSettings, current, lambda grant: (), lambda vault: None, log, hide, clock=lambda: clock[0]
     )
     context = RequestContext(ClientInfo(grant=grant))
     for now in (0.0, 61.0):

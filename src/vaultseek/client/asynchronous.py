@@ -44,8 +44,9 @@ class AsyncClient(AsyncMethods):
     """A connection to the daemon, made when it is entered or first used; for one event loop.
 
     A call that is cancelled is cancelled in the daemon too. Notifications go to ``on_notification`` as they
-    come. Calls after a restart of the daemon connect again; subscribe again in ``on_disconnect``. Requests
-    and answers are checked by the schema of the protocol, unless ``validate`` is false.
+    come. With ``agent``, answers have nothing that is hidden from agents. Calls after a restart of the daemon
+    connect again; subscribe again in ``on_disconnect``. Requests and answers are checked by the schema of the
+    protocol, unless ``validate`` is false.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class AsyncClient(AsyncMethods):
         *,
         name: str = "vaultseek.client.asynchronous",
         validate: bool = True,
+        agent: bool = False,
         on_notification: OnNotification = lambda method, params: None,
         on_disconnect: OnDisconnect = lambda: None,
     ) -> None:
@@ -62,6 +64,7 @@ class AsyncClient(AsyncMethods):
         self._path = socket_path or paths.socket_file()
         self._timeout = timeout
         self._name = name
+        self._agent = agent
         self._validate = validate
         if validate:
             # Only here: it takes longer to import than all the rest, and a screen waits for it otherwise.
@@ -137,7 +140,7 @@ class AsyncClient(AsyncMethods):
     async def _connect(self) -> _Connection:
         connection = _Connection(self._path, self._ids, self._on_notification, self._on_disconnect)
         try:
-            self.server = await connection.initialize(self._name)
+            self.server = await connection.initialize(self._name, agent=self._agent)
         except ConnectionError:
             await connection.close()
             raise connection_lost(INITIALIZE) from None
@@ -177,9 +180,9 @@ class _Connection:
         finally:
             self._socket.close()
 
-    async def initialize(self, name: str) -> JSON:
+    async def initialize(self, name: str, *, agent: bool) -> JSON:
         """Return the daemon's answer to ``initialize``. Raises Unavailable if it is not our daemon's."""
-        server: JSON = await self._exchange(*self._conversation.initialize(name))
+        server: JSON = await self._exchange(*self._conversation.initialize(name, agent=agent))
         self._conversation.verify(server)
         return server
 
@@ -268,6 +271,9 @@ class OnDemand:
         return answer
 
 
-def on_demand(start: Callable[[], object], name: str) -> OnDemand:
-    """Return a client of that name in the daemon's log; ``start`` is called in a thread."""
-    return OnDemand(AsyncClient(name=name), partial(asyncio.to_thread, start))
+def on_demand(start: Callable[[], object], name: str, *, agent: bool = False) -> OnDemand:
+    """Return a client of that name in the daemon's log; ``start`` is called in a thread.
+
+    With ``agent``, its answers are for an agent.
+    """
+    return OnDemand(AsyncClient(name=name, agent=agent), partial(asyncio.to_thread, start))

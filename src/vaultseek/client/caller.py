@@ -53,12 +53,15 @@ class Caller:
         name: str = "vaultseek.client.blocking",
         validate: bool = False,
         connect_seconds: float | None = None,
+        agent: bool = False,
     ) -> None:
+        """Connect; with ``agent``, answers are for an agent, and have nothing that is hidden from agents."""
         self.server: JSON = {}
         self._validate = validate
         self._path = socket_path or paths.socket_name()
         self._timeout = timeout
         self._name = name
+        self._agent = agent
         self._ids = count(1)
         self._notifications: deque[tuple[str, JSON]] = deque(maxlen=NOTIFICATIONS_KEPT)
         self._connection: _Connection | None = None
@@ -176,7 +179,7 @@ class Caller:
     def _connect(self, deadline: float | None) -> _Connection:
         connection = self._connection = _Connection(self._path, self._ids, deadline)
         try:
-            request = connection.conversation.initialize(self._name)
+            request = connection.conversation.initialize(self._name, agent=self._agent)
             server = self._answer(connection, request, deadline, self._keep)
             connection.conversation.verify(server)
             self.server = server

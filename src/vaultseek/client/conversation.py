@@ -71,9 +71,11 @@ class Conversation:
         self._frames = FrameReader(ANSWER_BYTES)
         self._pending: set[int] = set()
 
-    def initialize(self, name: str) -> tuple[int, bytes]:
+    def initialize(self, name: str, *, agent: bool = False) -> tuple[int, bytes]:
         """Return the id and the frame of ``initialize``, with the zone, and the token if one is needed."""
         params: JSON = {"protocol_version": protocol.VERSION, "client": name}
+        if agent:
+            params["agent"] = True
         if self._secrets:
             params["token"] = self._secrets.token
         if zone := zone_for_daemon(may_be_remote=self._secrets is not None):

@@ -15,7 +15,7 @@ from vaultseek.base.model import EngineKind
 from vaultseek.content.kinds import DEFAULT_SWITCHES, Switch
 from vaultseek.settings.engine import EMBEDDED, EngineOptions
 from vaultseek.settings.search import SearchSettings
-from vaultseek.settings.sections import ModelSettings, RerankerSettings, Section, TeamSettings
+from vaultseek.settings.sections import AgentSettings, ModelSettings, RerankerSettings, Section, TeamSettings
 
 Language = Literal[
     "ar", "bg", "ca", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he", "hi", "hr", "hu", "id",
@@ -149,6 +149,7 @@ class Settings(Section):
     reranker: RerankerSettings = RerankerSettings()
     search: SearchSettings = SearchSettings()
     daemon: DaemonSettings = DaemonSettings()
+    agents: AgentSettings = AgentSettings()
     team: TeamSettings = TeamSettings()
     searches: SavedSearches = Field(default={}, examples=[{"todo": 'task-todo:"" -path:Archive/'}])
     """Saved searches: a query begins with @name instead of writing it out."""

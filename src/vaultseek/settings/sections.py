@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from vaultseek.base import limits
+from vaultseek.errors import BadQuery
 from vaultseek.semantic.models.choice import AUTO
 from vaultseek.semantic.models.service import Service
 from vaultseek.settings import describe
@@ -96,6 +97,26 @@ class ModelSettings(ServerSettings):
         return replace(
             service, batch=self.batch, seconds=self.seconds, window=self.window, revision=self.revision
         )
+
+
+class AgentSettings(Section):
+    """``[agents]``: what agents see, by MCP, `context` and `search --format agent`; see docs/mcp.md."""
+
+    hide: tuple[str, ...] = Field(default=(), strict=False)
+    """Notes that they do not see: folders with a slash at the end, as "Journal/", and filters of queries, as
+    "tag:private". An agent that has a shell can still read the files."""
+
+    @field_validator("hide")
+    @classmethod
+    def _folders_and_filters(cls, hide: tuple[str, ...]) -> tuple[str, ...]:
+        if hide:
+            from vaultseek.content.query.hide import read_hidden
+
+            try:
+                read_hidden(hide)
+            except BadQuery as error:
+                raise ValueError(f'folders as "Journal/" and filters as "tag:private"; {error}') from None
+        return hide
 
 
 class TokenSettings(Section):

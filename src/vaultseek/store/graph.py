@@ -72,6 +72,7 @@ class Graph:
                 part._links = part._links.copy()
             part._links.add_edges_from(edges)
         part._lock = self._lock
+        part.version = self.version
         return part
 
     @property

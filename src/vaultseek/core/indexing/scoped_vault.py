@@ -1,4 +1,4 @@
-"""An open vault as far as somebody may see it: the notes in some folders.
+"""An open vault as far as somebody may see it: the notes in some folders, without hidden ones.
 
 Every lane gets the ids of these notes as a filter, ledger, graph and keyword index have no others, and what
 is made of the whole vault, the concept vocabulary and the revision, is left out. Only an engine weighs words
@@ -7,7 +7,7 @@ by how many notes of the vault have them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +23,7 @@ from vaultseek.store.concept_vocabulary import Concept
 from vaultseek.store.graph import Graph
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.spans import SpanFinder
-from vaultseek.store.ledger import NoteRow
+from vaultseek.store.ledger import Ledger, NoteRow
 from vaultseek.store.ledger.scoped import Folders
 
 if TYPE_CHECKING:
@@ -55,11 +55,16 @@ def general_json(answer: JSON) -> JSON:
 
 
 class ScopedVault:
-    """The part of ``vault`` in ``folders``, at one revision of its ledger, in place of the whole."""
+    """The part of ``vault`` in ``folders``, at one revision of its ledger, in place of the whole.
 
-    def __init__(self, vault: OpenVault, folders: Folders) -> None:
+    ``hidden`` returns the paths that are left out of it.
+    """
+
+    def __init__(
+        self, vault: OpenVault, folders: Folders, hidden: Callable[[Ledger], frozenset[str]] | None = None
+    ) -> None:
         self.revision = vault.ledger.revision
-        self.ledger = vault.ledger.within(folders)
+        self.ledger = vault.ledger.within(folders, hidden(vault.ledger) if hidden else frozenset())
         self.ids: NoteIds = np.array(sorted(self.ledger.notes.ids()), np.int64)
         self.name, self.options = vault.name, vault.options
         self.rebuild_keyword_index, self.rerank = vault.rebuild_keyword_index, vault.rerank
@@ -122,9 +127,13 @@ SearchedVault = OpenVault | ScopedVault
 
 
 class ScopedNames(NamedTuple):
-    """The files that links may lead to."""
+    """The files that links may lead to, and no others."""
 
     names: Names
+
+    def skips(self, path: str) -> bool:
+        """Return true: a file that the index does not have may be one that is not to be seen."""
+        return True
 
 
 class ScopedKeywordIndex:

@@ -69,6 +69,7 @@ class Methods:
             self._views.names,
             self._views.counts,
             self.audit,
+            self._hidden_from_agents,
             metrics,
         )
         subscribers = subscribers or Subscribers()
@@ -142,6 +143,11 @@ class Methods:
         if call.vaults is None:
             return await self._views.find_all()
         return await self._views.find_several(call.vaults, call.cwd)
+
+    async def _hidden_from_agents(self) -> tuple[str, ...]:
+        """Return what is hidden from agents now. Raises ConfigError: wrong settings may hide too little."""
+        await self._vaults.follow_settings()
+        return self._registry.settings.agents.hide
 
     def _daemon(self) -> JSON:
         main = self._registry.worker

@@ -23,7 +23,6 @@ async def _neighbors(follower: SeenFollower, call: params.NeighborsParams) -> JS
 
 
 async def _overview(follower: SeenFollower, call: params.OverviewParams) -> JSON:
-    follower = whole(follower)
     vault, graph = follower.vault, await graph_of(follower)
     structure, bridges = await asyncio.gather(
         asyncio.to_thread(follower.structure.of, graph, vault.ledger),

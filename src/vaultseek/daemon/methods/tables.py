@@ -18,7 +18,6 @@ from vaultseek.daemon.methods.access import (
     about_vault,
     find_note,
     folder_of,
-    whole,
     with_degraded,
 )
 from vaultseek.daemon.team.view import SeenFollower
@@ -144,7 +143,7 @@ async def _path(name: str, follower: SeenFollower) -> str:
     vault = follower.vault
     if not has_base(name):
         return (await find_note(name, follower)).path
-    skips = whole(follower).vault.indexer.skips
+    skips = vault.indexer.skips
     try:
         return await asyncio.to_thread(base_path, name, vault.ledger, vault.options.root, skips)
     except NotFound:

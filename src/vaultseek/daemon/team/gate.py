@@ -1,4 +1,4 @@
-"""Access control before every method: the methods for tokens, their rate limit, and the audit log."""
+"""Access control before every method: what tokens and agents may ask for, rate limits, and the audit log."""
 
 import asyncio
 import contextlib
@@ -11,6 +11,7 @@ from vaultseek.base.model import JSON
 from vaultseek.core.indexing.scoped_vault import general_json
 from vaultseek.daemon.team.audit import AuditLog, entry_of
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
+from vaultseek.daemon.team.hidden import HIDE
 from vaultseek.daemon.team.metrics import Metrics
 from vaultseek.errors import Busy, Forbidden, VaultseekError
 from vaultseek.protocol.wire.context import Handler, RequestContext
@@ -25,6 +26,8 @@ ALLOWED = frozenset((
     "index/status", "$/schema",
 ))  # fmt: skip
 """Methods for tokens. All of them only read, and reach notes through `Views` alone."""
+FOR_AGENTS = ALLOWED | {"graph/overview", "graph/path", "graph/suggest", "vault/table"}
+"""Methods for the user's agents while notes are hidden from them."""
 _SERVER_SETTINGS = {"rerank_model"}
 """Settings of a search that name something on the server."""
 
@@ -33,7 +36,8 @@ class AccessControl:
     """Admits every request of the user, and of clients with a token those that their rights allow.
 
     ``current`` returns the rights that a token has now, ``names`` the configured vaults that it sees, and
-    ``counts`` the numbers of the visible notes of a vault.
+    ``counts`` the numbers of the visible notes of a vault. ``hide`` returns what is hidden from agents; it
+    raises ConfigError if that is wrong.
     """
 
     def __init__(
@@ -43,6 +47,7 @@ class AccessControl:
         names: Callable[[Grant], Collection[str]],
         counts: Callable[[str], Awaitable[Counts]],
         audit: AuditLog,
+        hide: Callable[[], Awaitable[tuple[str, ...]]],
         metrics: Metrics | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -51,6 +56,7 @@ class AccessControl:
         self._names = names
         self._counts = counts
         self._audit = audit
+        self._hide = hide
         self._metrics = metrics
         self._quotas = Quotas(clock)
         self._refusals = Refusals(clock)
@@ -59,8 +65,14 @@ class AccessControl:
         """Return the handler of a method with its access checked."""
 
         async def answer(params: JSON, context: RequestContext) -> Any:
-            grant = context.client.grant
-            if grant is None and self._metrics is None:
+            client = context.client
+            if client.is_agent and client.grant is None and (hide := await self._hide()):
+                before = HIDE.set(hide)
+                try:
+                    return await self._recorded(method, handler, params, context)
+                finally:
+                    HIDE.reset(before)
+            if client.grant is None and self._metrics is None:
                 return await handler(params, context)
             return await self._recorded(method, handler, params, context)
 
@@ -73,6 +85,8 @@ class AccessControl:
         try:
             if isinstance(grant, Grant):
                 answer = await self._for_token(method, handler, grant, params, context)
+            elif grant is None and HIDE.get():
+                answer = await self._for_agent(method, handler, params, context)
             elif grant is None:
                 answer = await handler(params, context)
             else:
@@ -109,31 +123,43 @@ class AccessControl:
             finally:
                 CURRENT_GRANT.reset(before)
 
-    async def _redacted(self, method: str, answer: Any, grant: Grant) -> Any:
+    async def _for_agent(self, method: str, handler: Handler, params: JSON, context: RequestContext) -> Any:
+        if method not in FOR_AGENTS:
+            raise Forbidden(f"{method} is not for agents while [agents] hide has something; ask the user")
+        if params.get("wait"):
+            raise Forbidden("an agent cannot have the disk compared; leave 'wait' out")
+        return await self._redacted(method, await handler(params, context), None)
+
+    async def _redacted(self, method: str, answer: Any, grant: Grant | None) -> Any:
+        """Return an answer about vaults as far as it is about what a token or, without one, an agent sees."""
         if method == "vault/list":
             seen = [
-                each for each in answer["vaults"] if each["from"] != "request" and grant.sees(each["name"])
+                each
+                for each in answer["vaults"]
+                if grant is None or (each["from"] != "request" and grant.sees(each["name"]))
             ]
             return {"vaults": [await self._listed(each, grant) for each in seen]}
         if method == "index/status":
-            names = self._names(grant)
-            seen = [each for each in answer["vaults"] if each["name"] in names]
+            names = None if grant is None else self._names(grant)
+            seen = [each for each in answer["vaults"] if names is None or each["name"] in names]
+            # The user's agents may know what is set, but nothing that grows with the notes.
+            own = _pick(answer["daemon"], "config", "socket", "addresses") if grant is None else {}
             return {
-                "daemon": _daemon(answer["daemon"]),
+                "daemon": _daemon(answer["daemon"]) | own,
                 "vaults": [await self._status(each, grant) for each in seen],
             }
         return answer
 
-    async def _listed(self, vault: JSON, grant: Grant) -> JSON:
-        if grant.folders(vault["name"]) is None:
+    async def _listed(self, vault: JSON, grant: Grant | None) -> JSON:
+        if _sees_all(grant, vault["name"]):
             return vault
         return _pick(vault, "name", "path", "from", "state") | {
             "notes": (await self._visible(vault["name"])).notes
         }
 
-    async def _status(self, vault: JSON, grant: Grant) -> JSON:
+    async def _status(self, vault: JSON, grant: Grant | None) -> JSON:
         """Return the status of a vault; of one in part, with the counts of the visible notes alone."""
-        if grant.folders(vault["name"]) is None:
+        if _sees_all(grant, vault["name"]):
             return vault
         counts = await self._visible(vault["name"])
         return {
@@ -186,6 +212,10 @@ class AccessControl:
             entry |= {key: answer[key] for key in ("vault", "count", "path") if key in answer}
         query = params.get("query", params.get("text"))
         self._audit.write(entry, query if settings.audit_queries and isinstance(query, str) else None)
+
+
+def _sees_all(grant: Grant | None, vault: str) -> bool:
+    return not HIDE.get() and (grant is None or grant.folders(vault) is None)
 
 
 def _refuse_waiting(params: JSON) -> None:

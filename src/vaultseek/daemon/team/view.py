@@ -1,28 +1,33 @@
-"""A vault as a token may see it, in place of the whole one."""
+"""A vault as a token or an agent may see it, in place of the whole one."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from vaultseek.base.model import Reason
+from vaultseek.content.query.hide import Hidden
+from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.scoped_vault import ScopedVault, general
 from vaultseek.core.notes.complete import VaultCompleter
 from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
+from vaultseek.daemon.team.hidden import HIDE, current_hidden, hidden_paths
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, Unavailable, UsageError, VaultMissing
 from vaultseek.store.ledger import Counts
-from vaultseek.store.ledger.scoped import Folders
+from vaultseek.store.ledger.scoped import EVERYWHERE, Folders
 
 KEPT_VIEWS = 32
 """Views that are kept until the next commit of their vault."""
 
 
 class ScopedFollower:
-    """A followed vault as far as the folders that may be seen."""
+    """A followed vault as far as the folders that may be seen, without what is hidden."""
 
-    def __init__(self, follower: VaultFollower, folders: Folders) -> None:
-        self.vault = ScopedVault(follower.vault, folders)
+    def __init__(self, follower: VaultFollower, folders: Folders, hidden: Hidden) -> None:
+        self.vault = ScopedVault(follower.vault, folders, partial(hidden_paths, hidden))
+        self.structure = VaultStructure()
         self.completer = VaultCompleter(self.vault.ledger)
         self._follower = follower
         self.status = follower.status  # access control redacts it
@@ -42,21 +47,21 @@ class ScopedFollower:
 
 
 SeenFollower = VaultFollower | ScopedFollower
-"""A followed vault as methods see it that a client with a token may call: the whole, or a part of it."""
+"""A followed vault as methods see it that others than the user may call: the whole, or a part of it."""
 
 
 class Views:
-    """Finds vaults as the current grant sees them; the user sees them whole."""
+    """Finds vaults as the current grant, or an agent of the user, sees them; the user sees them whole."""
 
     def __init__(self, registry: VaultRegistry) -> None:
         self._registry = registry
-        self._views: dict[tuple[Path, Folders], ScopedFollower] = {}
+        self._views: dict[tuple[Path, Folders, Hidden], ScopedFollower] = {}
 
     async def find(self, vault: str | None, folder: str | None) -> SeenFollower:
         """Return the vault that a request means. Raises what `VaultRegistry.find` raises, and Forbidden."""
         grant = CURRENT_GRANT.get()
         if grant is None:
-            return await self._registry.find(vault, folder)
+            return await self._seen(await self._registry.find(vault, folder), grant)
         name = _name_of(vault, self.names(grant))
         return await self._seen(await self._registry.find(name, None), grant)
 
@@ -64,9 +69,7 @@ class Views:
         """Return every vault that may be seen. Raises what `VaultRegistry.find_all` raises."""
         vaults = await self._registry.find_all()
         grant = CURRENT_GRANT.get()
-        if grant is None:
-            return vaults
-        names = self.names(grant)
+        names = [*vaults] if grant is None else self.names(grant)
         seen = {name: vault for name, vault in vaults.items() if name in names}
         if not seen:
             raise UsageError("there is no vault that this token may see; ask whoever runs the server")
@@ -99,14 +102,15 @@ class Views:
         """Return the names of the configured vaults that may be seen."""
         return [vault.name for vault in self._registry.settings.vaults if grant.sees(vault.name)]
 
-    async def _seen(self, follower: VaultFollower, grant: Grant) -> SeenFollower:
-        folders = grant.folders(follower.vault.name)
-        if folders is None:
+    async def _seen(self, follower: VaultFollower, grant: Grant | None) -> SeenFollower:
+        folders = None if grant is None else grant.folders(follower.vault.name)
+        if folders is None and not HIDE.get():
             return follower
-        key = (follower.vault.options.root, folders)
+        folders, hidden = EVERYWHERE if folders is None else folders, current_hidden()
+        key = (follower.vault.options.root, folders, hidden)
         view = self._views.get(key)
         if view is None or not view.is_current(follower):
-            view = await asyncio.to_thread(ScopedFollower, follower, folders)
+            view = await asyncio.to_thread(ScopedFollower, follower, folders, hidden)
             if len(self._views) >= KEPT_VIEWS:
                 self._views.clear()
             self._views[key] = view

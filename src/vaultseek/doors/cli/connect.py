@@ -114,7 +114,8 @@ def connect(invocation: Invocation) -> Caller:
     Raises ConfigError if a daemon cannot be started with the configuration, and Unavailable if it may not be
     started, does not start, or runs with another configuration than ``--config``.
     """
-    client = connect_to_running() or wait_for_running()
+    agent = invocation.agent
+    client = connect_to_running(agent=agent) or wait_for_running(agent=agent)
     if client is None:
         return start_daemon(invocation)
     if invocation.config is not None:
@@ -131,12 +132,12 @@ def ensure_running(invocation: Invocation) -> None:
     connect(invocation).close()
 
 
-def connect_to_running() -> Caller | None:
+def connect_to_running(*, agent: bool = False) -> Caller | None:
     """Return a client of the running daemon, or None if none runs."""
     from vaultseek.client.caller import Caller
 
     try:
-        return Caller(name="vaultseek.cli", connect_seconds=DAEMON_ANSWER_SECONDS)
+        return Caller(name="vaultseek.cli", connect_seconds=DAEMON_ANSWER_SECONDS, agent=agent)
     except NotRunning:
         return None
     except Unavailable as error:
@@ -153,7 +154,7 @@ def daemon_pid() -> int | None:
     return reach.holder()
 
 
-def wait_for_running() -> Caller | None:
+def wait_for_running(*, agent: bool = False) -> Caller | None:
     """Return a client of the daemon that runs, or None if none runs. Starts nothing.
 
     This looks at the lock, not at the socket: the socket's file may be missing for a moment, or a service
@@ -162,7 +163,7 @@ def wait_for_running() -> Caller | None:
     """
     deadline = time.monotonic() + REBIND_SECONDS
     while (pid := daemon_pid()) is not None:
-        if (client := connect_to_running()) is not None:
+        if (client := connect_to_running(agent=agent)) is not None:
             return client
         if time.monotonic() > deadline:
             from vaultseek.base import paths
@@ -200,7 +201,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
     finally:
         if shown:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    return Caller(name="vaultseek.cli")
+    return Caller(name="vaultseek.cli", agent=invocation.agent)
 
 
 def _may_start(config: Path | None) -> bool:

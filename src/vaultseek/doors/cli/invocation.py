@@ -37,6 +37,8 @@ class Invocation:
         """Print JSON instead of text."""
         self.paths = False
         """Print only the paths of notes."""
+        self.agent = False
+        """Leave out what is hidden from agents, because one reads the answer."""
         self.folder: str | None = None
         """Folder that the vault is chosen by, instead of the current one."""
 

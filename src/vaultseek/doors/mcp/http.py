@@ -43,7 +43,9 @@ def serve_http(
     with listen_on(port) as listening:
         number: int = listening.getsockname()[1]
         app = http_app(
-            server(on_demand(start, "vaultseek.mcp").call, place, structured=structured), token, number
+            server(on_demand(start, "vaultseek.mcp", agent=True).call, place, structured=structured),
+            token,
+            number,
         )
         running = http_server(app)
         announce(f"http://{HOST}:{number}{PATH}", file)

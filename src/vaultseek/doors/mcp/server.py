@@ -64,7 +64,7 @@ def serve(start: Callable[[], object], place: Place, *, structured: bool = False
     # A read of standard input cannot be interrupted; nothing is lost by an immediate exit.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     _end_with(os.getppid())
-    server(on_demand(start, "vaultseek.mcp").call, place, structured=structured).run("stdio")
+    server(on_demand(start, "vaultseek.mcp", agent=True).call, place, structured=structured).run("stdio")
 
 
 def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any]:

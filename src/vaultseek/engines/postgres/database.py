@@ -18,7 +18,6 @@ from vaultseek.store.ledger.rows import Counts, LinkTarget
 from vaultseek.store.ledger.scoped import (
     LINKS_OUTSIDE,
     TABLES,
-    Folders,
     Scope,
     ScopedDatabase,
     rows_of_visible,
@@ -85,10 +84,10 @@ class PostgresDatabase(Database):
 class _Scoped(PostgresDatabase, ScopedDatabase):
     """The tables as far as they are about the notes in some folders: views that have their names."""
 
-    def __init__(self, whole: PostgresDatabase, folders: Folders) -> None:
+    def __init__(self, whole: PostgresDatabase, scope: Scope) -> None:
         server = Server(whole.server.options, whole.server.schema, is_shared=False)
         PostgresDatabase.__init__(self, server, dict(whole.values))
-        self.scope = Scope(folders)
+        self.scope = scope
 
     @property
     def scope(self) -> Scope:
@@ -162,8 +161,8 @@ class ShardLedger(Ledger):
         """Return false once the indexer has another ledger: what was read of the former one is of no use."""
         return not self._is_replaced
 
-    def _visible(self, folders: Folders) -> ScopedDatabase:
-        return _Scoped(self.database, folders)
+    def _visible(self, scope: Scope) -> ScopedDatabase:
+        return _Scoped(self.database, scope)
 
     def refresh(self, position: str, store: str, mark: str) -> bool:
         """Show what has been written since, at this position; true if notes have, or a store was begun.

@@ -424,6 +424,8 @@ class Hello(BaseModel):
     """On the port only: the token of the address file."""
     time_zone: str | None = None
     """The client's zone as TZ has it, ``Europe/Berlin``; by default, and if it is unknown, the daemon's."""
+    agent: bool = False
+    """True for a client that shows its answers to an agent; what ``[agents] hide`` names is left out."""
 
 
 class Cancel(BaseModel):

@@ -38,6 +38,8 @@ class ClientInfo:
     version: int = VERSION
     zone: tzinfo | None = None
     """The zone in which the client's days begin; None for the machine's."""
+    is_agent: bool = False
+    """True if the client shows its answers to an agent."""
     grant: object = None
     """The client's rights, set by its verifier; None for the user, who may do everything."""
     principal: str = ""

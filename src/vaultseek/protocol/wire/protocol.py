@@ -183,6 +183,14 @@ def client_zone(params: JSON) -> tzinfo | None:
     return zone_named(value)
 
 
+def client_is_agent(params: JSON) -> bool:
+    """True if the parameters of ``initialize`` say that answers are for an agent. Raises UsageError."""
+    value = params.get("agent", False)
+    if not isinstance(value, bool):
+        raise UsageError("'agent' must be true or false")
+    return value
+
+
 def is_id(value: object) -> bool:
     """True if ``value`` can be the id of a request."""
     return isinstance(value, int | str) and not isinstance(value, bool)

@@ -235,7 +235,9 @@ class Session(Connection):
     def _initialize(self, request: Request) -> None:
         version = protocol.negotiate(request.params)
         name, zone = protocol.client_name(request.params), protocol.client_zone(request.params)
-        self.client = replace(self.client, name=name, version=version, zone=zone)
+        # A connection that was an agent's stays one.
+        is_agent = self.client.is_agent or protocol.client_is_agent(request.params)
+        self.client = replace(self.client, name=name, version=version, zone=zone, is_agent=is_agent)
         if request.id is not None:
             result = {"protocol_version": version, **self._about()}
             self._outbox.put(encode(protocol.answer(request.id, result)))

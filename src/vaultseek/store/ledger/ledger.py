@@ -70,16 +70,18 @@ class Ledger:
         self._scoped.close()
         close_database(self._database)
 
-    def within(self, folders: Folders) -> Ledger:
+    def within(self, folders: Folders, hidden: frozenset[str] = frozenset()) -> Ledger:
         """Return the part of the ledger about the notes in ``folders``, at the present revision.
+
+        The files at the paths ``hidden`` are left out.
 
         It shows nothing of other notes, is read-only, and is valid until the next commit.
         """
         part = object.__new__(Ledger)
-        database = self._visible(folders)
+        database = self._visible(Scope(folders, hidden))
         part._begin(database)
         part.relinked = _relinked(database.links_outside(), part)
-        database.scope = Scope(folders, part.relinked)
+        database.scope = Scope(folders, hidden, part.relinked)
         pending_chunks, pending_notes = self._pending_in(part)
         notes, chunks = (part.select(f"SELECT count(*) FROM {table}")[0][0] for table in ("notes", "chunks"))
         part._counts = Counts(notes, chunks, chunks - pending_chunks, pending_chunks + pending_notes)
@@ -91,8 +93,8 @@ class Ledger:
         chunks, notes = (part.select(sql, FIRST, of_note)[0][0] for of_note in (0, 1))
         return chunks, notes
 
-    def _visible(self, folders: Folders) -> ScopedDatabase:
-        return ScopedDatabase(self._database, self._scoped, folders)
+    def _visible(self, scope: Scope) -> ScopedDatabase:
+        return ScopedDatabase(self._database, self._scoped, scope)
 
     def is_sound(self) -> bool:
         """False if the file shows damage; opening it again replaces it."""

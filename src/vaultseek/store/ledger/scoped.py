@@ -1,4 +1,4 @@
-"""A part of the ledger: the notes in some folders, and nothing that is not of these notes.
+"""A part of the ledger: the notes in some folders without hidden ones, and nothing of other notes.
 
 SQLite itself draws the line. Connections of their own have temporary views with the names of the tables, so
 that every statement of every part of the program sees only rows of those notes. A table that is not known
@@ -16,27 +16,40 @@ from vaultseek.store.ledger.database import Connections, Database
 from vaultseek.store.ledger.rows import LinkTarget
 
 Folders = tuple[str, ...]
-"""Folders by their paths from the root of the vault, without a slash at the end."""
+"""Folders by their paths from the root of the vault, without a slash at the end; "" is all of it."""
+EVERYWHERE: Folders = ("",)
 
 
 class Scope(NamedTuple):
-    """The folders that are seen, and the links that lead elsewhere for it: note id, ordinal and path."""
+    """The folders that are seen, and the links that lead elsewhere for it: note id, ordinal and path.
+
+    The files at the paths ``hidden`` are not seen, though they are in the folders.
+    """
 
     folders: Folders
+    hidden: frozenset[str] = frozenset()
     relinked: tuple[tuple[int, int, str], ...] = ()
 
     def entries(self) -> Iterator[tuple[str, Sequence[Any]]]:
         """Yield the statements that fill the tables, each with its values."""
         for folder in self.folders:
             # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
-            yield "INSERT INTO temp.scope VALUES (?, ?)", (f"{folder}/", f"{folder}0")
+            low, high = (f"{folder}/", f"{folder}0") if folder else ("", _LAST)
+            yield "INSERT INTO temp.scope VALUES (?, ?)", (low, high)
+        for path in self.hidden:
+            yield "INSERT INTO temp.hidden VALUES (?)", (path,)
         for link in self.relinked:
             yield "INSERT INTO temp.relinked VALUES (?, ?, ?)", link
 
 
 _WITHOUT_NOTES = frozenset(["meta"])
 """Tables without data of single notes, which are shared."""
-_OF_PATH = "EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {column} < s.high)"
+_LAST = "\U0010ffff"
+"""A text after every path."""
+_OF_PATH = (
+    "(EXISTS (SELECT 1 FROM temp.scope AS s WHERE {column} >= s.low AND {column} < s.high)"
+    " AND NOT EXISTS (SELECT 1 FROM temp.hidden AS h WHERE h.path = {column}))"
+)
 _OF_NOTE = (
     "EXISTS (SELECT 1 FROM main.notes AS n WHERE n.id = t.note AND " + _OF_PATH.format(column="n.path") + ")"
 )
@@ -44,12 +57,14 @@ LINKS_OUTSIDE = (
     "SELECT DISTINCT t.note, t.ordinal, n.path, t.target FROM temp.scope AS s"
     " CROSS JOIN main.notes AS n ON n.path >= s.low AND n.path < s.high"
     " CROSS JOIN main.links AS t ON t.note = n.id"
-    f" WHERE t.resolved IS NOT NULL AND NOT {_OF_PATH.format(column='t.resolved')}"
+    f" WHERE t.resolved IS NOT NULL AND {_OF_PATH.format(column='n.path')}"
+    f" AND NOT {_OF_PATH.format(column='t.resolved')}"
 )
 
 
 TABLES = (
     "CREATE TEMP TABLE scope (low TEXT NOT NULL, high TEXT NOT NULL)",
+    "CREATE TEMP TABLE hidden (path TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TEMP TABLE relinked"
     " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID",
 )
@@ -79,13 +94,13 @@ class ScopedConnections:
 
 
 class ScopedDatabase(Database):
-    """The database as far as it is about the notes in ``folders``; it cannot be written."""
+    """The database as far as it is about the notes of a scope; it cannot be written."""
 
-    def __init__(self, whole: Database, connections: ScopedConnections, folders: Folders) -> None:
+    def __init__(self, whole: Database, connections: ScopedConnections, scope: Scope) -> None:
         super().__init__(whole.file)
         self._whole = whole
         self._scoped = connections
-        self.scope = Scope(folders)
+        self.scope = scope
 
     def links_outside(self) -> list[LinkTarget]:
         """Return the links of visible notes to others."""
@@ -151,6 +166,7 @@ def _links(table: str, columns: Sequence[str]) -> str:
 def _set_scope(connection: sqlite3.Connection, scope: Scope) -> None:
     connection.execute("PRAGMA query_only = OFF")
     connection.execute("DELETE FROM temp.scope")
+    connection.execute("DELETE FROM temp.hidden")
     connection.execute("DELETE FROM temp.relinked")
     for statement, row in scope.entries():
         connection.execute(statement, row)

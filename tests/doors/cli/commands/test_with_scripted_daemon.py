@@ -100,7 +100,9 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp
         monkeypatch.delenv(name)
 
     def run_with(daemon: FakeDaemon | None, *arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(connect, "connect_to_running", lambda: daemon if daemon and daemon.open else None)
+        monkeypatch.setattr(
+            connect, "connect_to_running", lambda **_: daemon if daemon and daemon.open else None
+        )
         monkeypatch.setattr(connect, "daemon_pid", lambda: 7 if daemon and daemon.open else None)
         code = main(arguments)
         return code, *capsys.readouterr()

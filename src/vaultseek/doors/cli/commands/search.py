@@ -87,6 +87,7 @@ def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> i
     \b
     vaultseek context "how do I descale the boiler" --tokens 1000
     """
+    invocation.agent = True
     words = " ".join(map(unescaped, query))
     settings = environment_settings()
     with naming_the_variable(settings):

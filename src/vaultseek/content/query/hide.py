@@ -1,0 +1,46 @@
+"""The settings that hide notes from agents: folders, and filters of the query language."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vaultseek.base.text import fold, quote
+from vaultseek.content.query.filters import Filter, Or
+from vaultseek.content.query.grammar import parse_query
+from vaultseek.errors import BadQuery
+
+
+class Hidden(NamedTuple):
+    """Folders, folded and with a slash at the end, and the filter that every other hidden note satisfies."""
+
+    folders: tuple[str, ...] = ()
+    filter: Filter | None = None
+
+
+def read_hidden(texts: Sequence[str]) -> Hidden:
+    """Return what ``texts`` hide, with relative dates from now.
+
+    Raises BadQuery for one that is neither a folder nor made of filters alone: it would hide nothing.
+    """
+    folders: list[str] = []
+    filters: list[Filter] = []
+    for text in texts:
+        if (folder := _folder(text)) is not None:
+            folders.append(folder)
+        else:
+            filters.append(_filter(text))
+    return Hidden(tuple(folders), Or(tuple(filters)) if len(filters) > 1 else next(iter(filters), None))
+
+
+def _folder(text: str) -> str | None:
+    path = text.strip().strip("/")
+    is_plain = path.isprintable() and not set(path) & set(':"[]()')
+    is_inside = all(part not in ("", ".", "..") for part in path.split("/"))
+    return f"{fold(path)}/" if text.strip().endswith("/") and is_plain and is_inside else None
+
+
+def _filter(text: str) -> Filter:
+    query = parse_query(text)
+    if query.filter is None or query.rank_text or query.notes:
+        why = query.notes[0] if query.notes else f"{quote(query.rank_text or text)} is no filter"
+        raise BadQuery(f"{why}; write a folder as Journal/, a tag as tag:private, or another filter")
+    return query.filter

@@ -1,0 +1,58 @@
+"""The notes and files that agents do not see."""
+
+from contextvars import ContextVar
+
+from vaultseek.base.model import NOT_EMBEDDED
+from vaultseek.base.text import fold
+from vaultseek.base.zone import client_zone, machine_zone
+from vaultseek.content.query.hide import Hidden, read_hidden
+from vaultseek.core.search.filter import filter_notes
+from vaultseek.errors import BadQuery, Forbidden
+from vaultseek.store.ledger import Ledger
+
+HIDE: ContextVar[tuple[str, ...]] = ContextVar("hide", default=())
+"""The value of ``[agents] hide`` while a request of an agent is being answered."""
+
+_HARMLESS = (NOT_EMBEDDED, "byte_order_mark", "bad_character", "query", "bad_base")
+"""Problems of notes whose tags, properties and text are known all the same."""
+
+
+def current_hidden() -> Hidden:
+    """Return what is hidden from whoever asks now; days are those of this machine."""
+    before = client_zone.set(machine_zone())
+    try:
+        return read_hidden(HIDE.get())
+    finally:
+        client_zone.reset(before)
+
+
+def hidden_paths(hidden: Hidden, ledger: Ledger) -> frozenset[str]:
+    """Return the paths of what is hidden. Raises Forbidden if that cannot be decided."""
+    paths: set[str] = set()
+    if hidden.folders:
+        known = (path for table in _TABLES for (path,) in ledger.select(f"SELECT path FROM {table}"))
+        paths.update(path for path in known if fold(path).startswith(hidden.folders))
+    if hidden.filter is not None:
+        paths.update(ledger.paths_of(_satisfying(hidden, ledger)).values())
+        # A note that could not be read as a whole may have what the filter asks for.
+        marks = ", ".join("?" * len(_HARMLESS))
+        sql = f"SELECT DISTINCT path FROM problems WHERE of_scan = 0 AND code NOT IN ({marks})"
+        paths.update(path for (path,) in ledger.select(sql, *_HARMLESS))
+    return frozenset(paths)
+
+
+_TABLES = ("notes", "attachments", "problems")
+"""Tables with paths."""
+
+
+def _satisfying(hidden: Hidden, ledger: Ledger) -> list[int]:
+    before = client_zone.set(machine_zone())
+    try:
+        found = filter_notes(hidden.filter, ledger)
+    except BadQuery:
+        raise Forbidden(
+            "what agents may see cannot be decided now; ask the user to look at [agents]"
+        ) from None
+    finally:
+        client_zone.reset(before)
+    return [] if found is None else found.ids.tolist()
