@@ -6,9 +6,9 @@ from vaultseek.base.model import NOT_EMBEDDED
 from vaultseek.base.text import fold
 from vaultseek.base.zone import client_zone, machine_zone
 from vaultseek.content.query.hide import Hidden, read_hidden
-from vaultseek.core.search.filter import filter_notes
 from vaultseek.errors import BadQuery, Forbidden
 from vaultseek.store.ledger import Ledger
+from vaultseek.store.ledger.filter import filter_notes
 
 HIDE: ContextVar[tuple[str, ...]] = ContextVar("hide", default=())
 """The value of ``[agents] hide`` while a request of an agent is being answered."""
