@@ -49,6 +49,7 @@ from vaultseek.core.search.snippet import ExpressionMatcher, Matcher, TermMatche
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
+from vaultseek.store.ledger.titles import own_titles
 
 T = TypeVar("T")
 FILTER_THREADS = 3
@@ -162,6 +163,7 @@ class Searcher:
                 parsed.request.settings.currency.rules,
                 present().date().isoformat(),
             ),
+            titles=own_titles(rows, ledger),
         )
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
@@ -266,6 +268,7 @@ class Searcher:
             certainties=dict(zip((each.note for each in reversed(order)), lifted, strict=True)),
             weak=selection.weak,
             currencies=currencies,
+            titles=own_titles(rows, self._vault.ledger),
             substitutes=substitutes(retrieval.keyword, shown, passages, span_finder),
         )
 

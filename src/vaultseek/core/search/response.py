@@ -40,7 +40,7 @@ class Trace:
     leave out the lines that many notes have ``shared``. ``certainties`` are by path, those after the limit
     among them, none in a listing; ``weak`` is that of the selection. ``substitutes`` are the words of the
     results for each word of the query that they stand in for. ``currencies`` are by path, those of results
-    that are not current.
+    that are not current. ``titles`` are by path, those of results whose first heading many notes have.
     """
 
     parsed: ParsedRequest
@@ -62,6 +62,7 @@ class Trace:
     weak: bool = False
     substitutes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     currencies: Mapping[str, Currency] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
 
     def confidence(self, candidate: Candidate) -> float:
         """Return how likely the candidate answers the query, in [0, 1]; 1 in a listing."""
@@ -248,8 +249,8 @@ def _brief(rank: int, candidate: Candidate, row: NoteRow, trace: Trace) -> JSON:
     return {
         "rank": rank,
         "path": row.path,
-        "title": row.title,
-        "file_name": row.other_name,
+        "title": trace.titles.get(row.path, row.title),
+        "file_name": None if row.path in trace.titles else row.other_name,
         "kind": row.kind,
         "score": round(candidate.score, 6),
         "certainty": round(trace.certainty(candidate), 4),

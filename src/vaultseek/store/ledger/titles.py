@@ -1,5 +1,6 @@
 """Titles that tell notes apart."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from vaultseek.base.text import fold
@@ -21,3 +22,9 @@ def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
     found = "SELECT COUNT(*) FROM (SELECT 1 FROM names WHERE name = ? LIMIT ?)"
     ((count,),) = ledger.select(found, fold(row.title), SHARED_TITLE_NOTES)
     return row if count < SHARED_TITLE_NOTES else replace(row, title=note_name(row.path), title_is_name=True)
+
+
+def own_titles(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, str]:
+    """Return by path the title of those of these notes whose first heading many notes have."""
+    titled = (with_own_title(row, ledger) for row in rows if not row.title_is_name)
+    return {row.path: row.title for row in titled if row.title_is_name}
