@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @limit_option("Show at most N notes.", default=limits.RESULTS)
 @list_options
 def stale(invocation: Invocation, /, limit: int | None) -> int:
-    """Show notes past their date, links to superseded notes, and successors that are missing.
+    """Show outdated notes and links to superseded ones.
 
     A note is superseded if it names its successor, or another note says that it replaces it. Exit code 1 if
     there is nothing to tidy up.
