@@ -27,8 +27,22 @@ def test_it_is_a_skill_whose_commands_exist(home: Path):
     head = yaml.safe_load(text.split("---")[1])
     assert head["name"] == "vaultseek"
     assert 50 < len(head["description"]) < 1024
+    commands = set(vaultseek.list_commands(None)) | {"vault"}
     named = set(re.findall(r"`vaultseek ([a-z-]+)", text))
-    assert {"search", "context", "read"} <= named <= set(vaultseek.list_commands(None)) | {"vault"}
+    assert {"search", "context", "read", "table", "tags"} <= named <= commands
+    allowed = set(re.findall(r"Bash\(vaultseek ([a-z-]+)", head["allowed-tools"]))
+    assert named - {"start"} == allowed, (
+        "a host asks the user before the others, and before it starts the daemon"
+    )
+    assert "vaultseek vault add" not in head["allowed-tools"]
+
+
+def test_the_errors_that_the_skill_names_are_those_of_the_commands(home: Path):
+    text = run().output
+    for error in ("no daemon is running", "which vault?"):
+        assert f"`{error}`" in text
+    refused = CliRunner().invoke(vaultseek, ["context", "pump", "--no-start"])
+    assert "no daemon is running" in refused.output + str(refused.exception)
 
 
 def test_it_is_written_where_agents_look_only_after_a_yes(home: Path):
