@@ -23,6 +23,7 @@ from vaultseek.protocol.wire import protocol
 pytestmark = pytest.mark.shared_daemon
 PROJECT = Path(__file__).parents[2]
 DOCUMENT = PROJECT / "docs" / "protocol.md"
+PAGES = (DOCUMENT, PROJECT / "docs" / "protocol-notes.md", PROJECT / "docs" / "protocol-vaults.md")
 SCHEMA = schemas()
 SHOWN = "/home/ana/notes"
 EXACT = {"path", "title", "vault", "target", "resolved", "kind", "verdict", "code", "line", "direction"}
@@ -30,9 +31,8 @@ UNORDERED = {"results", "vaults", "pairs", "suggestions"}
 
 
 def examples() -> Iterator[tuple[str, Any]]:
-    for found in re.finditer(
-        r'```json title="(\w+)"\n(.*?)\n```', DOCUMENT.read_text(encoding="utf-8"), re.DOTALL
-    ):
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    for found in re.finditer(r'```json title="(\w+)"\n(.*?)\n```', text, re.DOTALL):
         yield found[1], json.loads(found[2])
 
 
