@@ -17,7 +17,7 @@ from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods import Methods
 from vaultseek.daemon.team.gate import FOR_AGENTS
 from vaultseek.daemon.vaults import VaultRegistry
-from vaultseek.errors import ConfigError, Forbidden, NotFound, VaultseekError
+from vaultseek.errors import ConfigError, Forbidden, NotFound, Unavailable, VaultseekError
 from vaultseek.protocol.wire.context import ClientInfo, RequestContext
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.semantic.worker.pool import WorkerPool
@@ -214,6 +214,10 @@ async def test_the_owner_sees_everything_and_agents_do_unless_something_is_hidde
     world.hide("tag:secret")
     with pytest.raises(NotFound):
         await world.ask("note/get", note="Diary", vault="notes")
+    # What is on disk and not indexed yet may be a secret.
+    (world.root / "Alarm.md").write_text("# Alarm\nThe code is 4711. #secret\n")
+    with pytest.raises((NotFound, Unavailable)):
+        await world.ask("note/get", note="Alarm", vault="notes")
     await world.write({"Journal/Diary.md": "# Diary\nNo secret any more.\n"})
     assert (await world.ask("note/get", note="Diary", vault="notes"))["path"] == "Journal/Diary.md"
 

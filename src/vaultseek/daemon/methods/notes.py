@@ -17,7 +17,7 @@ from vaultseek.core.notes.new_links import manner_of
 from vaultseek.core.notes.related import related
 from vaultseek.core.notes.targets import problems
 from vaultseek.daemon.methods.access import VaultHandlers, about_note, find_note, graph_of, with_degraded
-from vaultseek.daemon.team.view import SeenFollower
+from vaultseek.daemon.team.view import ScopedFollower, SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages import params
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -26,7 +26,10 @@ from vaultseek.store.ledger import Ledger, NoteRow
 async def _get(follower: SeenFollower, call: params.GetParams) -> JSON:
     vault, row = follower.vault, await find_note(call.note, follower)
     lines = (call.start_line, call.end_line)
-    return await asyncio.to_thread(reading.note, row, vault.ledger, vault.options.folder, *lines)
+    answer = await asyncio.to_thread(reading.note, row, vault.ledger, vault.options.folder, *lines)
+    if isinstance(follower, ScopedFollower):
+        await asyncio.to_thread(follower.check_read, row.path)
+    return answer
 
 
 async def _related(follower: SeenFollower, call: params.RelatedParams) -> JSON:

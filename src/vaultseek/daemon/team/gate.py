@@ -13,7 +13,8 @@ from vaultseek.daemon.team.audit import AuditLog, entry_of
 from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.hidden import HIDE
 from vaultseek.daemon.team.metrics import Metrics
-from vaultseek.errors import Busy, Forbidden, VaultseekError
+from vaultseek.daemon.team.view import USED_VIEWS, ScopedFollower
+from vaultseek.errors import Busy, Forbidden, Unavailable, VaultseekError
 from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.sections import TeamSettings
 from vaultseek.store.ledger import Counts
@@ -28,6 +29,8 @@ ALLOWED = frozenset((
 """Methods for tokens. All of them only read, and reach notes through `Views` alone."""
 FOR_AGENTS = ALLOWED | {"graph/overview", "graph/path", "graph/suggest", "vault/table"}
 """Methods for the user's agents while notes are hidden from them."""
+TIMES = 3
+"""Number of times that a request of an agent is answered if notes become hidden meanwhile."""
 _SERVER_SETTINGS = {"rerank_model"}
 """Settings of a search that name something on the server."""
 
@@ -128,7 +131,16 @@ class AccessControl:
             raise Forbidden(f"{method} is not for agents while [agents] hide has something; ask the user")
         if params.get("wait"):
             raise Forbidden("an agent cannot have the disk compared; leave 'wait' out")
-        return await self._redacted(method, await handler(params, context), None)
+        for _ in range(TIMES):
+            used: list[ScopedFollower] = []
+            before = USED_VIEWS.set(used)
+            try:
+                answer = await self._redacted(method, await handler(dict(params), context), None)
+                if await asyncio.to_thread(_still_hide, used):
+                    return answer
+            finally:
+                USED_VIEWS.reset(before)
+        raise Unavailable("notes are being hidden at the moment; try again")
 
     async def _redacted(self, method: str, answer: Any, grant: Grant | None) -> Any:
         """Return an answer about vaults as far as it is about what a token or, without one, an agent sees."""
@@ -212,6 +224,10 @@ class AccessControl:
             entry |= {key: answer[key] for key in ("vault", "count", "path") if key in answer}
         query = params.get("query", params.get("text"))
         self._audit.write(entry, query if settings.audit_queries and isinstance(query, str) else None)
+
+
+def _still_hide(views: list[ScopedFollower]) -> bool:
+    return all(view.still_hides() for view in views)
 
 
 def _sees_all(grant: Grant | None, vault: str) -> bool:

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from functools import partial
+from contextvars import ContextVar
 from pathlib import Path
 
 from vaultseek.base.model import Reason
+from vaultseek.content.files.scan import file_stat
 from vaultseek.content.query.hide import Hidden
 from vaultseek.core.graph.vault_structure import VaultStructure
 from vaultseek.core.indexing.scoped_vault import ScopedVault, general
@@ -15,7 +16,7 @@ from vaultseek.daemon.team.grants import CURRENT_GRANT, Grant
 from vaultseek.daemon.team.hidden import HIDE, current_hidden, hidden_paths
 from vaultseek.daemon.vaults import VaultRegistry
 from vaultseek.errors import Forbidden, Unavailable, UsageError, VaultMissing
-from vaultseek.store.ledger import Counts
+from vaultseek.store.ledger import Counts, Ledger
 from vaultseek.store.ledger.scoped import EVERYWHERE, Folders
 
 KEPT_VIEWS = 32
@@ -26,7 +27,9 @@ class ScopedFollower:
     """A followed vault as far as the folders that may be seen, without what is hidden."""
 
     def __init__(self, follower: VaultFollower, folders: Folders, hidden: Hidden) -> None:
-        self.vault = ScopedVault(follower.vault, folders, partial(hidden_paths, hidden))
+        self._hidden = hidden
+        self._hidden_paths: frozenset[str] = frozenset()
+        self.vault = ScopedVault(follower.vault, folders, self._hide)
         self.structure = VaultStructure()
         self.completer = VaultCompleter(self.vault.ledger)
         self._follower = follower
@@ -38,6 +41,27 @@ class ScopedFollower:
         """True if this is the vault that is followed now, and nothing has changed in it."""
         return self._follower is follower and self.vault.revision == follower.vault.ledger.revision
 
+    def still_hides(self) -> bool:
+        """False if a commit since then has hidden another note."""
+        whole = self._follower.vault.ledger
+        if self.vault.revision == whole.revision or self._hidden == Hidden():
+            return True
+        return hidden_paths(self._hidden, whole) <= self._hidden_paths
+
+    def check_read(self, path: str) -> None:
+        """Raise Unavailable if the file at ``path`` has changed since it was indexed: it may be secret."""
+        vault = self._follower.vault
+        if self._hidden.filter is None or vault.options.folder is None:
+            return
+        known = vault.ledger.select("SELECT mtime_ns, size FROM notes WHERE path = ?", path)
+        stat = file_stat(vault.options.folder, path)
+        if stat is None or known != [(stat.mtime_ns, stat.size)]:
+            raise Unavailable("the note has just changed; try again in a moment")
+
+    def _hide(self, ledger: Ledger) -> frozenset[str]:
+        self._hidden_paths = hidden_paths(self._hidden, ledger)
+        return self._hidden_paths
+
     def degraded_reason(self) -> Reason | None:
         """See `VaultFollower.degraded_reason`."""
         return general(self._follower.degraded_reason())
@@ -48,6 +72,10 @@ class ScopedFollower:
 
 SeenFollower = VaultFollower | ScopedFollower
 """A followed vault as methods see it that others than the user may call: the whole, or a part of it."""
+
+
+USED_VIEWS: ContextVar[list[ScopedFollower]] = ContextVar("used_views")
+"""The views that the request being answered has used."""
 
 
 class Views:
@@ -114,6 +142,8 @@ class Views:
             if len(self._views) >= KEPT_VIEWS:
                 self._views.clear()
             self._views[key] = view
+        if (used := USED_VIEWS.get(None)) is not None:
+            used.append(view)
         return view
 
 
