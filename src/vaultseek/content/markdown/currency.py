@@ -23,8 +23,8 @@ HEAD_BLOCKS = 6
 """Number of blocks, headings apart, at the beginning of a note that may say what it is."""
 BLOCK_LINES, BLOCK_CHARS = 4, 600
 """Lines and characters of a block that are read."""
-STUB_LINES = 6
-"""Maximum number of lines of a note that only says where its text is now."""
+STUB_LINES = 4
+"""Maximum number of lines, blank ones apart, of a note that only says where its text is now."""
 NAME_CHARS = 200
 """Maximum length of the name of a note that a property names without a link."""
 STATUS_CHARS = 60
@@ -153,7 +153,7 @@ class _Reader:
                 self.status(_plain(section, note.lines).split("\n", 1)[0])
 
     def sentence(self, text: str, *, is_stub: bool) -> None:
-        """Read a sentence that about the whole note: what replaces it, or what it replaces."""
+        """Read a sentence about the whole note: what replaces it, or what it replaces."""
         if "](" not in text and "[[" not in text:
             return
         for pattern, is_successor in _SENTENCES:

@@ -162,17 +162,23 @@ class Session:
 
     async def _root(self, folder: str) -> str | None:
         if folder not in self._roots:
+            known = await self._known_vaults()
             try:
-                known = {vault["path"] for vault in (await self.ask("vault/list", None))["vaults"]}
                 answer = await self.ask("links/resolve", self.options.vault, cwd=folder, source="x", links=[])
             except VaultseekError:
                 return None
             root = str(answer["vault_path"])
             self._roots[folder] = root if f"{folder}/".startswith(f"{root}/") else None
-            if root not in known:
+            if known is not None and root not in known:
                 ended_by = f"vaultseek vault remove {shlex.quote(root)}"
                 self.warn(f"the notes of {root} are indexed from now on; `{ended_by}` ends that")
         return self._roots[folder]
+
+    async def _known_vaults(self) -> set[str] | None:
+        try:
+            return {vault["path"] for vault in (await self.ask("vault/list", None))["vaults"]}
+        except VaultseekError:  # it only decides whether a new vault is announced
+            return None
 
     # -- texts -------------------------------------------------------------------------------------------
 
