@@ -206,6 +206,12 @@ def test_a_command_that_asks_the_daemon_imports_little(module):
     assert done.stdout.strip() == "False"
 
 
+def test_an_agents_server_computes_nothing_itself():
+    program = "import sys, vaultseek.doors.mcp.server; print({'numpy', 'whoosh', 'sqlite3'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
 @pytest.mark.parametrize("options", [[], ["--json"], ["--paths"]])
 def test_a_search_in_a_process_of_its_own_imports_only_what_it_needs(tmp_path, options):
     imported = imported_by_search(tmp_path, options)

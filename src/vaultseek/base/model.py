@@ -333,3 +333,12 @@ class Chunk:
         if not inside:
             parts.append(self.text[prose_start:])
         return "\n".join(part for part in parts if part)
+
+
+LESS_CERTAIN = 0.04
+"""Certainty below which a note is one of the less certain ones, which lists fold."""
+
+
+def less_certain(certainties: Sequence[float]) -> int:
+    """Return how many notes at the end of a list are less certain; the first one never is."""
+    return sum(certainty < LESS_CERTAIN for certainty in certainties[1:])

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from semantic_here import index_here
+from vaultseek.base.model import less_certain
 from vaultseek.core.search import selection as certainty
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.core.search.selection import certainties, less_certain
+from vaultseek.core.search.selection import certainties
 from vaultseek.settings.search import SearchSettings
 
 SAMPLE = Path(__file__).parents[2] / "data" / "vault"

@@ -92,7 +92,7 @@ async def test_a_kill_fails_the_call_with_its_signal_and_the_next_one_works(work
     )
     await worker.ready()
     call = asyncio.create_task(worker.embed(["hang"]))
-    await until(lambda: worker.state.doing == "embedding 1 texts")
+    await until(lambda: worker.state.doing == "embedding 1 passage")
     os.kill(worker.state.pid, signal.SIGKILL)
     with pytest.raises(WorkerUnavailable, match="signal 9"):
         await call
@@ -113,7 +113,7 @@ async def test_a_hung_call_is_killed_and_the_next_one_works(workers: Any) -> Non
         """,
         embed_seconds=1.0,
     )
-    with pytest.raises(WorkerUnavailable, match="hung at: embedding 1 texts"):
+    with pytest.raises(WorkerUnavailable, match="hung at: embedding 1 passage"):
         await worker.embed(["hang"])
     assert (await worker.embed(["fine"])).shape == (1, 2)
 
@@ -503,7 +503,7 @@ async def test_stopping_it_at_a_text_does_not_count_against_the_text(workers: An
         await worker.start()
         await worker.ready()
         call = asyncio.create_task(worker.embed(["a text"]))
-        await until(lambda: worker.state.doing == "embedding 1 texts")
+        await until(lambda: worker.state.doing == "embedding 1 passage")
         await worker.stop()
         with pytest.raises(WorkerUnavailable):
             await call

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
-from vaultseek.base.model import JSON, Chunk
+from vaultseek.base.model import JSON, LESS_CERTAIN, Chunk, less_certain
 from vaultseek.base.text import fold_case, remove_hidden, tokens
 from vaultseek.base.when import dates, iso_time
 from vaultseek.content.markdown.split import LINE, SENTENCE
 from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.passages import passage_scores
 from vaultseek.core.search.response import Trace
-from vaultseek.core.search.selection import LESS_CERTAIN, less_certain
 from vaultseek.core.search.snippet import preview
 from vaultseek.store.ledger import Ledger, NoteRow
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from vaultseek.base import limits
-from vaultseek.base.model import JSON, Chunk, Reason
+from vaultseek.base.model import JSON, Chunk, Reason, less_certain
 from vaultseek.base.text import fold_accents, one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
@@ -15,7 +15,6 @@ from vaultseek.core.search.ranking import Candidate, Ranking
 from vaultseek.core.search.request import ParsedRequest
 from vaultseek.core.search.rerank import RerankScore
 from vaultseek.core.search.retrieve import DIRECT_LANES, Retrieval
-from vaultseek.core.search.selection import less_certain
 from vaultseek.core.search.snippet import Matcher, Preview, preview
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import NoteRow

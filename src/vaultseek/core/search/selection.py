@@ -41,8 +41,6 @@ DOUBTFUL_CERTAINTY = 0.5
 """Maximum certainty of a note that has only another word with the same stem as the query."""
 WEAK_CERTAINTY = 0.25
 """Maximum certainty of the notes of an answer that are only the closest."""
-LESS_CERTAIN = 0.04
-"""Certainty below which a note is one of the less certain ones, which lists fold."""
 _LEAST_CONFIDENCE = 0.001
 
 
@@ -157,11 +155,6 @@ def features(scores: Sequence[float], confidences: Sequence[float]) -> list[tupl
     """
     mean = sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
     return [(_logit(own), score - mean) for score, own in zip(scores, confidences, strict=True)]
-
-
-def less_certain(certainties: Sequence[float]) -> int:
-    """Return how many notes at the end of a list are less certain; the first one never is."""
-    return sum(certainty < LESS_CERTAIN for certainty in certainties[1:])
 
 
 def _certainty(logit: float, lead: float) -> float:

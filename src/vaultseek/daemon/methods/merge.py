@@ -8,8 +8,8 @@ from datetime import datetime
 from itertools import accumulate
 from operator import itemgetter
 
-from vaultseek.base.model import JSON
-from vaultseek.core.search.selection import WEAK_CERTAINTY, less_certain
+from vaultseek.base.model import JSON, less_certain
+from vaultseek.core.search.selection import WEAK_CERTAINTY
 
 _OF_A_VAULT = (
     "vault",

@@ -7,9 +7,8 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from vaultseek.base.model import JSON, STAGES
+from vaultseek.base.model import JSON, STAGES, less_certain
 from vaultseek.base.text import count
-from vaultseek.core.search.selection import less_certain
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
     Form,

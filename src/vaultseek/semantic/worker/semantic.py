@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
+from vaultseek.base.text import count
 from vaultseek.errors import WorkerUnavailable
 from vaultseek.semantic.models.catalogue import LocalModel
 from vaultseek.semantic.models.encoder import Vectors
@@ -90,7 +91,7 @@ class SemanticWorker:
         vectors = np.full((len(texts), self._supervisor.dimension), np.nan, dtype=np.float32)
         for batch in self._supervisor.poison_texts.batches(texts, limits.BATCH_TEXTS):
             header: JSON = {"texts": [texts[i] for i in batch]}
-            doing = f"embedding {len(batch)} passages"
+            doing = f"embedding {count(len(batch), 'passage')}"
             request = WorkerRequest("embed", queue, seconds, header, doing=doing)
             frame = await child.ask(request, remaining.seconds)
             rows = frame.arrays[0]
@@ -195,7 +196,7 @@ class SemanticWorker:
         seconds = remaining.seconds
         until = None if seconds is None else time.monotonic() + seconds - limits.RERANK_ANSWER_SECONDS
         header: JSON = {"query": query, "texts": list(texts), "model": model, "until": until}
-        doing = f"reranking {len(texts)} passages"
+        doing = f"reranking {count(len(texts), 'passage')}"
         request = WorkerRequest("rerank", RERANK, self._settings.store_seconds, header, doing=doing)
         scores: NDArray[np.float32] = (await child.ask(request, seconds)).arrays[0]
         return scores
