@@ -47,7 +47,7 @@ def test_the_search_opens_when_words_can_be_searched(daemon, vault, start):
         terminal.type(f"{root}\r")
         terminal.type("lettuce")
         terminal.shows("They came at night")
-        terminal.shows("semantic search was left out")
+        terminal.shows("search by meaning was left out")
         terminal.type("Esc")
         assert terminal.ended() == 0
     assert [known["path"] for known in daemon.json("vault", "list")["vaults"]] == [str(root)]

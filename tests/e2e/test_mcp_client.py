@@ -300,7 +300,7 @@ async def test_a_kind_of_search_that_does_not_answer_is_named(daemon, vault):
     async with agent(daemon, "--vault", str(root), cwd=root) as client:
         worker.suspend()
         answer = await client.call_tool("search", {"query": "pump"})
-        assert "[partial: semantic search did not take part" in answer.content[0].text
+        assert "[partial: search by meaning was left out" in answer.content[0].text
         worker.resume()
 
 

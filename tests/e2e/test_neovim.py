@@ -511,25 +511,12 @@ def test_telescope_is_used_where_it_is_installed(indexed, root):
     assert indexed.ask("type(require('telescope._extensions.vaultseek').exports.vaultseek)") == "function"
 
 
-def test_what_is_missing_in_an_answer_is_said(indexed):
-    answer = {
-        "results": [],
-        "index": {"notes": 0, "pending": 3},
-        "partial": [{"lane": "semantic", "reason": "the worker\nis starting"}],
-    }
-    notes = indexed.ask(f"require('vaultseek.say').notes(vim.json.decode([==[{json.dumps(answer)}]==]))")
-    assert "no notes yet" in notes[0]
-    assert notes[1] == "Without the semantic lane: the worker is starting"
-    assert notes[2] == "3 texts still to be embedded for search by meaning"
-
-
-def test_a_list_of_nothing_certain_says_so(indexed):
-    def notes(weak: bool) -> list[str]:
-        answer = json.dumps({"results": [{"confidence": 0.04, "lanes": {"keyword": None}}], "weak": weak})
-        return indexed.ask(f"require('vaultseek.say').notes(vim.json.decode([==[{answer}]==]))")
-
-    assert notes(weak=True) == ["No match; these are the closest notes"]
-    assert notes(weak=False) == []
+def test_the_remarks_on_an_answer_are_said(indexed):
+    remarks = [{"code": "closest", "text": "no note matches;\nthese are the closest"}]
+    answer = json.dumps({"results": [], "remarks": remarks})
+    notes = f"require('vaultseek.say').notes(vim.json.decode([==[{answer}]==]))"
+    assert indexed.ask(notes) == ["No note matches; these are the closest"]
+    assert indexed.ask("require('vaultseek.say').notes({ results = {} })") == []
 
 
 def test_less_certain_notes_show_when_the_selection_gets_there(indexed):

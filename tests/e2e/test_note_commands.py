@@ -214,7 +214,7 @@ def test_why_a_note_is_found_or_lost(daemon, vault):
     assert lost["verdict"] == "no_lane"
     assert "none of the words" in lost["reason"]
     weak = daemon.run("why", "slugs zeppelin tungsten quicksilver", "Garden", "--mode", "keyword", *here)
-    assert "no match; the results are only the closest notes" in weak.stdout.splitlines()
+    assert "no note matches; these are the closest" in weak.stdout.splitlines()
     shown = daemon.run("why", "slugs tag:drinks", "Garden", *here)
     assert (shown.returncode, "filtered: excluded by: tag drinks" in shown.stdout) == (1, True)
 

@@ -39,7 +39,7 @@ def test_an_answer_from_a_missing_vault_is_marked_partial(daemon, vault, eventua
         assert answer["index"]["state"] == "vault_missing"
         assert _partial(client, "note/related", {"note": "1.md", "vault": str(root)})
     printed = daemon.run("search", "float switch", "--vault", str(root))
-    assert "results may be incomplete" in printed.stdout + printed.stderr
+    assert "notes may be missing" in printed.stdout + printed.stderr
 
 
 def test_an_answer_from_a_paused_vault_says_so(daemon, vault):
@@ -50,13 +50,9 @@ def test_an_answer_from_a_paused_vault_says_so(daemon, vault):
         assert [part["code"] for part in of_search["partial"]] == ["paused"]
         assert _partial(client, "note/related", {"note": "Boiler.md", "vault": str(root)})
     printed = " ".join(daemon.run("search", "float switch", "--vault", str(root)).stdout.split())
-    assert (
-        f"results may be incomplete: the vault {root.name} is paused; run `vaultseek vault resume" in printed
-    )
+    assert f"notes may be missing: the vault {root.name} is paused; run `vaultseek vault resume" in printed
     read_by_agent = daemon.run("search", "float switch", "--vault", str(root), "--format", "agent").stdout
-    assert (
-        f"[partial: answered from the notes that are known: the vault {root.name} is paused]" in read_by_agent
-    )
+    assert f"[partial: notes may be missing: the vault {root.name} is paused]" in read_by_agent
     misspelt = daemon.run("links", "Boyler", "--vault", str(root)).stderr
     assert "is paused" in misspelt
     assert 'did you mean "Boiler"?' in misspelt

@@ -94,8 +94,8 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
     assert found["rows"][0]["path"] == "Books/Dune.md"
     remarks = shelf.run("table", "E-4108", "--columns", "title").stdout.splitlines()[-2:]
     assert remarks == [
+        "no note matches; these are the closest",
         "no note has E-4108 itself; what is shown is like it",
-        "no match; the rows are only the closest notes",
     ]
     assert shelf.run("table", "tag:nothing").returncode == 1
     assert shelf.run("table", "path:Dune.md", "--columns", "title").stdout == "title\nDune\n"

@@ -348,6 +348,8 @@ EMBED_SECONDS = 120.0
 """Deadline for embedding one batch."""
 QUERY_EMBED_SECONDS = 1.5
 """Deadline for the semantic lane of a search."""
+LOADING_SECONDS = 2.0
+"""Maximum time that a search waits for a model that is being loaded, as it is when the daemon has started."""
 SECOND_QUERY_SECONDS = 5.0
 """The same where the model may have to be loaded first."""
 RERANK_SECONDS = 0.7

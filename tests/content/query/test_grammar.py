@@ -196,6 +196,9 @@ def test_properties(text, expected):
         ("keel NOT mast", "keel NOT mast |", "NOT was taken as a word; write - before a term to exclude it"),
         ("(keel NOT tag:mast) sail", "keel NOT sail | tag mast", "NOT was taken as a word"),
         ("k* mast", "k* mast |", "k* ranks by k alone; a prefix has two letters or more"),
+        ("keel not mast", "keel not mast |", "not was taken as a word; write -mast to exclude mast"),
+        ("keel without the mast", "keel without the mast |", "write -mast to exclude mast"),
+        ("which keel has no mast, without sail", "which keel has no mast, without sail |", "-sail"),
     ],
 )
 def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
@@ -219,7 +222,8 @@ def test_what_does_not_fit_is_repaired_and_said(text, expected, repair):
         "OR",
         '"OR" keel',
         "keel or mast OR sail",
-        "keel not mast",
+        "why does the keel not hold",
+        "without",
         "keel NOT",
         "DO NOT ENTER",
         "ke* mast",

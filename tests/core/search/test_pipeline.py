@@ -9,6 +9,8 @@ import pytest
 
 from keyword_answers import content_of, hits_of
 from semantic_here import WorkerHere
+from vaultseek.base import limits
+from vaultseek.base.model import Reason
 from vaultseek.core.search.lanes import Evidence, score_lanes
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.ranking import rank
@@ -17,6 +19,7 @@ from vaultseek.core.search.response import Trace
 from vaultseek.core.search.retrieve import Retrieval, ask_keyword, ask_semantic, combine_lanes
 from vaultseek.core.search.selection import select_results
 from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
+from vaultseek.semantic.worker.state import WorkerState
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger.filter import filter_notes
 
@@ -26,6 +29,8 @@ NOTES = {
     "Garden.md": "---\ntags: [outside]\n---\n# Garden\n\nSlugs eat the lettuce beside the pump.",
     "Soup.md": "# Soup\n\nTomato soup with basil.",
 }
+
+LOADING = WorkerState("starting", Reason("loading", "the model is being loaded"))
 
 
 def request(query: str, **options: Any) -> SearchRequest:
@@ -89,6 +94,29 @@ def test_the_keyword_lane_alone_answers_when_meaning_cannot(opened, monkeypatch)
     assert paths(trace)[0] == "Pump.md"
     assert trace.partial["semantic"].code == "worker_unavailable"
     assert not len(trace.lanes.named("semantic").notes)
+
+
+def test_a_search_waits_for_a_model_that_is_being_loaded(opened, monkeypatch):
+    async def loaded(worker: WorkerHere, deadline: float | None = None) -> None:
+        assert deadline == limits.LOADING_SECONDS
+        monkeypatch.setattr(WorkerHere, "state", WorkerState("ready"))
+
+    monkeypatch.setattr(WorkerHere, "ready", loaded)
+    monkeypatch.setattr(WorkerHere, "state", LOADING)
+    typed = run(opened, "sump pump", typing=True)
+    assert typed.partial["semantic"].code == "loading", "the next letter comes sooner than the model"
+    assert run(opened, "sump pump").retrieval.answered == ["keyword", "semantic"]
+
+
+def test_a_search_answers_by_word_if_loading_the_model_takes_longer(opened, monkeypatch):
+    async def too_long(worker: WorkerHere, deadline: float | None = None) -> None:
+        raise WorkerUnavailable("the semantic worker is starting", "loading")
+
+    monkeypatch.setattr(WorkerHere, "ready", too_long)
+    monkeypatch.setattr(WorkerHere, "state", LOADING)
+    trace = run(opened, "sump pump")
+    assert trace.partial["semantic"].code == "loading"
+    assert paths(trace)[0] == "Pump.md"
 
 
 def test_a_damaged_keyword_index_is_reported_and_left_out(opened, monkeypatch):

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from vaultseek.doors.cli.search_page import missing_lane, page
+from vaultseek.doors.cli.search_page import page
 from vaultseek.doors.cli.terminal import Terminal, width_of
+from vaultseek.protocol.messages.remarks import with_remarks
 
 NOW = 1_700_000_000.0
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -34,7 +35,7 @@ def result(**more: Any) -> dict[str, Any]:
 
 def answer(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
     index = {"notes": 1003, "chunks": 6000, "embedded": 6000, "pending": 0, "revision": 4}
-    return {
+    found = {
         "query": "descale boiler",
         "vault": "notes",
         "mode": "hybrid",
@@ -42,8 +43,10 @@ def answer(*results: dict[str, Any], **more: Any) -> dict[str, Any]:
         "results": list(results),
         "partial": [],
         "index": index,
+        "interpreted": {},
         **more,
     }
+    return with_remarks(found, found=bool(results))
 
 
 def test_a_result_in_three_lines_and_a_footer() -> None:
@@ -149,37 +152,13 @@ def test_nothing_from_a_note_reaches_the_terminal_as_a_command() -> None:
     assert r"\x1b]0;owned\x07" in text
 
 
-def test_missing_lanes_and_pending_passages_are_reported_in_plain_words() -> None:
-    index = {"notes": 3, "chunks": 9, "embedded": 8, "pending": 1, "revision": 1}
-    found = answer(result(), partial=[{"lane": "semantic", "code": "loading", "reason": "..."}], index=index)
-    lines = page(found, Terminal(), now=NOW).splitlines()
-    assert lines[-2:] == [
-        "semantic search is still loading; keyword results only",
-        "1 passage not yet embedded for search by meaning",
+def test_what_was_left_out_stands_below_the_results() -> None:
+    partial = [{"lane": "semantic", "code": "loading", "reason": "..."}]
+    text = page(answer(result(), partial=partial), Terminal(), now=NOW)
+    assert text.splitlines()[-2:] == [
+        "1 note · 42 ms · hybrid · notes",
+        "search by meaning is not ready yet",
     ]
-
-
-@pytest.mark.parametrize(
-    ("lane", "mode", "words"),
-    [
-        ({"lane": "graph", "reason": "too slow"}, "hybrid", "graph search was left out (too slow)"),
-        (
-            {"lane": "semantic", "code": "model_unusable", "reason": "loading failed"},
-            "semantic",
-            "semantic search was left out (loading failed)",
-        ),
-        (
-            {"lane": "semantic", "code": "loading", "reason": "the model is being loaded"},
-            "hybrid",
-            "semantic search is still loading; keyword results only",
-        ),
-        ({"lane": "keyword"}, "hybrid", "keyword search was left out"),
-        ({"lane": "expansion", "reason": "paused"}, "hybrid", "expansion was left out (paused)"),
-        ({"lane": "keyword", "vault": "work"}, "hybrid", "work: keyword search was left out"),
-    ],
-)
-def test_why_a_lane_is_missing(lane: Any, mode: str, words: str) -> None:
-    assert missing_lane(lane, mode) == words
 
 
 def test_nothing_found_is_one_friendly_line() -> None:
@@ -188,7 +167,7 @@ def test_nothing_found_is_one_friendly_line() -> None:
     assert "--mode hybrid" in page(answer(mode="keyword"), Terminal(screen=False), now=NOW)
     near = {"path": "Bread.md", "confidence": 0.04}
     assert page(answer(query="flux capacitor", nearest=near), Terminal(screen=False), now=NOW) == (
-        "No match for flux capacitor in 1,003 notes; the nearest is Bread.md, but it is not close."
+        "No match for flux capacitor in 1,003 notes; the closest is Bread.md."
     )
     empty = {"notes": 0, "chunks": 0, "embedded": 0, "pending": 0, "revision": 0}
     assert page(answer(index=empty), Terminal(screen=False), now=NOW) == (
@@ -212,14 +191,6 @@ def test_the_first_search_of_a_vault_says_how_far_it_is_read() -> None:
     )
     text = page(answer(result(), partial=reading), Terminal(screen=False), now=NOW)
     assert f"{reason}: there may be more" in text
-
-
-def test_texts_that_cannot_be_embedded_say_why() -> None:
-    index = {"notes": 9, "pending": 9, "state": "ready", "reason": "passages cannot be embedded: no room"}
-    text = page(answer(result(), index=index), Terminal(screen=False), now=NOW)
-    assert text.endswith(
-        "9 passages not yet embedded for search by meaning (passages cannot be embedded: no room)"
-    )
 
 
 def test_explain_shows_each_lane_with_what_it_added() -> None:
@@ -283,9 +254,9 @@ def test_an_answer_with_the_least_that_can_be_in_it() -> None:
 def test_a_list_of_nothing_certain_says_so_above_it() -> None:
     far = result(lanes={"semantic": {"rank": 1, "score": 0.2}}, certainty=0.04)
     lines = page(answer(far, weak=True), Terminal(width=70), now=NOW).splitlines()
-    assert lines[:2] == ["No match. The closest notes:", ""]
+    assert lines[:2] == ["no note matches; these are the closest", ""]
     assert lines[2].endswith(" ▍·······   4%")
-    assert "No match" not in page(answer(far, weak=False), Terminal(width=200), now=NOW)
+    assert "no note matches" not in page(answer(far, weak=False), Terminal(width=200), now=NOW)
 
 
 def test_the_bar_shows_how_certain_a_result_is() -> None:

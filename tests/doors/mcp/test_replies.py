@@ -13,6 +13,7 @@ from vaultseek.doors.mcp import answers, lists
 from vaultseek.doors.mcp.passages import passages
 from vaultseek.doors.mcp.reply import WARNING, Form, Reply
 from vaultseek.doors.mcp.results import evidence, results
+from vaultseek.protocol.messages.remarks import with_remarks
 
 LINES = st.lists(st.text(max_size=60).map(lambda text: "".join(text.splitlines())), min_size=1, max_size=60)
 FORMS = st.builds(Form, st.integers(AGENT_TOKENS_LEAST, AGENT_TOKENS), st.booleans())
@@ -27,13 +28,14 @@ def result(path: str = "Pump.md", preview: str = "The pump.", **more):
 
 
 def search(*results, partial=(), pending=0):
-    return {
+    answer = {
         "vault": "notes",
         "results": list(results),
         "partial": list(partial),
-        "index": {"pending": pending, "revision": 7},
+        "index": {"notes": 3, "pending": pending, "revision": 7},
         "interpreted": {"notes": []},
     }
+    return with_remarks(answer, found=bool(results))
 
 
 def note(lines: list[str], start: int = 1, path: str = "a.md"):
@@ -333,6 +335,7 @@ def test_filters_alone_list_notes_without_scores_and_misread_operators_are_noted
     listing = {
         **search(result(line=3)),
         "interpreted": {"rank_text": "", "notes": ["[n:>x] was taken as text"]},
+        "remarks": [{"code": "query", "text": "[n:>x] was taken as text"}],
     }
     reply = results({**listing, "total": 41}, LARGE)
     assert "score" not in reply.structured["results"][0]
@@ -341,15 +344,15 @@ def test_filters_alone_list_notes_without_scores_and_misread_operators_are_noted
 
 
 def test_without_results_the_nearest_note_is_mentioned():
-    empty = {**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}
+    empty = with_remarks({**search(), "nearest": {"path": "Bread.md", "confidence": 0.04}}, found=False)
     reply = results(empty, LARGE)
     assert reply.structured["results"] == []
-    assert "nothing found; Bread.md comes nearest, but not near" in reply.text
+    assert "[note: no note matches; the closest is Bread.md]" in reply.text
 
 
 def test_a_vault_without_notes_is_said_to_have_none():
-    empty = {**search(), "index": {"notes": 0}}
-    context = {"vault": "notes", "index": {"notes": 0}, "text": "", "passages": [], "left_out": []}
+    empty = with_remarks({**search(), "index": {"notes": 0}}, found=False)
+    context = {**empty, "text": "", "passages": [], "left_out": []}
     for reply in (results(empty, LARGE), evidence(context)):
         assert reply.text.endswith("[note: the vault has no notes yet]")
 

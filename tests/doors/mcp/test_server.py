@@ -12,6 +12,7 @@ from vaultseek.base import limits
 from vaultseek.doors.mcp.reply import WARNING
 from vaultseek.doors.mcp.server import Place, note_uri, server
 from vaultseek.errors import Busy, NotFound, VaultMissing
+from vaultseek.protocol.messages.remarks import with_remarks
 
 NAMES = ["Pump", "Pumpkin"]
 PATHS = [f"{n}.md" for n in range(25)]
@@ -34,8 +35,8 @@ def search(*paths: str, partial=(), pending=0, revision=7, **more):
         }
         for path in paths
     ]
-    index = {"pending": pending, "revision": revision}
-    return {
+    index = {"notes": 3, "pending": pending, "revision": revision}
+    answer = {
         "vault": "notes",
         "results": results,
         "partial": list(partial),
@@ -43,6 +44,7 @@ def search(*paths: str, partial=(), pending=0, revision=7, **more):
         "interpreted": {},
         **more,
     }
+    return with_remarks(answer, found=bool(results))
 
 
 @asynccontextmanager
@@ -59,13 +61,13 @@ def text_of(answer) -> str:
 @pytest.mark.parametrize("structured", [False, True])
 async def test_partial_lanes_and_pending_texts_are_reported(structured):
     async def ask(method, params):
-        partial = [{"lane": "semantic", "reason": "the model is loading; see `vaultseek status`"}]
+        partial = [{"lane": "semantic", "code": "failing", "reason": "it crashed; see `vaultseek status`"}]
         return search("Pump.md", partial=partial, pending=12)
 
     async with client(ask, structured=structured) as agent:
         answer = await agent.call_tool("search", {"query": "pump"})
-    assert "[partial: semantic search did not take part: the model is loading]" in text_of(answer)
-    assert "[indexing: 12 passages are not yet searched by meaning]" in text_of(answer)
+    assert "[partial: search by meaning was left out: it crashed]" in text_of(answer)
+    assert "[partial: search by meaning is not ready yet: 12 passages left]" in text_of(answer)
     if structured:
         assert answer.structured_content["partial"][0]["lane"] == "semantic"
         assert answer.structured_content["pending"] == 12

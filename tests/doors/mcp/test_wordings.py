@@ -13,7 +13,13 @@ def answer(certainty: float, *paths: str):
         {"path": path, "score": 1 / rank, "certainty": certainty / rank, "preview": f"{path} {certainty}"}
         for rank, path in enumerate(paths, start=1)
     ]
-    return {"vault": "notes", "results": results, "partial": [], "interpreted": {"notes": ["n"]}}
+    return {
+        "vault": "notes",
+        "results": results,
+        "partial": [],
+        "interpreted": {"notes": ["n"]},
+        "index": {"notes": 3},
+    }
 
 
 def paths(merged):

@@ -62,8 +62,8 @@ function M.show_places(title, to_quickfix, none)
     if #list == 0 then
       return say.info(none or table.concat(say.notes(answer), "; "))
     end
-    for _, lane in ipairs(answer.partial or {}) do
-      say.warn(say.missing(lane))
+    for _, note in ipairs(say.notes(answer)) do
+      say.warn(note)
     end
     if to_quickfix then
       return places.quickfix(list, title)

@@ -75,6 +75,12 @@ export interface Interpreted {
 	notes: string[];
 }
 
+/** What a person should know of an answer besides its results. */
+export interface Remark {
+	code: string;
+	text: string;
+}
+
 export interface Search extends OfVault {
 	query: string;
 	search_method: string;
@@ -85,8 +91,7 @@ export interface Search extends OfVault {
 	partial: MissingLane[];
 	index: IndexNow;
 	interpreted: Interpreted;
-	/** True if none of the best notes has many of the query's words or is near to it in meaning. */
-	weak?: boolean;
+	remarks?: Remark[];
 	/** How many results at the end are hardly right. */
 	less_certain: number;
 	nearest?: { path: string; confidence: number } | null;
@@ -123,6 +128,7 @@ export interface Related extends OfVault {
 	title: string;
 	results: RelatedNote[];
 	partial: MissingLane[];
+	remarks?: Remark[];
 }
 
 /** A line of another note that mentions a note by `name` without a link. */

@@ -7,6 +7,7 @@ import type { OfVault, Related, Search, Suggestions, Unlinked } from "../daemon/
 import { Latest } from "../latest";
 import { noteInSight, selectedText } from "../notes/editing";
 import { drawProblem } from "../problem";
+import { remarksOn } from "../search/live-search";
 import { makeDraggable } from "../search/result-list";
 import { paneFor } from "../search/search-window";
 import { shown } from "../text";
@@ -171,7 +172,7 @@ export class RelatedPane extends ItemView {
 			this.context.ask("graph/suggest", { note, limit }, signal).catch(() => null), // the rest does without
 		]);
 		return () => {
-			this.drawHead(`Related to ${shown(related.title)}`, related.partial.map((lane) => lane.reason));
+			this.drawHead(`Related to ${shown(related.title)}`, remarksOn(related));
 			this.drawRows(
 				related,
 				related.results.map((each) => ({ ...each, reasons: reasonsOf(each) })),
@@ -200,7 +201,7 @@ export class RelatedPane extends ItemView {
 		const found: Search = await this.context.ask("search", { query: text, plain: true, limit }, signal);
 		const others = found.results.filter((each) => this.context.notes.file(found.vault_path, each.path) !== file);
 		return () => {
-			this.drawHead("Related to the selection", found.partial.map((lane) => lane.reason));
+			this.drawHead("Related to the selection", remarksOn(found));
 			this.contentEl.createDiv({ cls: "vaultseek-selection", text: shown(text), attr: { dir: "auto" } });
 			this.drawRows(
 				found,

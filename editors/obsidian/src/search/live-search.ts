@@ -1,7 +1,7 @@
 /** A search that follows a text field: each letter supersedes the search before. */
 
 import type { Context } from "../context";
-import type { Interpreted, MissingLane, Note, Result, Search } from "../daemon/protocol";
+import type { Interpreted, Note, Related, Result, Search } from "../daemon/protocol";
 import { Latest } from "../latest";
 import { count, shown } from "../text";
 
@@ -110,26 +110,8 @@ function summary(answer: Search, many: number, noun: string): string {
 }
 
 /** Return what the user should know of an answer besides its results. */
-export function remarksOn(answer: Search): string[] {
-	const remarks = answer.partial.map(missing);
-	if (answer.index.pending > 0 && remarks.length === 0) {
-		remarks.push(`Still indexing: ${count(answer.index.pending, "text")} left.`);
-	}
-	if (answer.weak && answer.results.length > 0) {
-		remarks.push("No note matches well; these are the nearest.");
-	}
-	return [...remarks, ...answer.interpreted.notes.map((note) => `${capital(shown(note))}.`)];
-}
-
-const LANE_NAMES: Record<string, string> = {
-	keyword: "Without the search by word",
-	semantic: "Without the search by meaning",
-	graph: "Without links",
-	vault: "Notes may be missing",
-};
-
-function missing(lane: MissingLane): string {
-	return `${LANE_NAMES[lane.lane] ?? `Without ${lane.lane}`}: ${shown(lane.reason)}.`;
+export function remarksOn(answer: Search | Related): string[] {
+	return (answer.remarks ?? []).map((remark) => `${capital(shown(remark.text))}.`);
 }
 
 function capital(text: string): string {

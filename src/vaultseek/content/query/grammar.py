@@ -29,6 +29,14 @@ from vaultseek.content.query.syntax import parse_tree
 from vaultseek.content.query.tree import Condition, Node, Phrase, Word, required_filter, required_leaves
 from vaultseek.errors import BadQuery
 
+_NEGATIONS = frozenset({"without", "except", "excluding", "ohne"})
+_NEGATIONS_OUTSIDE_QUESTIONS = frozenset({"not", "no"})
+_QUESTION_WORDS = frozenset(
+    {"are", "can", "could", "did", "do", "does", "has", "have", "how", "is", "should", "was", "were", "what"}
+    | {"when", "where", "which", "who", "why", "will"}
+)
+_ARTICLES = frozenset({"a", "an", "the", "any", "ein", "eine", "einen"})
+
 
 @dataclass(frozen=True, slots=True)
 class Query:
@@ -91,7 +99,7 @@ def parse_query(
         rank_text=" ".join(_rank_words(required)),
         filter=condition,
         phrases=tuple(dict.fromkeys(leaf.text for leaf in required if isinstance(leaf, Phrase))),
-        notes=notes,
+        notes=(*notes, *_negations([leaf.text for leaf in required if isinstance(leaf, Word)])),
         doubtful=doubtful,
         reads_time=reads_time,
     )
@@ -106,6 +114,17 @@ def _rank_words(required: Sequence[Node]) -> Iterator[str]:
                 yield text
             case Condition(condition):
                 yield from texts_of(condition)
+
+
+def _negations(words: Sequence[str]) -> Iterator[str]:
+    """Yield a remark on each word that seems to exclude the next one; neither words nor meaning do."""
+    folded = ["" if word == "NOT" else word.casefold().strip(".,;:!?") for word in words]
+    is_question = bool(folded) and (folded[0] in _QUESTION_WORDS or words[-1].endswith("?"))
+    excluding = _NEGATIONS if is_question else _NEGATIONS | _NEGATIONS_OUTSIDE_QUESTIONS
+    for place, word in enumerate(folded):
+        excluded = next((after for after in folded[place + 1 :] if after not in _ARTICLES), "")
+        if word in excluding and excluded:
+            yield f"{word} was taken as a word; write -{excluded} to exclude {excluded}"
 
 
 def plain_query(text: str) -> Query:

@@ -142,6 +142,7 @@ class OpenVault:
         self.semantic_reason, self.lag_reason = spaces.reason, spaces.lag_reason
         self.unsupported_language_reason = spaces.unsupported_language_reason
         self.ask_semantic, self.note_vectors = spaces.ask, spaces.note_vectors
+        self.wait_until_loaded = spaces.wait_until_loaded
         self.concepts = concepts
         self.activity = Activity()
         self.engine = engine

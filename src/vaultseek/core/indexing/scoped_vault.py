@@ -69,6 +69,7 @@ class ScopedVault:
         self.name, self.options = vault.name, vault.options
         self.rebuild_keyword_index, self.rerank = vault.rebuild_keyword_index, vault.rerank
         self.unsupported_language_reason = vault.unsupported_language_reason
+        self.wait_until_loaded = vault.wait_until_loaded
         self._vault = vault
         self._graph: Graph | None = None
 

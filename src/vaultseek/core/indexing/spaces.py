@@ -10,19 +10,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
-from vaultseek.base.limits import QUERY_EMBED_SECONDS, SECOND_QUERY_SECONDS
+from vaultseek.base.limits import LOADING_SECONDS, QUERY_EMBED_SECONDS, SECOND_QUERY_SECONDS
 from vaultseek.base.model import JSON, Reason
 from vaultseek.base.text import fold_accents
 from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, folded_stop_words
 from vaultseek.core.indexing.embed import Embedding
 from vaultseek.core.indexing.second_space import SecondSpace
-from vaultseek.errors import IndexDamaged
+from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.choice import VaultModels
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer, SemanticWorker
@@ -49,6 +50,8 @@ class Patience:
     query_seconds: float = QUERY_EMBED_SECONDS
     second_seconds: float = SECOND_QUERY_SECONDS
     """The same for the model of the second space, which may have to be loaded."""
+    loading_seconds: float = LOADING_SECONDS
+    """The same for a model that is being loaded."""
     rerank_seconds: float | None = None
     """None: the time in the search settings."""
     complete: bool = False
@@ -136,6 +139,12 @@ class EmbeddingSpaces:
         if not counts.chunks or counts.pending < counts.notes + counts.chunks:
             return None
         return Reason("not_embedded", "no passage is embedded yet")
+
+    async def wait_until_loaded(self) -> None:
+        """Wait for the model if it is being loaded, no longer than a search does."""
+        if self._worker.state.status == "starting":
+            with suppress(WorkerUnavailable):
+                await self._worker.ready(self._patience.loading_seconds)
 
     async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the nearest passages and notes, of the ``allowed`` notes only unless that is None.

@@ -125,6 +125,8 @@ async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: Se
     """
     if not wants_semantic(parsed):
         return Retrieval()
+    if not parsed.request.typing:
+        await vault.wait_until_loaded()
     text = parsed.query.rank_text
     reason, unread = vault.semantic_reason(text), vault.unsupported_language_reason(text)
     if reason is None and parsed.request.mode != "semantic":

@@ -20,6 +20,7 @@ from vaultseek.daemon.methods.access import VaultHandlers, about_note, find_note
 from vaultseek.daemon.team.view import ScopedFollower, SeenFollower
 from vaultseek.errors import UsageError
 from vaultseek.protocol.messages import params
+from vaultseek.protocol.messages.remarks import with_remarks
 from vaultseek.store.ledger import Ledger, NoteRow
 
 
@@ -36,7 +37,8 @@ async def _related(follower: SeenFollower, call: params.RelatedParams) -> JSON:
     row = await find_note(call.note, follower)
     degraded = follower.degraded_reason()
     answer = await related(row, follower.vault, call.limit)
-    return about_note(row, with_degraded(answer, degraded))
+    answer = with_remarks(with_degraded(answer, degraded), found=bool(answer["results"]))
+    return about_note(row, answer)
 
 
 async def _links(

@@ -50,6 +50,7 @@ from vaultseek.protocol.messages.params import (
     StaleParams,
     WhyParams,
 )
+from vaultseek.protocol.messages.remarks import with_remarks
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.model import Settings
@@ -111,7 +112,7 @@ class SearchMethods:
             for name, error in zip(vaults, answers, strict=True)
             if isinstance(error, Unavailable)
         ]
-        return merged
+        return with_remarks(merged, found=bool(merged["results"]))
 
     async def _answer_or_fail(
         self,
@@ -166,7 +167,8 @@ class SearchMethods:
             notes += await asyncio.to_thread(
                 lambda: list(unknown_names(parsed.query.filter, follower.completer))
             )
-        return about_vault(follower.vault, _with_aliases(answer))
+        answer = with_remarks(_with_aliases(answer), found=bool(answer["results"]))
+        return about_vault(follower.vault, answer)
 
     def _turn(self, parsed: ParsedRequest) -> AbstractAsyncContextManager[None]:
         turns = self._turns if parsed.query.filter is None else self._filter_turns
@@ -183,6 +185,7 @@ class SearchMethods:
             trace = await Searcher(follower.vault).run(parsed)
             packed = await asyncio.to_thread(pack_context, trace, follower.vault.ledger, call.tokens)
         answer = with_degraded({**head(trace), **packed}, follower.degraded_reason())
+        answer = with_remarks(answer, found=bool(answer["passages"]))
         return about_vault(follower.vault, {**answer, "query": call.query})
 
     async def why(self, call: WhyParams, context: RequestContext) -> JSON:
@@ -190,6 +193,7 @@ class SearchMethods:
         follower = await self._find(call)
         row = await find_note(call.note, follower)
         answer = await why(row, self._request(call, explain=True), follower.vault)
+        answer = with_remarks(answer, found=True)
         return about_vault(follower.vault, about_note(row, answer))
 
     def _request(self, call: Query, *, explain: bool = False, brief: bool = False) -> SearchRequest:

@@ -23,6 +23,7 @@ from vaultseek.daemon.methods.access import (
 from vaultseek.daemon.team.view import SeenFollower
 from vaultseek.errors import NotFound, Unavailable, UsageError
 from vaultseek.protocol.messages.params import TableParams
+from vaultseek.protocol.messages.remarks import with_remarks
 from vaultseek.protocol.wire.context import RequestContext
 from vaultseek.settings.model import Settings
 from vaultseek.store.ledger.filter import filter_notes
@@ -111,9 +112,8 @@ class TableMethods:
         else:
             trace = await Searcher(vault).run(parsed)
             ids = [candidate.about.id for candidate in trace.results]
-            remarks += head(trace)["interpreted"]["notes"]
-            remarks += ["no match; the rows are only the closest notes"] if trace.weak else []
-            remarks += [f"{lane} search did not take part: {why.text}" for lane, why in trace.partial.items()]
+            remarked = with_remarks(head(trace), found=bool(ids))["remarks"]
+            remarks += [remark["text"] for remark in remarked]
         return await _in_thread(
             table_of_notes,
             ids,

@@ -78,19 +78,9 @@ def print_paths(answer: JSON, key: str = "results") -> None:
 
 
 def print_remarks(answer: JSON) -> None:
-    """Print remarks on a query, and what was left out of its answer, on standard error.
-
-    There they do not mix with results for programs.
-    """
-    for remark in (answer.get("interpreted") or {}).get("notes") or ():
-        print_error(str(remark))
-    if answer.get("weak") or answer.get("partial"):
-        from vaultseek.doors.cli.search_page import CLOSEST, is_weak, missing_lane
-
-        if is_weak(answer):
-            print_error(CLOSEST)
-        for lane in answer.get("partial") or ():
-            print_error(missing_lane(lane, answer.get("mode")))
+    """Print the remarks on an answer on standard error, where they do not mix with results for programs."""
+    for remark in answer.get("remarks") or ():
+        print_error(str(remark["text"]))
 
 
 def print_places(answer: JSON) -> None:

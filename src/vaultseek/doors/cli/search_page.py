@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     Spans = Sequence[Sequence[int]]
 
 PREVIEW_LINES = 3
-CLOSEST = "no match; the results are only the closest notes"
-"""Remark on a weak answer where no list stands below it."""
-
 _INDENT = 4
 _SCORE_COLUMNS = 14
 _RANKING_KEYS = ("profile", "weights", "candidates_per_lane")
@@ -39,19 +36,15 @@ _STEPS = (
 def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False, folds: bool = False) -> str:
     """Return the results, each with title, place and passage.
 
-    Remarks on the query stand above them, lanes that were left out below.
+    Remarks on the query stand above them, and remarks on what was left out below.
 
-    The bar of a result shows its certainty; a line above the list says if none is certain. With ``folds``,
+    The bar of a result shows its certainty. With ``folds``,
     the less certain notes at its end are only counted.
     """
-    lines: list[str] = []
     scored = not is_listing(answer)
-    for remark in (answer.get("interpreted") or {}).get("notes") or ():
-        lines += terminal.wrapped(terminal.paint(clean(remark), "yellow"))
+    lines = [*remark_lines(answer, terminal, "closest", "query")]
     if lines and answer.get("results"):
         lines.append("")
-    if is_weak(answer):
-        lines += [terminal.paint("No match. The closest notes:", "yellow"), ""]
     folded = int(answer.get("less_certain") or 0) if folds else 0
     results = answer.get("results") or []
     for result in results[: len(results) - folded]:
@@ -67,28 +60,11 @@ def page(answer: JSON, terminal: Terminal, *, now: float, explain: bool = False,
     return "\n".join(lines)
 
 
-def missing_lane(lane: JSON, mode: object) -> str:
-    """Return a remark on a lane that was left out of the search, with the reason."""
-    from vaultseek.base.model import STAGES  # only here: it takes longer to import than all the rest
-
-    name, reason = clean(lane.get("lane") or "one"), clean(lane.get("reason") or "")
-    if vault := lane.get("vault"):
-        return f"{clean(vault)}: {missing_lane({**lane, 'vault': None}, mode)}"
-    if lane.get("code") == "being_read":
-        return f"{reason}: there may be more"
-    if name == "vault":
-        return f"results may be incomplete: {reason}"
-    part = name if name in STAGES else f"{name} search"
-    if lane.get("code") == "loading":
-        remark = f"{part} is still loading"
-    else:
-        remark = f"{part} was left out" + (f" ({reason})" if reason else "")
-    return remark + ("; keyword results only" if name == "semantic" and mode != "semantic" else "")
-
-
-def is_weak(answer: JSON) -> bool:
-    """True if none of the best notes, shown or not, has many of the query's words or is near in meaning."""
-    return bool(answer.get("results") and answer.get("weak"))
+def remark_lines(answer: JSON, terminal: Terminal, *codes: str) -> Iterator[str]:
+    """Yield the remarks of these codes on an answer."""
+    for remark in answer.get("remarks") or ():
+        if remark["code"] in codes:
+            yield from terminal.wrapped(terminal.paint(clean(remark["text"]), "yellow"))
 
 
 def is_listing(answer: JSON) -> bool:
@@ -181,19 +157,7 @@ def _footer(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield terminal.paint(_figures(answer), "dim")
     else:
         yield from terminal.wrapped(no_match(answer, terminal))
-    remarks = [
-        missing_lane(lane, answer.get("mode"))
-        for lane in answer.get("partial") or ()
-        if answer.get("results") or lane.get("code") != "being_read"
-    ]
-    pending = _index(answer, "pending")
-    if pending:
-        index = answer["index"]
-        reason = clean(index.get("reason") or "") if index.get("state") == "ready" else ""
-        remark = f"{count(pending, 'passage')} not yet embedded for search by meaning"
-        remarks.append(remark + (f" ({reason})" if reason else ""))
-    for remark in remarks:
-        yield from terminal.wrapped(terminal.paint(remark, "yellow"))
+    yield from remark_lines(answer, terminal, "incomplete", "waiting")
 
 
 def _figures(answer: JSON) -> str:
@@ -236,7 +200,7 @@ _LISTED = (("tag", "tags"), ("property", "properties"))
 
 def _advice(answer: JSON) -> str:
     if nearest := answer.get("nearest"):
-        return f"the nearest is {clean(nearest['path'])}, but it is not close"
+        return f"the closest is {clean(nearest['path'])}"
     interpreted = answer.get("interpreted") or {}
     filters = interpreted.get("filters") or ()
     if filters and len(filters) == len(interpreted.get("phrases") or ()):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from vaultseek.base.model import JSON, STAGES, less_certain
+from vaultseek.base.model import JSON, less_certain
 from vaultseek.base.text import count
 from vaultseek.doors.mcp.reply import (
     AGENT_NAMES,
@@ -21,6 +21,7 @@ from vaultseek.doors.mcp.reply import (
     without_commands,
 )
 from vaultseek.errors import UsageError
+from vaultseek.protocol.messages.remarks import with_remarks
 
 NextPage = Callable[[int], str | None]
 """A function from the number of results shown to the cursor of those after them, None if there are none."""
@@ -45,8 +46,7 @@ def results(
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
     if "index" in answer:
         head["pending"] = answer["index"].get("pending", 0)
-    if notes := _notes(answer):
-        head["notes"] = notes
+    head["remarks"] = _remarks(answer)
 
     total = f" of {answer['total']}" if answer.get("total") else ""
     start = f", from number {offset + 1}" if offset else ""
@@ -61,7 +61,7 @@ def results(
             cut["next_cursor"] = cursor
         title = f"{count(number, 'result')}{total} in {where}{start}"
         body = [text for item in items[:number] for text in _result_lines(item)]
-        remarks = _remarks(head)
+        remarks = _remark_lines(head)
         if cursor:
             remarks.append(f'[{"more" if omitted else rest}: search again with cursor="{cursor}"]')
         elif omitted:
@@ -74,8 +74,7 @@ def results(
 def evidence(answer: JSON) -> Reply:
     """Format the answer to ``search/context``, which fits its budget."""
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
-    if notes := _notes({**answer, "results": answer["passages"], "weak": False}):
-        head["notes"] = notes
+    head["remarks"] = _remarks(answer)
     left_out = [{**each, "path": line(each["path"])} for each in answer["left_out"]]
     content: JSON = {
         "text": answer["text"],
@@ -85,18 +84,19 @@ def evidence(answer: JSON) -> Reply:
     }
     title = f"{count(len(answer['passages']), 'passage')} in vault {head['vault']!r}"
     body = answer["text"].split("\n") if answer["passages"] else []
-    return Reply(title, body, _remarks(head), {**head, **content})
+    return Reply(title, body, _remark_lines(head), {**head, **content})
 
 
-def _notes(answer: JSON) -> list[str]:
-    notes = [line(note) for note in (answer.get("interpreted") or {}).get("notes") or ()]
-    if answer.get("weak") and answer.get("results"):
-        notes.append("no match; these come nearest in meaning, but not near")
-    if (answer.get("index") or {}).get("notes") == 0:
-        notes.append("the vault has no notes yet")
-    if nearest := answer.get("nearest"):
-        notes.append(f"nothing found; {line(nearest['path'])} comes nearest, but not near")
-    return notes
+def _remarks(answer: JSON) -> list[JSON]:
+    return [
+        {**remark, "text": without_commands(line(remark["text"]))} for remark in answer.get("remarks") or ()
+    ]
+
+
+def _remark_lines(head: JSON) -> list[str]:
+    """Return the remarks as lines; those on what was not searched are told apart from the others."""
+    kinds = {"incomplete": "partial", "waiting": "partial"}
+    return [f"[{kinds.get(remark['code'], 'note')}: {remark['text']}]" for remark in head["remarks"]]
 
 
 def _partial(answer: JSON) -> list[JSON]:
@@ -108,21 +108,6 @@ def _partial(answer: JSON) -> list[JSON]:
         }
         for lane in answer.get("partial") or ()
     ]
-
-
-def _remarks(head: JSON) -> list[str]:
-    remarks = [f"[note: {note}]" for note in head.get("notes", ())]
-    for lane in head["partial"]:
-        reason = lane["reason"] or "unknown why"
-        if lane["lane"] == "vault":
-            remarks.append(f"[partial: answered from the notes that are known: {reason}]")
-        else:
-            part = lane["lane"] if lane["lane"] in STAGES else f"{lane['lane']} search"
-            remarks.append(f"[partial: {part} did not take part: {reason}]")
-    if head.get("pending"):
-        passages = count(head["pending"], "passage is", "passages are")
-        remarks.append(f"[indexing: {passages} not yet searched by meaning]")
-    return remarks
 
 
 def _result(result: JSON, *, scored: bool) -> JSON:
@@ -273,4 +258,4 @@ def merge_wordings(answers: Sequence[JSON]) -> JSON:
     }
     if results:
         merged.pop("nearest", None)
-    return merged
+    return with_remarks(merged, found=bool(results))

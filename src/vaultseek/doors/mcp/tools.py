@@ -6,7 +6,7 @@ Their names, docstrings and parameters are part of every prompt, so these are sh
 import asyncio
 import json
 from contextlib import suppress
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
@@ -337,5 +337,4 @@ class Tools:
 
 
 def _add_remark(answer: JSON, remark: str) -> None:
-    interpreted: dict[str, Any] = answer.get("interpreted") or {}
-    answer["interpreted"] = {**interpreted, "notes": [*(interpreted.get("notes") or ()), remark]}
+    answer["remarks"] = [*answer["remarks"], {"code": "query", "text": remark}]

@@ -75,6 +75,14 @@ class Lane(Answer):
     reason: str
 
 
+class Remark(Answer):
+    """A sentence that a person should read beside the results; every door shows it."""
+
+    code: Literal["no_match", "closest", "query", "incomplete", "waiting"]
+    text: str
+    """It begins with a small letter and has no full stop."""
+
+
 class Index(Answer):
     """Counts of the index."""
 
@@ -301,6 +309,7 @@ class Search(VaultSearch):
     mode: str
     results: list[FullResult]
     interpreted: Interpreted
+    remarks: list[Remark]
     explain: NotRequired[dict[str, Any] | None]
     """With ``explain``."""
 
@@ -323,6 +332,7 @@ class SearchAll(Summary):
     results: list[FullResultOfVault]
     partial: list[LaneOfVault]
     interpreted: Interpreted
+    remarks: list[Remark]
     vaults: list[VaultSearch]
 
 
@@ -364,6 +374,7 @@ class Context(OfVault):
     weak: bool
     index: IndexNow
     interpreted: Interpreted
+    remarks: list[Remark]
     nearest: NotRequired[Nearest | None]
 
 
@@ -454,6 +465,7 @@ class Related(OfNote):
 
     results: list[RelatedNote]
     partial: list[Lane]
+    remarks: list[Remark]
 
 
 class Link(Answer):

@@ -301,31 +301,19 @@ def test_a_vault_that_is_a_path_is_made_absolute_and_a_word_is_left(run: Run, tm
     assert given == [str(tmp_path / "sub"), "sub", str(tmp_path / "gone/away")]
 
 
-def test_what_was_not_understood_is_said_beside_paths_and_places(run: Run) -> None:
-    notes = {"notes": ["before:x was left out; expected a date"]}
+def test_remarks_are_said_beside_paths_and_places(run: Run) -> None:
+    remarks = [
+        {"code": "closest", "text": "no note matches; these are the closest"},
+        {"code": "query", "text": "before:x was left out; expected a date"},
+    ]
     for arguments in (["--paths"], ["--format", "vimgrep"]):
-        daemon = FakeDaemon(search={"results": [{"path": "a.md"}], "interpreted": notes})
-        _, out, err = run(daemon, "search", "before:x", *arguments)
-        assert out.startswith("a.md")
-        assert err == "vaultseek: before:x was left out; expected a date\n"
-
-
-def test_a_weak_answer_is_called_one_beside_paths_and_places(run: Run) -> None:
-    for arguments in (["--paths"], ["--format", "vimgrep"]):
-        daemon = FakeDaemon(search={"results": [{"path": "a.md"}], "weak": True})
-        code, out, err = run(daemon, "search", "zeppelin", *arguments)
+        daemon = FakeDaemon(search={"results": [{"path": "a.md"}], "remarks": remarks})
+        code, out, err = run(daemon, "search", "before:x", *arguments)
         assert (code, out[:4]) == (0, "a.md")
-        assert err == "vaultseek: no match; the results are only the closest notes\n"
-
-
-def test_an_index_that_is_not_read_yet_is_said_beside_paths_and_places(run: Run) -> None:
-    reason = "still reading, 75 of 1,100 notes"
-    partial = [{"lane": "vault", "code": "being_read", "reason": reason}]
-    for arguments in (["--paths"], ["--format", "vimgrep"]):
-        code, out, err = run(
-            FakeDaemon(search={"results": [], "partial": partial}), "search", "x", *arguments
+        assert err == (
+            "vaultseek: no note matches; these are the closest\n"
+            "vaultseek: before:x was left out; expected a date\n"
         )
-        assert (code, out, err) == (1, "", f"vaultseek: {reason}: there may be more\n")
 
 
 def test_notes_of_one_name_are_told_apart_in_completions(run: Run) -> None:

@@ -33,18 +33,13 @@ def test_every_row_is_as_wide_as_the_list_and_harmless(title, path, columns):
     assert not any(acts_on_terminal(character) for character in text)
 
 
-def test_the_remarks_say_what_was_found_and_what_is_missing():
+def test_the_line_below_the_list_has_figures_and_remarks():
     results = [{"path": "a.md", "confidence": 0.9, "lanes": {"keyword": {"rank": 1}}}]
     answer = {"results": results, "index": INDEX, "took_ms": 4.2, "search_method": "hybrid", "vault": "notes"}
     assert said(answer) == ["1 note · 4 ms · hybrid · notes"]
-    not_ready = "search by meaning is not ready yet"
-    assert said({**answer, "index": {"notes": 3, "pending": 2}})[1] == f"{not_ready}: 2 passages left"
-    partial = [{"lane": "semantic", "code": "loading", "reason": "x"}]
-    assert said({**answer, "partial": partial})[1:] == [not_ready]
-    both = {**answer, "partial": partial, "index": {"notes": 3, "pending": 1}}
-    assert said(both)[1:] == [f"{not_ready}: 1 passage left"]
-    down = [{"lane": "semantic", "code": "crashed", "reason": "it crashed"}]
-    assert "semantic search was left out (it crashed)" in said({**answer, "partial": down})[1]
+    remark = {"code": "waiting", "text": "search by meaning is not ready yet"}
+    assert said({**answer, "remarks": [remark]})[1:] == ["search by meaning is not ready yet"]
+    assert said({"results": [], "remarks": [remark]}) == ["search by meaning is not ready yet"]
     assert said(answer, "query too deep") == ["query too deep"]
 
 
@@ -69,13 +64,3 @@ def test_the_line_of_keys_keeps_the_most_important_ones(columns):
 def test_no_style_takes_a_colour_that_a_light_ground_swallows():
     colours = {part for _, style in _STYLE.style_rules for part in style.split() if part.startswith("ansi")}
     assert colours == {"ansimagenta"}
-
-
-def test_nothing_certain_is_no_match():
-    weak = [{"path": "a.md", "confidence": 0.02, "lanes": {"keyword": None}}]
-    assert said({"results": weak, "weak": True, "index": INDEX})[0].startswith("No match. The closest notes")
-    assert said({"results": [], "index": INDEX}) == ["No note matches"]
-    assert said({"results": [], "index": INDEX, "nearest": {"path": "a.md"}}) == [
-        "No note matches; the nearest is a.md"
-    ]
-    assert said({"results": [], "index": {"notes": 0}}) == ["the vault has no notes yet"]

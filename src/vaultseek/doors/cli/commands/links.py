@@ -197,11 +197,11 @@ def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
 
 
 def _page(answer: JSON, terminal: Terminal) -> str:
-    from vaultseek.doors.cli.search_page import missing_lane, page
+    from vaultseek.doors.cli.search_page import page
 
     if answer["results"]:
         return page(answer, terminal, now=time.time())
-    missing = "; ".join(missing_lane(lane, "semantic") for lane in answer["partial"])
+    missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
     reason = missing or "no note is near in meaning or linked with it"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."
 

@@ -27,7 +27,7 @@ from vaultseek.doors.cli.options import (
 )
 from vaultseek.doors.cli.output import print_answer, print_json, print_remarks
 from vaultseek.doors.cli.search_call import SearchCall
-from vaultseek.doors.cli.search_page import CLOSEST, lane_table, no_match
+from vaultseek.doors.cli.search_page import lane_table, no_match, remark_lines
 from vaultseek.doors.cli.terminal import Terminal, clean
 
 TYPE_CHECKING = False
@@ -136,8 +136,7 @@ def _page(answer: JSON, terminal: Terminal) -> Iterator[str]:
     label = terminal.paint(verdict.replace("_", " "), "bold", color)
     yield f"{terminal.paint(clean(answer['title']), 'bold')}  {place(answer, terminal)}"
     yield from terminal.wrapped(f"{label}: {clean(answer['reason'])}")
-    for remark in (*answer["interpreted"]["notes"], *([CLOSEST] if answer["weak"] else [])):
-        yield from terminal.wrapped(terminal.paint(clean(remark), "yellow"))
+    yield from remark_lines(answer, terminal, "closest", "query")
     for condition in answer.get("filters") or ():
         yield f"  {'yes' if condition['satisfied'] else 'no '}  {clean(condition['condition'])}"
     if verdict in ("found", "below_limit") and "arithmetic" in (answer.get("result") or {}):

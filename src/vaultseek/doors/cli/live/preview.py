@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from vaultseek.base.model import JSON
 from vaultseek.base.text import is_unspaced
 from vaultseek.doors.cli.listing import title_and_name
-from vaultseek.doors.cli.search_page import is_weak, missing_lane
 from vaultseek.doors.cli.terminal import bar, clean, count, cut, width_of, wrap
 
 Row = list[tuple[str, str]]
@@ -131,37 +130,14 @@ def _certainty(result: JSON) -> str:
 
 
 def remarks(answer: JSON, message: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of the line below the list, each with its style: figures, and what is missing."""
+    """Yield the parts of the line below the list, each with its style: figures, and the remarks."""
     if message:
         yield "warning", clean(message)
         return
-    results = answer.get("results") or ()
-    if is_weak(answer):
-        yield "warning", f"No match. The closest notes ({_figures(answer)}):"
-    elif results:
+    if answer.get("results"):
         yield "figures", _figures(answer)
-    elif (answer.get("index") or {}).get("notes") == 0:
-        yield "warning", "the vault has no notes yet"
-    else:
-        nearest = answer.get("nearest")
-        advice = f"; the nearest is {clean(nearest['path'])}" if nearest else ""
-        yield "warning", f"No note matches{advice}"
-    pending = int((answer.get("index") or {}).get("pending") or 0)
-    partial = answer.get("partial") or ()
-    for lane in partial:
-        if not _is_coming(lane):
-            yield "warning", missing_lane(lane, answer.get("mode"))
-    if pending or any(map(_is_coming, partial)):
-        left = f": {count(pending, 'passage')} left" if pending else ""
-        yield "warning", f"search by meaning is not ready yet{left}"
-    for note in (answer.get("interpreted") or {}).get("notes") or ():
-        yield "warning", clean(note)
-
-
-def _is_coming(lane: JSON) -> bool:
-    """True if search by meaning is only not ready yet, in the one vault that is searched."""
-    waits = ("loading", "not_embedded", "being_built")
-    return lane.get("lane") == "semantic" and not lane.get("vault") and lane.get("code") in waits
+    for remark in answer.get("remarks") or ():
+        yield "warning", clean(remark["text"])
 
 
 def _title(result: JSON) -> str:

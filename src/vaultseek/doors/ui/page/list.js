@@ -34,13 +34,10 @@ function summary(answer, page) {
   lines.push(el("span", {}, what));
   const nearest = answer.nearest ?? answer.vaults?.map((vault) => vault.nearest).find(Boolean);
   if (!answer.results.length) lines.push(...nextSteps(nearest, answer, page));
-  for (const each of answer.partial) lines.push(el("span", { class: "partial" }, left(each)));
-  for (const note of answer.interpreted.notes) lines.push(el("span", { class: "partial" }, ` ${note}.`));
+  for (const remark of answer.remarks.filter((each) => each.code !== "no_match"))
+    lines.push(el("span", { class: "partial" }, ` ${capital(remark.text)}.`));
   if (answer.interpreted.time)
     lines.push(el("button", { type: "button", class: "untimed", onclick: () => page.narrow("when:any") }, "Any time"));
-  const indexes = answer.index ? [answer.index] : answer.vaults.map((vault) => vault.index);
-  const pending = indexes.reduce((all, index) => all + index.pending, 0);
-  if (pending) lines.push(el("span", { class: "partial" }, ` ${number(pending)} still to be indexed.`));
   return lines;
 }
 
@@ -51,17 +48,12 @@ function nextSteps(nearest, answer, page) {
   const link = (change, text) => el("a", { href: page.address(change), onclick: page.follow(change) }, text);
   const steps = page.wider.map(({ change, name }) => link(change, name));
   return [
-    nearest ? el("span", {}, " The nearest is ", link(target, nearest.path), ".") : null,
+    nearest ? el("span", {}, " The closest is ", link(target, nearest.path), ".") : null,
     el("span", { class: "next" }, " ", steps.flatMap((step) => [step, " · "]).slice(0, -1)),
   ].filter(Boolean);
 }
 
-const NAMES = { keyword: "words", semantic: "meaning", graph: "links" };
-
-function left({ lane, vault, reason }) {
-  const of = vault ? ` in ${vault}` : "";
-  return lane === "vault" ? ` Notes may be missing${of}: ${reason}.` : ` Without ${NAMES[lane] ?? lane}${of}: ${reason}.`;
-}
+const capital = (text) => text.charAt(0).toLocaleUpperCase() + text.slice(1);
 
 function item(result, place, page) {
   const headings = (result.heading_path ?? []).filter((heading) => heading !== result.title);

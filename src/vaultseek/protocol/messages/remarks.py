@@ -1,0 +1,87 @@
+"""Remarks on an answer: what a person or an agent should know besides its results, in one wording for all."""
+
+from collections.abc import Iterator
+
+from vaultseek.base.model import JSON
+from vaultseek.base.text import count
+
+WAITING = frozenset({"loading", "not_embedded", "being_built"})
+"""Codes of a lane that will take part soon."""
+NAMES = {
+    "keyword": "search by word",
+    "semantic": "search by meaning",
+    "graph": "the search along links",
+    "rerank": "reranking",
+    "expansion": "expansion of the query",
+}
+
+
+def with_remarks(answer: JSON, *, found: bool) -> JSON:
+    """Return ``answer`` with its ``remarks``, the most important one first: objects of ``code`` and ``text``.
+
+    A text begins with a small letter and has no full stop, as the message of an error. The codes:
+    ``no_match`` if nothing was found, ``closest`` if the results are only near, ``query`` for what was
+    understood differently from what was typed, ``incomplete`` for what was left out, and ``waiting`` for what
+    is not searched by meaning yet. ``found`` is true if the answer has results.
+    """
+    return {
+        **answer,
+        "remarks": [
+            *_on_matches(answer, found),
+            *(_remark("query", note) for note in (answer.get("interpreted") or {}).get("notes") or ()),
+            *_on_parts(answer, found),
+        ],
+    }
+
+
+def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
+    if (found and not answer.get("weak")) or "interpreted" not in answer:
+        return
+    vaults: list[JSON] = answer.get("vaults", [answer])
+    indexes = [each["index"] for each in vaults]
+    if not found and all(index.get("notes") == 0 for index in indexes):
+        yield _remark(
+            "no_match", "the vault has no notes yet" if len(indexes) == 1 else "the vaults have no notes yet"
+        )
+        return
+    reading = next((lane["reason"] for lane in answer["partial"] if lane["code"] == "being_read"), None)
+    if reading and not found:
+        yield _remark("no_match", f"no note matches yet: {reading}")
+        return
+    # Whether a note means the query is not known yet, so nothing is said of it.
+    none = "no note has these words" if any(map(_is_coming, answer["partial"])) else "no note matches"
+    if found:
+        yield _remark("closest", f"{none}; these are the closest")
+        return
+    nearest = next((each["nearest"] for each in vaults if each.get("nearest")), None)
+    yield _remark("no_match", f"{none}; the closest is {nearest['path']}" if nearest else none)
+
+
+def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
+    """Yield what was left out; one remark for all that search by meaning waits for."""
+    lanes = answer["partial"]
+    for lane in lanes:
+        of = f"{lane['vault']}: " if lane.get("vault") else ""
+        if lane["code"] == "being_read":
+            if found:
+                yield _remark("incomplete", f"{of}{lane['reason']}: there may be more")
+        elif lane["lane"] == "vault":
+            yield _remark("incomplete", f"{of}notes may be missing: {lane['reason']}")
+        elif not _is_coming(lane):
+            name = NAMES.get(lane["lane"], lane["lane"])
+            yield _remark("incomplete", f"{of}{name} was left out: {lane['reason']}")
+    indexes = [each["index"] for each in answer.get("vaults", [answer]) if "index" in each]
+    pending = sum(index.get("pending") or 0 for index in indexes)
+    if pending or any(map(_is_coming, lanes)):
+        reasons = {index.get("reason") for index in indexes if index.get("state") == "ready"} - {None}
+        left = f": {count(pending, 'passage')} left" if pending else ""
+        why = f" ({'; '.join(sorted(reasons))})" if pending and reasons else ""
+        yield _remark("waiting", f"search by meaning is not ready yet{left}{why}")
+
+
+def _is_coming(lane: JSON) -> bool:
+    return bool(lane["lane"] == "semantic" and lane["code"] in WAITING)
+
+
+def _remark(code: str, text: str) -> JSON:
+    return {"code": code, "text": text}
