@@ -55,3 +55,22 @@ def test_in_other_languages_the_last_letters_may_differ():
     assert is_form("aufgabe", "aufgaben", "de")
     assert is_form("книга", "книги", "ru")
     assert not is_form("organ", "organisation", "de")
+
+
+SPELLINGS = ["rain barrel", "rain-barrel", "rainbarrel"]
+
+
+@pytest.mark.parametrize("written", SPELLINGS)
+def test_a_word_is_found_in_its_open_hyphened_and_closed_spelling(vault, tmp_path, written):
+    notes = DAYS | {"Leak.md": f"The {written} leaks.\n", "Wet.md": "It was wet; no rain.\n"}
+    with measured_here(vault(notes), tmp_path) as ask:
+        for asked in SPELLINGS:
+            first = ask(asked, SearchSettings())["results"][0]
+            assert (first["path"], first["certainty"] > 0.9) == ("Leak.md", True), asked
+
+
+def test_two_words_that_stand_apart_are_no_spelling_of_one(vault, tmp_path):
+    notes = DAYS | {"Apart.md": "No rain. A herring barrel was found.\n"}
+    with measured_here(vault(notes), tmp_path) as ask:
+        answer = ask("rainbarrel", SearchSettings())
+    assert answer["weak"] or not answer["results"]

@@ -45,6 +45,8 @@ FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered where a similar word stands in for it."""
 UNSEEN_SHARE = 8
 """Terms that are looked at for each one that is wanted, where not all notes may be seen."""
+HALF_CHARS = 3
+"""Shortest half of a missing word that is looked for as two words."""
 PAIR_DISTANCE = 3
 """Tokens of the query up to which two words are a pair, if there are only stop words in between."""
 
@@ -67,6 +69,7 @@ class Searcher:
         ``visible``: bool[size], the notes that the user may see; similar words are taken from these alone.
         """
         self._snapshot = snapshot
+        self._analyzer = analyzer
         self._visible = None if visible is None else np.flatnonzero(visible)
         self._terms = TermIndex(snapshot) if index is None else index
         stop_words = analyzer.stop_words(text)
@@ -146,8 +149,8 @@ class Searcher:
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 
     def _substitute(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing word by those that begin with it or are within one edit, if there are any, and a
-        missing identifier by those that begin as it does."""
+        """Replace a missing word by those that begin with it or are within one edit, else by the two words
+        that it is made of, and a missing identifier by those that begin as it does."""
         if _is_code(scored.term):
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
@@ -155,8 +158,38 @@ class Searcher:
         terms = tuple(dict.fromkeys((*longer, *edited)))
         scores = self._terms.scores(terms)
         if not scores.df:
-            return scored
+            return self._as_two_words(scored)
         return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
+
+    def _as_two_words(self, scored: _ScoredTerm) -> _ScoredTerm:
+        """Replace ``rainbarrel`` by *rain barrel*, where one word follows the other."""
+        word, best = scored.term.word, scored
+        for at in range(HALF_CHARS, len(word) - HALF_CHARS + 1):
+            halves = parse_query_terms(f"{word[:at]} {word[at:]}", self._analyzer)
+            if len(halves) != 2:
+                continue
+            first, second = map(self._score, halves)
+            notes = self._where_adjacent(first, second)
+            if len(notes) > best.scores.df:
+                both = (each.scores.at(notes)[0] / each.scores.idf for each in (first, second))
+                rarity = idf(self._snapshot.count, len(notes))
+                scores = TermScores(len(notes), rarity, notes, rarity * np.minimum(*both))
+                best = replace(scored, terms=(*first.terms, *second.terms), scores=scores)
+        return best
+
+    def _where_adjacent(self, first: _ScoredTerm, second: _ScoredTerm) -> Ints:
+        """Return the visible notes in which the second term follows the first, ascending: int32[m]."""
+        notes = np.intersect1d(first.scores.notes, second.scores.notes)
+        if self._visible is not None:
+            notes = np.intersect1d(notes, self._visible)
+        if not len(notes):
+            return notes.astype(np.int32)
+        index, notes, numbers = self._terms.of_notes(notes)
+        order = np.argsort(numbers)
+        places = [index.places(each.terms, each.scores.df, numbers[order]) for each in (first, second)]
+        found = np.intersect1d(places[0] + 1, places[1]) >> NOTE_SHIFT
+        adjacent: Ints = np.sort(notes[np.isin(numbers, found)]).astype(np.int32)
+        return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
         """Replace ``E-4199`` by ``E-4107``: by the identifiers with the longest beginning in common, which
