@@ -312,7 +312,7 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
         await follower.wait_until_embedded()
     before = vectors.keys_after("", 1000)
     # Only now: the daemon compacts its index once by itself, sooner or later.
-    monkeypatch.setattr(unembedded, "LEAST_OUTDATED", 10)
+    monkeypatch.setattr(unembedded, "LEAST_OUTDATED", 2)
     await follower.maintenance.compact()
     after = vectors.keys_after("", 1000)
     assert len(after) <= 4 < len(before)

@@ -242,6 +242,18 @@ def test_folders_in_place_of_the_files_are_noticed(folder: Path) -> None:
 
 
 @pytest.mark.fault("B12")
+@pytest.mark.fault("B12")
+def test_vectors_that_are_replaced_all_the_time_take_little_more_than_the_present_ones(folder: Path) -> None:
+    index, chance = VectorIndex(folder, "chunks"), np.random.default_rng(1)
+    index.apply(batch(range(8000), range(8000), unit(8000)))
+    for turn in range(100):
+        numbers = chance.choice(8000, 200, replace=False)
+        index.apply(batch(numbers, numbers, unit(200, seed=turn)), version=str(turn))
+        (rows,) = folder.glob("chunks.*.rows")
+        assert rows.stat().st_size < 1.5 * 8000 * 8 * 4
+    assert len(index) == 8000
+
+
 def test_files_that_are_mostly_of_no_use_are_made_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -360,3 +360,16 @@ def test_the_counts_are_those_of_the_rows(steps):
                     ledger.notes.remove(path, revision)
                     raise KeyError
         assert ledger.counts() == count(ledger._database.connection())
+
+
+@pytest.mark.fault("B12")
+def test_a_ledger_gives_back_the_room_of_what_was_deleted(ledger, tmp_path):
+    keys = [f"model:{number}" for number in range(2000)]
+    ledger.vectors.put(dict.fromkeys(keys, bytes(1536)))
+    assert ledger.compact(0.0)
+    file = tmp_path / "ledger.sqlite"
+    full = file.stat().st_size
+    ledger.vectors.delete(keys[100:])
+    assert ledger.compact(0.0)
+    assert file.stat().st_size < full / 5
+    assert len(ledger.vectors.get(keys)) == 100

@@ -34,9 +34,9 @@ PAGE_TEXTS = 1000
 REFUSED_TRIES = 5
 """Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
 
-LEAST_OUTDATED = 2_000
-"""Computed vectors from which there may be too many."""
-OUTDATED_SHARE = 2
+LEAST_OUTDATED = 200
+"""Vectors of no use that are always kept."""
+OUTDATED_SHARE = 0.2
 """The same for each vector that is needed."""
 PAGE_NOTES = 500
 PAGE_KEYS = 2_000
@@ -282,16 +282,16 @@ def try_refused_again(ledger: Ledger) -> int:
 async def forget_outdated(
     ledger: Ledger, spec: EmbeddingSpec, fingerprints: Collection[str], in_writer: InWriter
 ) -> None:
-    """Delete the vectors of texts that no note has any more, if these may be many.
+    """Delete the vectors of texts that no note has any more, if these are many.
 
-    The ledger keeps every vector, so that a text which comes back need not be embedded again; those of models
-    that are not in use stay.
+    The ledger keeps a few, so that a text which comes back need not be embedded again, and those of models
+    that are not in use.
 
     It stops when a note changes, and is done at another time. ``fingerprints`` are of the models in use.
     """
     counts = ledger.counts()
     needed = counts.notes + counts.chunks
-    if ledger.vectors.computed_since_sweep() < LEAST_OUTDATED + OUTDATED_SHARE * needed:
+    if ledger.vectors.count(spec.fingerprint) < LEAST_OUTDATED + (1 + OUTDATED_SHARE) * needed:
         return
     revision = ledger.revision
     notes = ledger.notes.ids()
@@ -304,7 +304,6 @@ async def forget_outdated(
     while ledger.revision == revision:
         keys = await asyncio.to_thread(ledger.vectors.keys_after, last, PAGE_KEYS)
         if not keys:
-            await in_writer(ledger.vectors.note_sweep)
             break
         last = keys[-1]
         parts = [(key, key.rpartition(":")) for key in keys]

@@ -23,6 +23,8 @@ from vaultseek.semantic.vectors.proposals import Proposals
 
 VECTOR_PAGE = 1000
 """Vectors that are copied at once when the files are made anew, and most that are replaced before that."""
+SPARE = 4
+"""Share of the rows, as a divisor, that may be of no use before the files are made anew."""
 PROPOSED = 1000
 """Most candidates of the approximate index; if more are needed, scanning is as fast."""
 
@@ -65,8 +67,9 @@ class VectorIndex:
         snapshot = self._intact().snapshot
         if len(batch) and snapshot.vectors.size and batch.vectors.shape[1] != snapshot.vectors.shape[1]:
             raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
-        if self._matrix.gone > len(self._matrix) + VECTOR_PAGE or self._file.is_outdated:
-            # Most of the files' contents are outdated.
+        # With the rows an approximate index is made again, which takes minutes.
+        spare = len(self) // (SPARE if self._current.proposals is None else 1)
+        if self._matrix.gone > spare + VECTOR_PAGE or self._file.is_outdated:
             self._file.replace(self._pages(), self.version)
             self.end()
             self._matrix, self._proposals = self._load()

@@ -166,11 +166,13 @@ class Database:
         # "0" is the character after "/", so this range is the folder's whole subtree and nothing else.
         return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
 
-    def empty_log(self) -> bool:
-        """Write what the write-ahead log has into the file, and empty it; false if it is being read.
+    def shrink(self) -> bool:
+        """Cut off the pages of the file that are free, and empty the log; false if it is being read.
 
         Deleted text is overwritten in the file, but not in the log.
         """
+        with self._statement() as connection:
+            connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` frees a single page
         return not self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
 
     def meta(self, name: str) -> str:
@@ -238,6 +240,7 @@ def connect(file: Path) -> sqlite3.Connection:
     """Open a connection with durable commits; deleted text is overwritten in the file."""
     connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
     try:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only; first, or it is too late
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")

@@ -111,13 +111,13 @@ class Ledger:
         self._revision = revision
 
     def compact(self, now: float) -> bool:
-        """Overwrite deleted text wherever it is left, and note the time; false if a reader is in the way.
+        """Overwrite deleted text, give back its room, and note the time; false if a reader is in the way.
 
         The opens of deleted notes go, too.
         """
         self.opens.forget_deleted()
         self._database.set_meta("compacted", f"{now:.0f} {self._revision}")
-        return self._database.empty_log()
+        return self._database.shrink()
 
     def compacted(self) -> tuple[float, int]:
         """Return when the ledger was last compacted, in seconds since the epoch, and its revision then."""

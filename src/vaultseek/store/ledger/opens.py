@@ -95,7 +95,7 @@ class OpenTable:
             sql = "DELETE FROM opens WHERE (?1 = '' OR words = ?1) AND (?2 = '' OR path = ?2)"
             deleted = self._database.run(sql, words, path).rowcount
         self._vectors.clear()
-        self._database.empty_log()
+        self._database.shrink()
         return deleted
 
     def forget_deleted(self) -> None:

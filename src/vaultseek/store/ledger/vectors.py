@@ -44,9 +44,10 @@ class VectorTable:
         """Return how many vectors came from another ledger since this one was created."""
         return int(self._database.meta("embeddings_copied") or 0)
 
-    def computed_since_sweep(self) -> int:
-        """Return how many texts were put through the model since ``note_sweep`` was called last."""
-        return self.embeddings_computed() - int(self._database.meta("computed_at_sweep") or 0)
+    def count(self, fingerprint: str) -> int:
+        """Return how many vectors of a model there are."""
+        sql = "SELECT count(*) FROM vectors WHERE key >= ? AND key < ?"
+        return int(self._database.one(sql, f"{fingerprint}:", f"{fingerprint};")[0])
 
     def keys_after(self, key: str, limit: int) -> list[str]:
         """Return the first keys after this one, in their order."""
@@ -57,10 +58,6 @@ class VectorTable:
         """Delete the vectors of these keys."""
         with self._database.transaction():
             self._database.run_many("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
-
-    def note_sweep(self) -> None:
-        """Note that the vectors of no use were deleted."""
-        self._database.set_meta("computed_at_sweep", str(self.embeddings_computed()))
 
     def _put(self, vectors: Mapping[str, bytes], counter: str) -> None:
         with self._database.transaction():
