@@ -369,7 +369,15 @@ def test_a_ledger_gives_back_the_room_of_what_was_deleted(ledger, tmp_path):
     assert ledger.compact(0.0)
     file = tmp_path / "ledger.sqlite"
     full = file.stat().st_size
-    ledger.vectors.delete(keys[100:])
+    assert ledger.is_sound()
+    ledger.vectors.delete(keys[1000:])
+    with contextlib.closing(sqlite3.connect(file)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM vectors").fetchone()
+        assert not ledger.compact(0.0)
+        assert ledger.is_sound()
+    ledger.vectors.delete(keys[100:1000])
     assert ledger.compact(0.0)
+    assert ledger.is_sound()
     assert file.stat().st_size < full / 5
     assert len(ledger.vectors.get(keys)) == 100

@@ -70,7 +70,8 @@ class Database:
         """True once an error hinted at damage of the file."""
         self._caches: list[RowCache[Any]] = []
         self._identities: list[tuple[int, int] | None] = []
-        self._size = 0
+        self._sizes = threading.Lock()
+        self._size = self._size_to_be = 0
 
     def close(self) -> None:
         """Close the connections of all threads."""
@@ -97,10 +98,14 @@ class Database:
         SQLite goes on with files that were removed, and notices damage only where it reads. Only their status
         is looked at: to open and close the file here would drop SQLite's own locks on it.
         """
-        size = _size(self.file)
-        same = [_identity(file) for file in self._files()] == self._identities
-        self.is_suspect |= not same or size < self._size
-        self._size = size
+        if self._sizes.acquire(blocking=False):  # or it is being cut off by ``shrink``
+            try:
+                size = _size(self.file)
+                same = [_identity(file) for file in self._files()] == self._identities
+                self.is_suspect |= not same or size < self._size
+                self._size = min(size, self._size_to_be or size)
+            finally:
+                self._sizes.release()
         return not self.is_suspect
 
     def _files(self) -> list[Path]:
@@ -171,9 +176,15 @@ class Database:
 
         Deleted text is overwritten in the file, but not in the log.
         """
-        with self._statement() as connection:
-            connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` frees a single page
-        return not self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+        with self._sizes:
+            with self._statement() as connection:
+                connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` frees a single page
+            # While the log is read, the file keeps its size; SQLite cuts it off at some other time.
+            self._size = self._size_to_be = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
+            is_read = self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+            if not is_read:
+                self._size_to_be = 0
+        return not is_read
 
     def meta(self, name: str) -> str:
         """Return a single stored value; "" if it was never set."""
