@@ -250,14 +250,14 @@ def test_vectors_that_are_replaced_all_the_time_take_little_more_than_the_presen
         numbers = chance.choice(8000, 200, replace=False)
         index.apply(batch(numbers, numbers, unit(200, seed=turn)), version=str(turn))
         (rows,) = folder.glob("chunks.*.rows")
-        assert rows.stat().st_size < 1.5 * 8000 * 8 * 4
+        assert rows.stat().st_size < 1.35 * 8000 * 8 * 4
     assert len(index) == 8000
 
 
 def test_files_that_are_mostly_of_no_use_are_made_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors_index, "VECTOR_PAGE", 10)
+    monkeypatch.setattr(vectors_index, "LEAST_SPARE", 10)
     monkeypatch.setattr(matrix_file, "_RECORDS", 20)
     index = VectorIndex(folder, "chunks")
     for turn in range(60):

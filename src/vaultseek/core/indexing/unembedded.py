@@ -34,7 +34,7 @@ PAGE_TEXTS = 1000
 REFUSED_TRIES = 5
 """Starts of the daemon at which the texts of a note are tried again, or those of no use would be for ever."""
 
-LEAST_OUTDATED = 200
+LEAST_OUTDATED = 100
 """Vectors of no use that are always kept."""
 OUTDATED_SHARE = 0.2
 """The same for each vector that is needed."""

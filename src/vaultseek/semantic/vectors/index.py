@@ -22,9 +22,9 @@ from vaultseek.semantic.vectors.port import NoteIds, Numbers, OpenIndex, VectorB
 from vaultseek.semantic.vectors.proposals import Proposals
 
 VECTOR_PAGE = 1000
-"""Vectors that are copied at once when the files are made anew, and most that are replaced before that."""
-SPARE = 4
-"""Share of the rows, as a divisor, that may be of no use before the files are made anew."""
+"""Vectors that are copied at once when the files are made anew."""
+SPARE, LEAST_SPARE = 4, 200
+"""Rows that may be of no use before the files are made anew: one in so many, and always a few."""
 PROPOSED = 1000
 """Most candidates of the approximate index; if more are needed, scanning is as fast."""
 
@@ -69,7 +69,7 @@ class VectorIndex:
             raise IndexDamaged("the vectors are those of another model; the vector index has to be rebuilt")
         # With the rows an approximate index is made again, which takes minutes.
         spare = len(self) // (SPARE if self._current.proposals is None else 1)
-        if self._matrix.gone > spare + VECTOR_PAGE or self._file.is_outdated:
+        if self._matrix.gone > spare + LEAST_SPARE or self._file.is_outdated:
             self._file.replace(self._pages(), self.version)
             self.end()
             self._matrix, self._proposals = self._load()
