@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import random
-import resource
 import threading
 import time
 import unicodedata
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from descriptors import no_descriptors
 from fresh_index import IndexHere, fresh_answers
 from keyword_answers import hits_of
 from vaultseek.content.files.read import read_note
@@ -37,14 +37,9 @@ def found(world, word: str) -> list[str]:
 @pytest.mark.fault("B11")
 def test_b11_without_descriptors_a_comparison_loses_nothing(world):
     indexed = world({f"f{number}/a.md": f"granite {number}" for number in range(30)})
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
     (indexed.root / "f3" / "b.md").write_text("basalt")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (highest, hard))
-    try:
+    with no_descriptors(), pytest.raises(OSError, match="Too many open files"):
         indexed.index()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     assert len(found(indexed, "granite")) == 30
     indexed.index()
     assert found(indexed, "basalt") == ["f3/b.md"]

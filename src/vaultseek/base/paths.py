@@ -32,7 +32,9 @@ _OF_LINUX = {
     "XDG_DATA_HOME": ".local/share",
     "XDG_STATE_HOME": ".local/state",
 }
-_OUT_OF_RESOURCES = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_OUT_OF_FILES = (errno.EMFILE, errno.ENFILE)
+TOO_MANY_FILES = "too many files are open; raise the limit (`ulimit -n`), or end other programs"
 
 
 def config_file() -> Path:
@@ -110,7 +112,7 @@ def private_directory(path: Path) -> Path:
         if status.st_mode & 0o077:
             path.chmod(DIRECTORY_MODE)
     except OSError as error:
-        if error.errno in _OUT_OF_RESOURCES:
+        if shortage(error):
             raise
         reason = error.strerror or "it cannot be used"
         raise Unavailable(f"cannot create the folder {path}: {reason}; check the folder above it") from None
@@ -286,7 +288,23 @@ def is_disk_full(error: BaseException) -> bool:
 
     if isinstance(error, sqlite3.OperationalError):
         return "full" in str(error)
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return isinstance(error, OSError) and error.errno in _DISK_FULL
+
+
+def shortage(error: BaseException) -> str:
+    """Return what the machine is short of and what to do, if the error says so, else ""."""
+    if is_disk_full(error):
+        return "the disk is full; free some space"
+    return TOO_MANY_FILES if isinstance(error, OSError) and error.errno in _OUT_OF_FILES else ""
+
+
+def check_files() -> None:
+    """Raise OSError if no file can be opened any more. SQLite says only that it cannot open its own."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        if error.errno in _OUT_OF_FILES:
+            raise OSError(error.errno, TOO_MANY_FILES) from None
 
 
 def lock_directory(directory: Path) -> IO[bytes]:

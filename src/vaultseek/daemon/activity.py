@@ -46,7 +46,8 @@ class ActivityReporter:
             if repr(error) != self._logged:
                 self._logged = repr(error)
                 log.error("indexing changes of %s failed; trying again", self._vault.name, exc_info=error)
-            message = f"indexing changes failed ({type(error).__name__}); see the log"
+            what = paths.shortage(error)
+            message = what or f"indexing changes failed ({type(error).__name__}); see the log"
             self.set_state("failing", Reason("failing", message))
 
 

@@ -188,7 +188,7 @@ class IndexedShard(PostgresEngine):
             self._began = None
 
     def _keep_error(self, error: Exception) -> None:
-        what = "the disk is full" if paths.is_disk_full(error) else type(error).__name__
+        what = paths.shortage(error) or type(error).__name__
         is_known = self._pending_error is not None
         self._pending_error = error  # who waits takes it as soon as there is a failure
         self._failure = Unavailable(f"writing failed ({what}); it is tried again", "behind")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vaultseek.base.limits import MIB, NOTE_PARSE_BYTES, NOTE_READ_BYTES
 from vaultseek.base.model import Problem
+from vaultseek.base.paths import shortage
 from vaultseek.content.files.scan import NOT_A_FILE, FileStat, regular_stat
 
 READ_ATTEMPTS = 3
@@ -61,6 +62,8 @@ def _read_once(root: Path, path: str, last: bool, most: int) -> NoteBytes | None
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
+        if shortage(error):
+            raise
         return _unopened(root / path, error)
     try:
         return _read_open(descriptor, last, most)
@@ -152,7 +155,7 @@ def _unopened(file: Path, error: Exception) -> NoteBytes:
         stat = None
     if stat is None:
         return _unreadable(FileStat(0, 0, 0, 0), NOT_A_FILE, "not_a_file")
-    # Other permissions change the times of a file; an error of the disk or too many open files leave them.
+    # Other permissions change the times of a file; an error of the disk leaves them.
     lasts = isinstance(error, PermissionError)
     return replace(_unreadable(stat, _reason(error)), racy=not lasts)
 

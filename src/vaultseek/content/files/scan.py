@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from vaultseek.base.limits import PATH_BYTES
 from vaultseek.base.model import Problem
+from vaultseek.base.paths import shortage
 from vaultseek.base.text import escape_undecodable
 from vaultseek.content.files.ignore import Ignore
 from vaultseek.content.files.obsidian import APP_FILE
@@ -47,7 +48,8 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
     """Yield every file of the vault, or of the folder ``below``.
 
     A folder that cannot be listed yields one entry with a problem and does not stop the walk. Rules of the
-    vault that are not applied are problems of the file that has them.
+    vault that are not applied are problems of the file that has them. Raises OSError if too many files are
+    open.
     """
     waiting = [below]
     while waiting:
@@ -63,6 +65,8 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
         except FileNotFoundError:
             continue
         except OSError as error:
+            if shortage(error):
+                raise
             reason = error.strerror or "cannot be read"
             message = f"{reason}; its notes are not searched, so look at the folder's permissions"
             yield ScannedFile(folder or ".", None, Problem("unreadable_folder", message))

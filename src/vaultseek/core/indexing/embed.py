@@ -26,7 +26,7 @@ from vaultseek.base.limits import (
     RETRY_SECONDS,
     WORKER_BACKOFF_SECONDS,
 )
-from vaultseek.base.model import NOT_EMBEDDED, Problem, Reason
+from vaultseek.base.model import NOT_EMBEDDED, Problem, Reason, ReasonCode
 from vaultseek.core.indexing.embedding_queue import EmbeddingQueue
 from vaultseek.core.indexing.status import EmbeddingRate
 from vaultseek.core.indexing.store_migration import StoreMigration, StoreRebuilds, store_folder
@@ -428,10 +428,9 @@ async def follow(
                     await embedding.retry.wait()
             continue
         except Exception as error:
-            if paths.is_disk_full(error):
-                problem = Reason(
-                    "disk_full", "the disk is full; free some space, and indexing continues by itself"
-                )
+            if what := paths.shortage(error):
+                code: ReasonCode = "disk_full" if paths.is_disk_full(error) else "failing"
+                problem = Reason(code, f"{what}, and indexing continues by itself")
             else:
                 message = f"storing vectors failed ({type(error).__name__}); see the log"
                 problem = Reason("failing", message)

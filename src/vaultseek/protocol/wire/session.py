@@ -15,9 +15,18 @@ import orjson
 
 from vaultseek.base import limits
 from vaultseek.base.model import JSON
+from vaultseek.base.paths import shortage
 from vaultseek.base.text import quote
 from vaultseek.base.zone import client_zone, machine_zone
-from vaultseek.errors import Cancelled, FrameLost, FrameTooLarge, ProtocolError, UsageError, VaultseekError
+from vaultseek.errors import (
+    Cancelled,
+    FrameLost,
+    FrameTooLarge,
+    ProtocolError,
+    Unavailable,
+    UsageError,
+    VaultseekError,
+)
 from vaultseek.protocol.wire import protocol
 from vaultseek.protocol.wire.context import ClientInfo, Connection, Handler, Limits, RequestContext
 from vaultseek.protocol.wire.frame import FrameReader, encode, frame_of
@@ -247,10 +256,8 @@ class Session(Connection):
             frame = await self._answer(work)
         except VaultseekError as error:
             frame = encode(protocol.error_response(work.request.id, error))
-        except Exception:
-            incident = secrets.token_hex(4)
-            log.exception("incident %s in %s", incident, quote(work.request.method))
-            frame = encode(protocol.error_response(work.request.id, protocol.internal(incident)))
+        except Exception as error:
+            frame = encode(protocol.error_response(work.request.id, _unexpected(error, work.request.method)))
         # The slot stays occupied until there is room, so a client that does not read blocks its own requests.
         await self._outbox.room()
         return frame
@@ -298,6 +305,15 @@ class Session(Connection):
                 log.warning("client %d (%s) does not read and was dropped", self.client.id, self.client.name)
             elif error is not None and not isinstance(error, OSError):
                 log.error("client %d was dropped", self.client.id, exc_info=error)
+
+
+def _unexpected(error: Exception, method: str) -> VaultseekError:
+    """Return what the client is told of an error; the log has a bug under the number that it gets."""
+    if what := shortage(error):
+        return Unavailable(f"{what}, then try again")
+    incident = secrets.token_hex(4)
+    log.error("incident %s in %s", incident, quote(method), exc_info=error)
+    return protocol.internal(incident)
 
 
 def _encode_answer(answer: JSON) -> bytes:

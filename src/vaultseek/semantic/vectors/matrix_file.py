@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from vaultseek.base import paths
+from vaultseek.base.model import ReasonCode
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.vectors.matrix import Matrix
@@ -116,13 +117,14 @@ class MatrixFile:
     def load(self, matrix: Matrix) -> str | None:
         """Fill ``matrix`` and return the version. Raises ``IndexDamaged`` unless the files are whole."""
         try:
-            journal = self._journal.read_bytes()
-            end = self._begin(journal)
-            records = []
-            while (record := _record_at(journal, end)) is not None:
-                records.append(record[0])
-                end = record[1]
-            self._read(records, matrix)
+            with _shortage_named():
+                journal = self._journal.read_bytes()
+                end = self._begin(journal)
+                records = []
+                while (record := _record_at(journal, end)) is not None:
+                    records.append(record[0])
+                    end = record[1]
+                self._read(records, matrix)
         except OSError as error:
             raise _damage(str(error)) from None
         self._end, self.records = end, len(records)
@@ -133,7 +135,7 @@ class MatrixFile:
         dimension = batch.vectors.shape[1] if len(batch) else self._dimension
         rows = np.ascontiguousarray(batch.vectors, dtype=_FLOAT)
         record = _pack(version, dimension, batch, deletes, zlib.crc32(rows.data))
-        with _full_disk_named():
+        with _shortage_named():
             if len(batch):
                 with self._mapping.writing(self._rows) if self._mapping else contextlib.nullcontext():
                     _write_at(self._rows, self._count * dimension * _FLOAT.itemsize, rows.data)
@@ -184,7 +186,7 @@ class MatrixFile:
             shutil.rmtree(path, ignore_errors=True)
 
     def _fill(self, pages: Iterable[VectorBatch], version: str | None) -> None:
-        with _full_disk_named():
+        with _shortage_named():
             paths.private_directory(self._folder)
             self._rows.write_bytes(b"")
             self._journal.write_bytes(self._header(_HEADER.size))
@@ -290,12 +292,12 @@ def _damage(what: str) -> IndexDamaged:
 
 
 @contextlib.contextmanager
-def _full_disk_named() -> Iterator[None]:
-    """Raise ``WorkerUnavailable`` if the disk is full."""
+def _shortage_named() -> Iterator[None]:
+    """Raise ``WorkerUnavailable`` if the disk is full or no file can be opened."""
     try:
         yield
     except OSError as error:
-        if not paths.is_disk_full(error):
+        if not (what := paths.shortage(error)):
             raise
-        message = "the disk is full; free some space, and indexing continues by itself"
-        raise WorkerUnavailable(message, "disk_full") from None
+        cause: ReasonCode = "disk_full" if paths.is_disk_full(error) else "failing"
+        raise WorkerUnavailable(f"{what}, and indexing continues by itself", cause) from None

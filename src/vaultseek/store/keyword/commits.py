@@ -30,6 +30,7 @@ from whoosh.filedb.filestore import FileStorage
 from whoosh.filedb.structfile import StructFile
 from whoosh.index import TOC, clean_files
 
+from vaultseek.base.paths import shortage
 from vaultseek.errors import Busy, IndexDamaged, VaultseekError
 from vaultseek.store.keyword.segment import Bools, Segment
 
@@ -39,7 +40,6 @@ _TRAILER = b"vsk1"
 _TRAILER_BYTES = len(_TRAILER) + 4
 _UNFINISHED = ".unfinished"
 _FILE_MODE = 0o600
-_NOT_DAMAGE = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def translate_read_errors() -> Iterator[None]:
     except (VaultseekError, MemoryError):
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in _NOT_DAMAGE:
+        if shortage(error) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             raise
         raise IndexDamaged(
             f"keyword index: {type(error).__name__} while reading; it will be rebuilt"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from vaultseek.base.limits import LEDGER_CLOSE_SECONDS, SQL_VARIABLES
+from vaultseek.base.paths import check_files
 
 V = TypeVar("V")
 
@@ -204,6 +205,7 @@ class Database:
         except _VALUE_ERRORS:
             raise
         except sqlite3.DatabaseError as error:
+            check_files()
             self.is_suspect |= not is_no_damage(error, self.file)
             raise
 
@@ -249,9 +251,11 @@ _VALUE_ERRORS = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataE
 
 def connect(file: Path) -> sqlite3.Connection:
     """Open a connection with durable commits; deleted text is overwritten in the file."""
+    is_new = _size(file) <= 0
     connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
     try:
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only; first, or it is too late
+        if is_new:  # it has to come first, and would be written again each time
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")

@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Collection
 from pathlib import Path
 
-from vaultseek.base.paths import remove, remove_unless_file, write_atomically
+from vaultseek.base.paths import check_files, remove, remove_unless_file, write_atomically
 from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
@@ -212,6 +212,7 @@ def _is_usable(file: Path, *, check_pages: bool) -> bool:
     except UnicodeDecodeError:  # of a damaged name
         return False
     except sqlite3.DatabaseError as error:
+        check_files()
         if is_no_damage(error, file):
             raise
         return False
