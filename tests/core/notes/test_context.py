@@ -2,7 +2,8 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -84,6 +85,84 @@ def test_a_sentence_does_not_end_with_an_abbreviation(packed: Open):
         assert passage["text"].rstrip().endswith("page nine.")
 
 
+BLOCKS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "callout": (
+        "> [!warning] Hot pump\n> Do not touch. Let it cool.\n>\n> It takes ten minutes.",
+        ["Hot pump", "Do not touch.", "Let it cool.", "It takes ten minutes."],
+    ),
+    "quote": (
+        "> The pump is dead. Long live it.\n> So said the smith.",
+        ["is dead", "Long live", "So said"],
+    ),
+    "table": (
+        "| Part | Price |\n| --- | ---: |\n| cog | 12 |\n| seal | 3 |",
+        ["Part | Price", "cog", "seal"],
+    ),
+    "introduced": (
+        "It fails often. **The pump has cost:**\n\n| Year | Cost |\n| --- | --- |\n| 2024 | 80 |",
+        ["The pump has cost:", "Year | Cost", "2024 | 80"],
+    ),
+    "list": (
+        "Before you open it, get:\n\n1. a wrench\n2. a bucket. A big one.\n\n   And a lid.",
+        ["Before you open", "a wrench", "a bucket.", "A big one.", "And a lid."],
+    ),
+    "tight": (
+        "What else\n- oil. Much of it.\n- a rag\n  - a dry one",
+        ["What else", "oil.", "Much", "a dry"],
+    ),
+    "code": ("```python\ndef pump():\n    # One. Two.\n    return 1\n```", ["def pump", "Two.", "return 1"]),
+    "indented": ("Run:\n\n    pump start. now\n    pump stop", ["Run:", "pump start.", "now", "pump stop"]),
+    "math": ("$$\np = a. b\n+ c\n$$", ["p = a.", "+ c"]),
+    "html": (
+        "<details>\n<summary>Details</summary>\nIt leaks. Call us.\n</details>",
+        ["Details", "It leaks.", "Call us."],
+    ),
+}
+"""Blocks that come whole or not at all, each with what a reader sees of it from beginning to end."""
+
+
+def test_blocks_come_whole_or_not_at_all(packed: Open):
+    chance = random.Random(7)
+    kinds = {f"{number}.md": chance.sample(sorted(BLOCKS), chance.randint(1, 6)) for number in range(40)}
+    notes: dict[str, str] = {}
+    for name, own in kinds.items():
+        filler = "The mill grinds rye for the whole valley. " * chance.randint(0, 4) + "Then it rests."
+        notes[name] = f"\n\n{filler}\n\n".join(["# Mill", *(BLOCKS[kind][0] for kind in own), "End."])
+    pack = packed(notes)
+    was_cut = False
+    for name, own in kinds.items():
+        for budget in range(200, 700, 25):
+            answer = pack(f"path:{name} {chance.choice(['pump', 'mill', 'open it', 'end'])}", budget)
+            was_cut = was_cut or any(passage["cut"] for passage in answer["passages"])
+            for kind in own:
+                shown = {part in answer["text"] for part in BLOCKS[kind][1]}
+                assert len(shown) == 1, (kind, answer["text"])
+    assert was_cut
+
+
+def test_a_long_block_is_cut_at_the_passages_of_the_index(packed: Open):
+    code = "\n".join(f"pump_{number} = seal({number}). then" for number in range(60))
+    pack = packed({"Pump.md": f"# Pump\n\n```python\n{code}\n```\n\nIt leaks. {FILLER}"})
+    whole = [each["text"] for each in pack("pump_30", 20_000)["passages"]]
+    for budget in range(300, 900, 50):
+        for passage in pack("pump_30", budget)["passages"]:
+            assert "pump_" not in passage["text"] or any(passage["text"] in text for text in whole)
+            assert "pump_" not in passage["text"].splitlines()[-1] or not passage["cut"]
+
+
+def test_a_passage_that_ends_with_an_abbreviation_is_cut(packed: Open):
+    pack = packed({"Pump.md": f"# Pump\n\n{FILLER * 4} The seal is by Dr. Keller and Prof."})
+    (passage,) = pack("seal Keller Prof", 200)["passages"]
+    assert passage["text"].endswith("Keller and Prof.")
+
+
+def test_a_block_larger_than_the_budget_is_left_out_and_named(packed: Open):
+    warning = "\n".join(f"> Rule {number} of the pump is to switch it off." for number in range(12))
+    answer = packed({"Pump.md": f"> [!warning]\n{warning}"})("pump", 200)
+    assert answer["passages"] == []
+    assert answer["text"].startswith("[left out: Pump.md:1-13;")
+
+
 def test_near_doubles_come_once(packed: Open):
     same = "The accumulator holds fifty-five bar of nitrogen and is charged each spring by the mechanic."
     answer = packed({"A.md": same, "B.md": f"{same} Again.", "C.md": "The accumulator of the car is old."})(
@@ -129,7 +208,7 @@ def test_weak_evidence_says_so_and_is_short(packed: Open):
     pack = packed({f"{name}.md": f"# {name}\n\nBread of {name}." for name in "abcdefgh"})
     answer = pack("bread", weak=True)
     assert answer["text"].startswith("[no note matches")
-    assert len(answer["passages"]) == 3
+    assert len(answer["passages"]) == 2
     assert len(pack("bread")["passages"]) == 8
 
 

@@ -1,7 +1,7 @@
 """Context: the evidence of several notes for one question, packed into a budget of tokens."""
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -9,6 +9,7 @@ from itertools import chain
 from vaultseek.base.model import JSON, LESS_CERTAIN, Chunk, less_certain
 from vaultseek.base.text import fold_case, remove_hidden, tokens
 from vaultseek.base.when import dates, iso_time
+from vaultseek.content.markdown.blocks import read_blocks
 from vaultseek.content.markdown.split import LINE, SENTENCE
 from vaultseek.core.search.currency import Currency
 from vaultseek.core.search.passages import passage_scores
@@ -31,8 +32,10 @@ CUT_TOKENS = 40
 """Tokens of a passage that is worth cutting; less is left out."""
 CERTAIN_OR_NOT = 5
 """First notes that compete whatever their certainty; of the others only those that are certain."""
-WEAK = 3
+WEAK = 2
 """Passages that are shown where no note matches well."""
+WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
+"""Blocks that are not cut, since a part misleads, such as a row without the head of its table."""
 FOCUS_CHARS = 80
 """Width of the part of a passage whose line is looked for."""
 NAMED = 5
@@ -196,15 +199,12 @@ def _shingles(text: str) -> set[tuple[str, ...]]:
 
 
 def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None:
-    """Return the sentences around the place that matches best, as many as fit; None if that is too little.
+    """Return the sentences and blocks around the best match, as many as fit; None if that is too little.
 
     The first evidence is cut ``at_any_rate``: in its sentence, if that does not fit.
     """
     text = evidence.chunk.text
-    borders = {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
-    ends = sorted(
-        end for end in borders if not _ABBREVIATION.search(text, max(0, end - ABBREVIATION_CHARS), end)
-    )
+    ends, whole = _borders(evidence.chunk)
     spans = [*zip([0, *ends], ends, strict=False)]
     first = last = next(at for at, (_, end) in enumerate(spans) if end > evidence.focus or end == len(text))
     fitting = None
@@ -213,9 +213,50 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
         if part.tokens > room:
             break
         fitting = part
-    if at_any_rate:
-        return fitting or _beginning(evidence, evidence.focus, room)
-    return fitting if fitting is not None and tokens(fitting.chunk.text) >= CUT_TOKENS else None
+    if at_any_rate and fitting is None and spans[first][1] not in whole:
+        return _beginning(evidence, evidence.focus, room)
+    if fitting is None or (not at_any_rate and tokens(fitting.chunk.text) < CUT_TOKENS):
+        return None
+    return fitting
+
+
+def _borders(chunk: Chunk) -> tuple[list[int], set[int]]:
+    """Return where a text may be cut, and which of these borders end a block that is not cut.
+
+    The sentence that introduces such a block belongs to it.
+    """
+    text = chunk.text
+    found = {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))}
+    sentences = {
+        end for end in found if not _ABBREVIATION.search(text, max(0, end - ABBREVIATION_CHARS), end)
+    }
+    borders = sorted(sentences | {len(text)})
+    whole: set[int] = set()
+    for start, end in _whole_blocks(chunk):
+        last = borders[bisect_left(borders, end)]
+        above = text[:start].rstrip()
+        is_introduced = above.endswith((":", "\N{FULLWIDTH COLON}")) or (start - len(above) == 1 and above)
+        if is_introduced:
+            at = bisect_left(borders, len(above)) - 1
+            start = borders[at] if at >= 0 else 0
+        borders = [each for each in borders if not start < each < last]
+        whole.add(last)
+    return borders, whole
+
+
+def _whole_blocks(chunk: Chunk) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the blocks of a passage that are not cut."""
+    source = chunk.source.split("\n")
+    starts = [0, *(match.end() for match in LINE.finditer(chunk.text)), len(chunk.text) + 1]
+    if chunk.code and chunk.code[0][0] == 0:
+        # The passage may begin inside a code block: its last line would open another.
+        start, end = chunk.code[0]
+        yield start, end
+        rows = bisect_left(starts, end)
+        source[:rows] = [""] * rows
+    for span in read_blocks(source).spans:
+        if span.kind in WHOLE:
+            yield starts[span.start_line - 1], starts[span.end_line] - 1
 
 
 def _beginning(evidence: Evidence, start: int, room: int) -> Evidence | None:
