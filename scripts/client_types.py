@@ -80,7 +80,7 @@ def _by_name(model: type[BaseModel], field: str) -> str:
 def _annotation(model: type[BaseModel], field: str) -> str:
     """Return the type of a parameter as it is written; objects are passed as dictionaries."""
     written = next(base.__annotations__[field] for base in model.__mro__ if field in base.__annotations__)
-    return re.sub(r"\b(WrittenLink|Move)\b", "dict[str, Any]", written)
+    return re.sub(r"\b(WrittenLink|Move|GivenNote)\b", "dict[str, Any]", written)
 
 
 def _filled(text: str, indent: int, hanging: int = 0) -> str:

@@ -95,6 +95,7 @@ def call(method: str, chance: random.Random) -> JSON:
         "vault/properties": [{}, {"name": chance.choice(["owner", "mood"])}],
         "vault/orphans": [{}, {"isolated": True}],
         "vault/duplicates": [{}],
+        "agents/given": [{"tool": "search", "question": word, "tokens": 9, "notes": [{"path": note}]}],
         "vault/list": [{}],
         "vault/table": [
             {"query": word, "columns": ["title", "owner", "file.backlinks", "file.links"]},
@@ -209,6 +210,9 @@ async def test_the_owner_sees_everything_and_agents_do_unless_something_is_hidde
         await world.ask("note/get", note="Diary", vault="notes")
     with pytest.raises(Forbidden, match="hide"):
         await world.ask("search/history", vault="notes")
+    for method in ("agents/history", "agents/forget"):
+        with pytest.raises(Forbidden, match="not for agents"):
+            await world.ask(method, vault="notes")
     world.hide()
     assert (await world.ask("note/get", note="Diary", vault="notes"))["path"] == "Journal/Diary.md"
     world.hide("tag:secret")

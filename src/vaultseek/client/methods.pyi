@@ -54,7 +54,7 @@ class Methods:
     def opened(self, query: str, path: str, position: int, *, vault: str | None = None,
         cwd: str | None = None, deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Kept:
-        """Return the outcome of a report that a note was opened."""
+        """Return the outcome of a report of what was opened, or given to an agent."""
 
     def history(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
@@ -64,7 +64,23 @@ class Methods:
     def forget(self, *, what: str | None = None, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Forgotten:
-        """Return the number of opened notes that are forgotten."""
+        """Return the number of opened notes, or of answers to agents, that are forgotten."""
+
+    def given(self, tool: str, question: str, tokens: int, *, notes: list[dict[str, Any]] | None = None,
+        agent: str | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Kept:
+        """Return the outcome of a report of what was opened, or given to an agent."""
+
+    def agents(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.AgentHistory:
+        """Return the answers that agents were given, the latest first."""
+
+    def forget_agents(self, *, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Forgotten:
+        """Return the number of opened notes, or of answers to agents, that are forgotten."""
 
     def note(self, path: str, *, start_line: int | None = None, end_line: int | None = None,
         vault: str | None = None, cwd: str | None = None, deadline_ms: float | None = None,
@@ -294,6 +310,16 @@ class AsyncMethods:
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.History: ...
     async def forget(self, *, what: str | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Forgotten: ...
+    async def given(self, tool: str, question: str, tokens: int, *, notes: list[dict[str, Any]] | None = None,
+        agent: str | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.Kept: ...
+    async def agents(self, *, limit: int | None = None, vault: str | None = None, cwd: str | None = None,
+        deadline_ms: float | None = None, supersedes: int | None = None,
+        timeout: float | None = ...) -> answers.AgentHistory: ...
+    async def forget_agents(self, *, vault: str | None = None, cwd: str | None = None,
         deadline_ms: float | None = None, supersedes: int | None = None,
         timeout: float | None = ...) -> answers.Forgotten: ...
     async def note(self, path: str, *, start_line: int | None = None, end_line: int | None = None,

@@ -105,6 +105,8 @@ class AgentSettings(Section):
     hide: tuple[str, ...] = Field(default=(), strict=False)
     """Notes that they do not see: folders with a slash at the end, as "Journal/", and filters of queries, as
     "tag:private". An agent that has a shell can still read the files."""
+    record: bool = True
+    """Record what each agent is given, for `vaultseek agents`; it stays on this machine."""
 
     @field_validator("hide")
     @classmethod

@@ -48,8 +48,17 @@ def search(*paths: str, partial=(), pending=0, revision=7, **more):
 
 
 @asynccontextmanager
-async def client(ask, vault: str | None = None, *, structured: bool = False):
-    async with Client(server(ask, Place(vault, "/home/ana/notes"), structured=structured)) as client:
+async def client(ask, vault: str | None = None, *, structured: bool = False, reports=None):
+    """Yield an agent; ``reports`` gets what the daemon is told that it was given."""
+
+    async def answer(method, params):
+        if method != "agents/given":
+            return await ask(method, params)
+        if reports is not None:
+            reports.append(params)
+        return {"vault": params["vault"], "kept": True}
+
+    async with Client(server(answer, Place(vault, "/home/ana/notes"), structured=structured)) as client:
         yield client
 
 

@@ -12,7 +12,9 @@ from vaultseek import __version__
 from vaultseek.base import paths
 from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
+from vaultseek.daemon.follow import VaultFollower
 from vaultseek.daemon.methods.access import Handlers, about_vault
+from vaultseek.daemon.methods.agents import AgentMethods
 from vaultseek.daemon.methods.graph import GRAPH_METHODS
 from vaultseek.daemon.methods.history import HistoryMethods
 from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
@@ -77,6 +79,7 @@ class Methods:
             self._vaults,
             SearchMethods(self._find, self._find_all, lambda: registry.settings),
             HistoryMethods(self._find, lambda: registry.settings),
+            AgentMethods(self._find_whole, lambda: registry.settings),
             TableMethods(self._find, lambda: registry.settings),
             IndexMethods(registry, self._find, self._vaults.remember, subscribers, self._daemon),
             MoveMethods(file, registry, self._find, self._vaults.follow_settings, subscribers),
@@ -137,6 +140,11 @@ class Methods:
     async def _find(self, call: VaultParams) -> SeenFollower:
         await self._vaults.follow_settings()
         return await self._views.find(call.vault, call.cwd)
+
+    async def _find_whole(self, call: VaultParams) -> VaultFollower:
+        """Return the whole of a vault, for what is written about an answer and never answered from."""
+        await self._vaults.follow_settings()
+        return await self._registry.find(call.vault, call.cwd)
 
     async def _find_all(self, call: AllVaultsParams) -> Mapping[str, SeenFollower | Exception]:
         await self._vaults.follow_settings()

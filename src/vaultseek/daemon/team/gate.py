@@ -27,8 +27,10 @@ ALLOWED = frozenset((
     "index/status", "$/schema",
 ))  # fmt: skip
 """Methods for tokens. All of them only read, and reach notes through `Views` alone."""
-FOR_AGENTS = ALLOWED | {"graph/overview", "graph/path", "graph/suggest", "vault/table"}
+FOR_AGENTS = ALLOWED | {"graph/overview", "graph/path", "graph/suggest", "vault/table", "agents/given"}
 """Methods for the user's agents while notes are hidden from them."""
+NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
+"""Methods that are never for agents: what they were given is the user's to see and to forget."""
 TIMES = 3
 """Number of times that a request of an agent is answered if notes become hidden meanwhile."""
 _SERVER_SETTINGS = {"rerank_model"}
@@ -69,6 +71,8 @@ class AccessControl:
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             client = context.client
+            if client.is_agent and method in NOT_FOR_AGENTS:
+                raise Forbidden(f"{method} is not for agents; the user can run `vaultseek agents`")
             if client.is_agent and client.grant is None and (hide := await self._hide()):
                 before = HIDE.set(hide)
                 try:

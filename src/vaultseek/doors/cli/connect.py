@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from vaultseek.client.caller import Caller
     from vaultseek.doors.addresses import Address
     from vaultseek.doors.cli.invocation import Invocation
+    from vaultseek.doors.mcp.reply import Reply
 
 DAEMON_START_SECONDS = 20.0
 DAEMON_ANSWER_SECONDS = 6.0
@@ -68,6 +69,18 @@ def record_open(invocation: Invocation, results: Sequence[JSON]) -> None:
         place = {"vault": result["vault_path"], "note": result["path"]}
         with suppress(VaultseekError):
             call_daemon(invocation, "search/opened", {**opened, **place})
+
+
+def record_given(invocation: Invocation, reply: Reply, command: str, question: str) -> None:
+    """Report an answer that an agent was given; errors are ignored."""
+    from contextlib import suppress
+
+    from vaultseek.doors.mcp.reply import Form, reports
+    from vaultseek.errors import VaultseekError
+
+    for vault, given in reports(reply, Form(0), command, question):
+        with suppress(VaultseekError):
+            call_daemon(invocation, "agents/given", {**given, "vault": vault})
 
 
 def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSON, Address]:

@@ -7,7 +7,7 @@ import sys
 
 from vaultseek.base import limits
 from vaultseek.doors.cli.arguments import FILTERS
-from vaultseek.doors.cli.connect import call_vault
+from vaultseek.doors.cli.connect import call_vault, record_given
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import current_folder, environment_settings, naming_the_variable
 from vaultseek.doors.cli.output import print_answer
@@ -139,8 +139,9 @@ class SearchCall:
                 folded = int(answer.get("less_certain") or 0) if self.folds else 0
                 shown = {**answer, "results": answer["results"][: len(answer["results"]) - folded]}
                 advice = "narrow the search, or take --format json"
-                text = results(shown, Form(limits.AGENT_TOKENS), advice=advice).text
-                return invocation.show(text + (f"\n[{folded} less certain: --all]" if folded else ""))
+                reply = results(shown, Form(limits.AGENT_TOKENS), advice=advice)
+                invocation.show(reply.text + (f"\n[{folded} less certain: --all]" if folded else ""))
+                return record_given(invocation, reply, "search", " ".join(self.query))
             output.print_remarks(answer)
             return output.print_paths(answer) if self.output == "paths" else output.print_places(answer)
         import time

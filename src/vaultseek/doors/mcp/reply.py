@@ -8,11 +8,13 @@ that state the source of an answer and what was left out.
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import ValidationError
 
+from vaultseek.base.limits import QUERY_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import remove_hidden, tokens
 from vaultseek.base.when import dates
@@ -42,6 +44,8 @@ class Reply:
     body: Sequence[str]
     remarks: Sequence[str]
     structured: JSON
+    passages: Sequence[JSON] = ()
+    """The notes in the text, where the structured content has none of them as items."""
 
     @property
     def text(self) -> str:
@@ -58,6 +62,45 @@ class Reply:
         if form.structured:
             return tokens(self.summary) + tokens(dump(self.structured))
         return tokens(self.text)
+
+
+def reports(reply: Reply, form: Form, tool: str, question: str) -> Iterator[tuple[str, JSON]]:
+    """Yield each vault in an answer with the parameters of ``agents/given`` that report it.
+
+    The tokens of an answer about several are divided by their notes.
+    """
+    notes: dict[str, list[JSON]] = {}
+    content = reply.structured
+    if own := content.get("vault"):
+        notes[own] = []
+    for item in (*reply.passages, *(each for key in _ITEMS for each in content.get(key) or ())):
+        for note in _notes_of(item, content):
+            known = notes.setdefault(item.get("vault") or own or "", [])
+            if note not in known:
+                known.append(note)
+    total = sum(map(len, notes.values()))
+    about = {"tool": tool, "question": line(question)[:QUERY_CHARS]}
+    for vault, given in notes.items():
+        share = len(given) / total if len(notes) > 1 else 1.0
+        yield vault, {**about, "tokens": round(share * reply.tokens(form)), "notes": given}
+
+
+_ITEMS = ("results", "links", "rows", "items", "notes")
+"""The keys of structured content whose items are about notes."""
+
+
+def _notes_of(item: Any, content: JSON) -> Iterator[JSON]:
+    """Yield the notes that an item of a list shows, with their lines, or names."""
+    if not isinstance(item, dict):
+        return  # a remark
+    path = item.get("path") or content.get("path")
+    if path:
+        at = item.get("line")
+        lines = {"start_line": item.get("start_line", at), "end_line": item.get("end_line", at)}
+        yield {"path": path, **{name: number for name, number in lines.items() if number is not None}}
+    for named in (item.get("resolved"), *(item.get("notes") or ())):
+        if named:
+            yield {"path": named}
 
 
 def dump(value: object) -> str:

@@ -84,7 +84,7 @@ def evidence(answer: JSON) -> Reply:
     }
     title = f"{count(len(answer['passages']), 'passage')} in vault {head['vault']!r}"
     body = answer["text"].split("\n") if answer["passages"] else []
-    return Reply(title, body, _remark_lines(head), {**head, **content})
+    return Reply(title, body, _remark_lines(head), {**head, **content}, answer["passages"])
 
 
 def _remarks(answer: JSON) -> list[JSON]:

@@ -14,7 +14,8 @@ import signal
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial, wraps
 from typing import Annotated, Any, get_args
 from urllib.parse import quote
@@ -26,12 +27,13 @@ from mcp.types import INTERNAL_ERROR, CallToolResult, Completion, Resource, Text
 from pydantic import ValidationError
 
 from vaultseek import __version__
+from vaultseek.base.limits import NAME_CHARS
 from vaultseek.base.model import JSON
 from vaultseek.base.text import printable
 from vaultseek.client.asynchronous import on_demand
 from vaultseek.doors.mcp.notes import Ask, Notes, Place
 from vaultseek.doors.mcp.passages import note_text
-from vaultseek.doors.mcp.reply import WARNING, Reply, in_query, one_line, wrong_argument
+from vaultseek.doors.mcp.reply import WARNING, Form, Reply, in_query, one_line, reports, wrong_argument
 from vaultseek.doors.mcp.tools import Tools
 from vaultseek.errors import NotFound, VaultseekError
 from vaultseek.settings.describe import unknown_name
@@ -90,7 +92,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False) -> MCPServer[Any
     }
     for title, tool in titled.items():
         server.add_tool(
-            _as_tool(tool, structured=structured),
+            _as_tool(tool, notes, structured=structured),
             title=title,
             description=inspect.getdoc(tool),
             annotations=_HINTS,
@@ -159,12 +161,15 @@ class _Server(MCPServer[Any]):
             arguments = {
                 each: value for each, value in arguments.items() if each in required or not _is_blank(value)
             }
+        agent = _AGENT.set(_name_of_agent(context))
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 return _refusal(wrong_argument(error.__cause__))
             raise
+        finally:
+            _AGENT.reset(agent)
 
     async def list_resources(self) -> list[Resource]:
         """Return the most recently modified notes."""
@@ -187,7 +192,12 @@ class _Server(MCPServer[Any]):
             answer = await self._notes.ask("note/get", {"note": path}, vault)
             if answer["path"] != path:
                 raise NotFound(f"no note at {path!r}; the nearest is {answer['path']!r}")
-            return note_text(answer)
+            text = note_text(answer)
+            last = answer["start_line"] + text.count("\n")
+            shown = {**answer, "end_line": min(answer["end_line"], last)}
+            reply = Reply(path, [text], (), {"vault": answer["vault"]}, [shown])
+            await _report(reply, Form(0), "resource", path, self._notes)
+            return text
 
     async def complete(self, of: Any, argument: Any, context: Any) -> Completion | None:
         """Complete the ``path`` of a resource."""
@@ -206,10 +216,42 @@ def note_uri(vault: str, path: str) -> str:
     return f"vaultseek:///{quote(vault, safe='')}/{quote(path)}"
 
 
+_AGENT: ContextVar[str | None] = ContextVar("agent", default=None)
+"""The name of the host that calls a tool."""
+
+
+def _name_of_agent(context: Any) -> str | None:
+    """Return the name that the host gave itself; None where it did not, as over HTTP."""
+    try:
+        return str(context.request_context.session.client_params.client_info.name)[:NAME_CHARS] or None
+    except (AttributeError, ValueError):
+        return None
+
+
+async def _report(reply: Reply, form: Form, tool: str, question: str, notes: Notes) -> None:
+    """Report an answer to the daemon, which records it; the agent gets it whether that succeeds or not."""
+    agent = {"agent": name} if (name := _AGENT.get()) else {}
+    for vault, given in reports(reply, form, tool, question):
+        with suppress(VaultseekError):
+            await notes.ask("agents/given", given | agent, vault)
+
+
+_ASKED = ("query", "note", "other", "source", "folder", "name")
+"""Parameters that say what is asked for."""
+
+
+def _question(arguments: JSON) -> str:
+    asked = (arguments.get(name) for name in _ASKED)
+    return " | ".join(each if isinstance(each, str) else " | ".join(each) for each in asked if each)
+
+
 def _as_tool(
-    tool: Callable[..., Awaitable[Reply]], *, structured: bool
+    tool: Callable[..., Awaitable[Reply]], notes: Notes, *, structured: bool
 ) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a tool in the SDK's form: same parameters, and a result also for an error of the daemon."""
+    """Return a tool in the SDK's form: same parameters, and a result also for an error of the daemon.
+
+    Its answers are reported to the daemon.
+    """
 
     @wraps(tool)
     async def call(**arguments: Any) -> CallToolResult:
@@ -217,6 +259,7 @@ def _as_tool(
             reply = await tool(**arguments)
         except VaultseekError as error:
             return _refusal(one_line(error))
+        await _report(reply, Form(0, structured), tool.__name__, _question(arguments), notes)
         text = TextContent(type="text", text=reply.summary if structured else reply.text)
         content = reply.structured if structured else None
         return CallToolResult(content=[text], structured_content=content, _meta=_META)

@@ -512,7 +512,7 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The outcome of a report that a note was opened."""
+    """The outcome of a report of what was opened, or given to an agent."""
 
     kept: bool
     """True if it is in the history; false where nothing is recorded."""
@@ -539,8 +539,37 @@ class History(OfVault, Counted):
     """True if opened notes are recorded."""
 
 
+class GivenNote(Answer):
+    """A note in an answer to an agent, and the lines that were shown; None if it was only named."""
+
+    path: str
+    start_line: int | None
+    end_line: int | None
+
+
+class GivenAnswer(Answer):
+    """An answer that an agent was given."""
+
+    time: str
+    """A local time with its offset, in ISO 8601."""
+    agent: str
+    """Name of the agent, or of the program that showed it the answer."""
+    tool: str
+    question: str
+    tokens: int
+    notes: list[GivenNote]
+
+
+class AgentHistory(OfVault, Counted):
+    """The answers that agents were given, the latest first."""
+
+    given: list[GivenAnswer]
+    record: bool
+    """True if answers are recorded."""
+
+
 class Forgotten(OfVault):
-    """The number of opened notes that are forgotten."""
+    """The number of opened notes, or of answers to agents, that are forgotten."""
 
     forgotten: int
 

@@ -113,6 +113,29 @@ class ForgetParams(VaultParams):
     """A query, or else a note; by default everything."""
 
 
+class GivenNote(Nothing):
+    """A note in an answer to an agent, and the lines that were shown; none if it was only named."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+class GivenParams(VaultParams):
+    """An answer that an agent was given."""
+
+    tool: str = Field(max_length=limits.NAME_CHARS)
+    """Tool or command that gave it."""
+    question: str = Field(max_length=limits.QUERY_CHARS)
+    """Query, note or folder that was asked for."""
+    tokens: int = Field(ge=0)
+    """Tokens of the answer, at three bytes of UTF-8 to a token."""
+    notes: list[GivenNote] = Field(default_factory=list, max_length=limits.LISTED_ITEMS_MOST)
+    """Notes in it."""
+    agent: str | None = Field(default=None, max_length=limits.NAME_CHARS)
+    """Name of the agent; by default the client's."""
+
+
 class GetParams(NoteParams):
     """A note and the range of its lines."""
 

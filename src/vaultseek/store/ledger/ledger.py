@@ -19,6 +19,7 @@ from vaultseek.store.ledger.copies import NoteCopies
 from vaultseek.store.ledger.database import Database
 from vaultseek.store.ledger.days import DayTable
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
+from vaultseek.store.ledger.given import GivenTable
 from vaultseek.store.ledger.links import LinkTable
 from vaultseek.store.ledger.notes import NoteTable
 from vaultseek.store.ledger.opens import OpenTable
@@ -33,7 +34,7 @@ class Ledger:
     """One vault's ledger, by its tables. One thread writes; any thread reads."""
 
     keeps_opens = True
-    """False for a ledger without the table ``opens``."""
+    """False for a ledger without the tables ``opens`` and ``given``."""
     is_read_only = False
     """True for that of a searcher, whose stores are begun and filled where the vault is indexed."""
 
@@ -57,6 +58,7 @@ class Ledger:
             self._database, self.chunks, self.links, self.successions, self.days, self.problems
         )
         self.opens = OpenTable(self._database)
+        self.given = GivenTable(self._database)
         self.vectors = VectorTable(self._database)
         self.space = SpaceTable(self._database, FIRST)
         self.second_space = SpaceTable(self._database, SECOND)
@@ -113,9 +115,10 @@ class Ledger:
     def compact(self, now: float) -> bool:
         """Overwrite deleted text, give back its room, and note the time; false if a reader is in the way.
 
-        The opens of deleted notes go, too.
+        What the history has of deleted notes goes, too.
         """
         self.opens.forget_deleted()
+        self.given.forget_deleted()
         self._database.set_meta("compacted", f"{now:.0f} {self._revision}")
         return self._database.shrink()
 

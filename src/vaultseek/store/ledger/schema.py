@@ -127,7 +127,7 @@ def read_tables(names: Collection[str]) -> list[str]:
     return [statement for statement in statements if wanted.match(statement)]
 
 
-_OPENS = """
+_HISTORY = """
 CREATE TABLE IF NOT EXISTS opens (
   number INTEGER PRIMARY KEY AUTOINCREMENT, words TEXT NOT NULL, query TEXT NOT NULL, path TEXT NOT NULL,
   position INTEGER NOT NULL, time REAL NOT NULL, client TEXT NOT NULL, model TEXT NOT NULL,
@@ -138,6 +138,19 @@ CREATE INDEX IF NOT EXISTS opens_by_path ON opens (path);
 CREATE INDEX IF NOT EXISTS opens_by_query ON opens (query COLLATE NOCASE);
 CREATE TRIGGER IF NOT EXISTS opens_renamed AFTER UPDATE OF path ON notes WHEN old.path != new.path BEGIN
   UPDATE opens SET path = new.path WHERE path = old.path; END;
+CREATE TABLE IF NOT EXISTS given (
+  number INTEGER PRIMARY KEY AUTOINCREMENT, time REAL NOT NULL, agent TEXT NOT NULL, tool TEXT NOT NULL,
+  question TEXT NOT NULL, tokens INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS given_notes (
+  answer INTEGER NOT NULL, path TEXT NOT NULL, start_line INTEGER, end_line INTEGER
+);
+CREATE INDEX IF NOT EXISTS given_notes_by_answer ON given_notes (answer);
+CREATE INDEX IF NOT EXISTS given_notes_by_path ON given_notes (path);
+CREATE TRIGGER IF NOT EXISTS given_deleted AFTER DELETE ON given BEGIN
+  DELETE FROM given_notes WHERE answer = old.number; END;
+CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN old.path != new.path BEGIN
+  UPDATE given_notes SET path = new.path WHERE path = old.path; END;
 """
 """Made in a ledger of the same version, too, so that no index is rebuilt for it."""
 
@@ -230,21 +243,21 @@ def _create_tables(database: Database) -> None:
     connection = database.connection()
     database.file.chmod(0o600)
     if connection.execute("PRAGMA user_version").fetchone()[0] == SCHEMA_VERSION:
-        connection.executescript(_OPENS)
+        connection.executescript(_HISTORY)
         return
     meta = {"generation": uuid.uuid4().hex, "revision": "0", "embeddings_computed": "0", "store": ""}
     meta["made"] = str(time.time())
-    tables = _TABLES + _TRIGGERS + _OPENS
+    tables = _TABLES + _TRIGGERS + _HISTORY
     connection.executescript("BEGIN IMMEDIATE;" + tables + f"PRAGMA user_version = {SCHEMA_VERSION};")
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     connection.execute("COMMIT")
 
 
 def _inherit_vectors(database: Database) -> None:
-    """Copy the vectors and the opens of a ledger that was moved aside, then delete it.
+    """Copy the vectors and the history of a ledger that was moved aside, then delete it.
 
-    Vectors are expensive to compute, and opens are in no note. The rest is the text of notes that may have
-    been deleted since.
+    Vectors are expensive to compute, and the history is in no note. The rest is the text of notes that may
+    have been deleted since.
     """
     old = database.file.with_name(f"{database.file.name}.bad")
     if not old.exists():
@@ -254,8 +267,9 @@ def _inherit_vectors(database: Database) -> None:
         connection.execute("ATTACH ? AS old", (str(old),))
     with contextlib.suppress(sqlite3.DatabaseError):
         connection.execute("INSERT OR IGNORE INTO vectors SELECT key, vector FROM old.vectors")
-    with contextlib.suppress(sqlite3.DatabaseError):
-        connection.execute("INSERT INTO opens SELECT * FROM old.opens")
+    for table in ("opens", "given", "given_notes"):
+        with contextlib.suppress(sqlite3.DatabaseError):
+            connection.execute(f"INSERT INTO {table} SELECT * FROM old.{table}")
     with contextlib.suppress(sqlite3.DatabaseError):
         connection.execute("DETACH old")
     for suffix in ("", "-wal", "-shm"):

@@ -16,7 +16,7 @@ _FIRST = (
 )
 """The commands of the first screen of the help, in its order."""
 _MORE = (
-    *("context", "related", "why", "history", "properties"),
+    *("context", "related", "why", "history", "agents", "properties"),
     *("neighbors", "unlinked", "broken-links", "orphans", "duplicates", "stale"),
     *("ui", "lsp", "mcp", "skill", "complete", "completion"),
     *("compact", "inspect", "models", "doctor", "evaluate"),
@@ -28,7 +28,8 @@ _COMMANDS = (*_FIRST, *_MORE, *_OF_A_SERVER)
 _PAGED = frozenset(
     {
         *("search", "context", "why", "read", "links", "tags", "properties", "table", "status", "inspect"),
-        *("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates", "history", "stale"),
+        *("related", "neighbors", "unlinked", "broken-links", "orphans", "duplicates", "stale"),
+        *("history", "agents"),
         *("graph", "graph around", "graph clusters", "graph hubs", "graph path", "graph suggest"),
         "service logs",
     }

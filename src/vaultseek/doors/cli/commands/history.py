@@ -43,7 +43,8 @@ def history(
     if off is not None:
         if forget or what is not None:
             raise UsageError("--off and --on stand alone; run `vaultseek history --forget` for the other")
-        return _switch(invocation, learn=not off)
+        kept = "; `vaultseek history --forget` deletes what was recorded"
+        return switch(invocation, "search", "learn", on=not off, kept=kept)
     if forget:
         answer = call_vault(invocation, "search/forget", what=what)
         print_result(answer, invocation, f"forgot {count(answer['forgotten'], 'opened note')}")
@@ -54,15 +55,15 @@ def history(
     return print_answer(answer, invocation, "opened", _table)
 
 
-def _switch(invocation: Invocation, *, learn: bool) -> int:
+def switch(invocation: Invocation, section: str, key: str, *, on: bool, kept: str) -> int:
+    """Set a recording on or off in the configuration; ``kept`` is said where it is off."""
     from vaultseek.base import paths
     from vaultseek.settings.toml import set_key
 
     file = invocation.config or paths.config_file()
-    set_key(file, "search", "learn", learn)
-    line = f"set search.learn = {str(learn).lower()} in {clean(file)}"
-    kept = "" if learn else "; `vaultseek history --forget` deletes what was recorded"
-    return print_result({"learn": learn, "file": str(file)}, invocation, line + kept)
+    set_key(file, section, key, on)
+    line = f"set {section}.{key} = {str(on).lower()} in {clean(file)}"
+    return print_result({key: on, "file": str(file)}, invocation, line + ("" if on else kept))
 
 
 def _table(answer: JSON, terminal: Terminal) -> str:

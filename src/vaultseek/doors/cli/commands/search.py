@@ -10,7 +10,7 @@ import click
 from vaultseek.base import limits
 from vaultseek.doors.cli.arguments import SEARCH
 from vaultseek.doors.cli.completion_values import complete_query
-from vaultseek.doors.cli.connect import call_note, call_vault
+from vaultseek.doors.cli.connect import call_note, call_vault, record_given
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
 from vaultseek.doors.cli.invocation import Invocation, environment_settings, naming_the_variable
 from vaultseek.doors.cli.listing import place
@@ -95,7 +95,11 @@ def context(invocation: Invocation, /, query: tuple[str, ...], tokens: int) -> i
         answer = call_vault(invocation, "search/context", **params)
     if not invocation.json:
         print_remarks(answer)
-    return print_answer(answer, invocation, "passages", _text)
+    code = print_answer(answer, invocation, "passages", _text)
+    from vaultseek.doors.mcp.results import evidence
+
+    record_given(invocation, evidence(answer), "context", words)
+    return code
 
 
 def _text(answer: JSON, terminal: Terminal) -> str:

@@ -1,0 +1,76 @@
+"""The tables ``given`` and ``given_notes``: what agents were given, and which lines of which notes."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from vaultseek.store.ledger.database import Database
+
+KEPT_ANSWERS = 2000
+"""Answers kept; the oldest go."""
+
+
+class GivenNote(NamedTuple):
+    """A note in an answer, with the lines that were shown; None where it was only named."""
+
+    path: str
+    start_line: int | None = None
+    end_line: int | None = None
+
+
+class Given(NamedTuple):
+    """An answer to an agent: its time, the agent, the tool and the question, its tokens and its notes."""
+
+    time: float
+    agent: str
+    tool: str
+    question: str
+    tokens: int
+    notes: Sequence[GivenNote] = ()
+
+
+class GivenTable:
+    """The tables ``given`` and ``given_notes``. Notes are named by their paths, as in ``opens``.
+
+    Writing makes no revision.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, given: Given) -> None:
+        """Add an answer; the oldest goes where there are too many."""
+        *about, notes = given
+        with self._database.transaction():
+            number = self._database.run(
+                "INSERT INTO given (time, agent, tool, question, tokens) VALUES (?, ?, ?, ?, ?)", *about
+            ).lastrowid
+            for note in notes:
+                self._database.run("INSERT INTO given_notes VALUES (?, ?, ?, ?)", number, *note)
+            self._database.run("DELETE FROM given WHERE number <= ?", (number or 0) - KEPT_ANSWERS)
+
+    def latest(self, most: int) -> list[Given]:
+        """Return the last answers, the latest first."""
+        answers = self._database.all("SELECT * FROM given ORDER BY number DESC LIMIT ?", most)
+        notes: dict[int, list[GivenNote]] = {number: [] for number, *_ in answers}
+        sql = "SELECT * FROM given_notes WHERE answer >= ? ORDER BY rowid"
+        for number, *note in self._database.all(sql, min(notes, default=0)):
+            notes[number].append(GivenNote(*note))
+        return [Given._make([*about, notes[number]]) for number, *about in answers]
+
+    def count(self) -> int:
+        """Return the number of answers."""
+        ((number,),) = self._database.all("SELECT count(*) FROM given")
+        return int(number)
+
+    def forget(self) -> int:
+        """Delete everything; return the number of answers."""
+        with self._database.transaction():
+            deleted = self._database.run("DELETE FROM given").rowcount
+        self._database.empty_log()
+        return deleted
+
+    def forget_deleted(self) -> None:
+        """Delete the names of notes that are no more."""
+        known = "SELECT path FROM notes UNION SELECT path FROM attachments"
+        with self._database.transaction():
+            self._database.run(f"DELETE FROM given_notes WHERE path NOT IN ({known})")
