@@ -43,7 +43,7 @@ NAMED = 5
 REMARK_TOKENS = 125
 """Tokens kept for remarks."""
 
-_WEAK = "[no note matches; these come nearest in meaning, but not near]"
+_WEAK = "[no note matches; these are the closest]"
 _WORD = re.compile(r"\w+")
 ABBREVIATION_CHARS = 12
 """Characters before a border in which an abbreviation is looked for."""

@@ -74,7 +74,8 @@ def results(
 def evidence(answer: JSON) -> Reply:
     """Format the answer to ``search/context``, which fits its budget."""
     head: JSON = {**head_of(answer), "partial": _partial(answer)}
-    head["remarks"] = _remarks(answer)
+    # The text of the evidence begins with the remark that nothing matches.
+    head["remarks"] = [remark for remark in _remarks(answer) if remark["code"] != "closest"]
     left_out = [{**each, "path": line(each["path"])} for each in answer["left_out"]]
     content: JSON = {
         "text": answer["text"],
